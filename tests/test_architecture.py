@@ -40,6 +40,7 @@ FLOORS = [
         "lru",
         "names",
         "regex",
+        "rotating_file",
         "signatures",
         "suggestions",
         "user_code",

@@ -1,11 +1,10 @@
-"""The audit log, compared with kube-apiserver's own, and its file."""
+"""The audit log, compared with kube-apiserver's own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
-import stat
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from kubewright.client import (
 )
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError, User
-from kubewright.cluster._audit_file import RotatingFile
 from kubewright.testing import ControlPlane
 from tests.cluster.conftest import Raw
 
@@ -196,52 +194,6 @@ async def test_forwarded_addresses_come_before_the_peer(served: tuple[Cluster, P
     request = Request(method="GET", path="/version", headers=headers)
     await cluster.dispatcher.handle(request, User("jane"), source="192.0.2.3")
     assert events_in(log)[-1]["sourceIPs"] == ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
-
-
-# The file
-
-
-def test_file_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
-    existing = tmp_path / "audit.log"
-    existing.write_text("before\n")
-    existing.chmod(0o644)
-    file = RotatingFile(existing)
-    file.write(b"after\n")
-    file.close()
-    assert stat.S_IMODE(existing.stat().st_mode) == 0o600
-    assert existing.read_text() == "before\nafter\n"
-
-
-def test_file_is_rotated_and_old_ones_are_removed(tmp_path: Path) -> None:
-    path = tmp_path / "audit.log"
-    file = RotatingFile(path, max_bytes=20, max_old_files=2)
-    for number in range(9):
-        file.write(b"line %d....\n" % number)  # 11 bytes: one in each file
-    file.close()
-    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
-        "audit.log": "line 8....\n",
-        "audit.log.1": "line 7....\n",
-        "audit.log.2": "line 6....\n",
-    }
-    assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
-
-
-def test_does_not_follow_a_link(tmp_path: Path) -> None:
-    (tmp_path / "audit.log").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError):
-        RotatingFile(tmp_path / "audit.log")
-
-
-def test_line_that_cannot_be_written_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    file = RotatingFile(tmp_path / "audit.log", max_bytes=10, max_old_files=1)
-    file.write(b"first\n")
-    (tmp_path / "audit.log.1").mkdir()  # in the way of the rotation
-    (tmp_path / "audit.log.1" / "x").touch()
-    for _ in range(3):
-        file.write(b"another line\n")
-    file.close()
-    [record] = caplog.records
-    assert record.getMessage().startswith(f"cannot write the audit log {tmp_path / 'audit.log'}: ")
 
 
 async def test_cluster_does_not_start_without_its_audit_log(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kubewright.cluster._duplicates import duplicate_fields
-from kubewright.cluster._kinds import ReadProblem, UnreadableObject
-from kubewright.cluster._typed import read_metadata, reader_of
+from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
+from kubewright.cluster.machinery._go_types import read_metadata, reader_of
+from kubewright.cluster.machinery._resources import ReadProblem, UnreadableObject
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"

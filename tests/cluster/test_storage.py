@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.cluster._storage import Compacted, Entry, Event, RevisionConflict, Storage
+from kubewright.cluster.storage._storage import Compacted, Entry, Event, RevisionConflict, Storage
 
 KIND = "/configmaps"
 
@@ -149,7 +149,7 @@ def test_a_subscriber_of_one_place_costs_nothing_elsewhere() -> None:
 
 
 def test_history_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubewright.cluster._storage._HISTORY_BYTES", 10_000)
+    monkeypatch.setattr("kubewright.cluster.storage._storage._HISTORY_BYTES", 10_000)
     storage = Storage()
     found = storage.put("/configmaps", {"metadata": {"name": "a"}}, None)
     for _ in range(10):

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from kubewright.client import Request
 from kubewright.cluster import Cluster
-from kubewright.cluster._answers import Answer
-from kubewright.cluster._calls import User
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import User
 
 __all__ = ["POLICY", "AuditLog", "Record", "Requests"]
 

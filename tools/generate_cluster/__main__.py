@@ -14,7 +14,7 @@ from typing import Any
 from kubewright.testing import ControlPlane
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT / "src/kubewright/cluster/_data"
+DATA = ROOT / "src/kubewright/cluster/data"
 COLUMNS = ROOT / "src/kubewright/columns/builtin.json"
 GO_MODULE = ROOT / "src/kubewright/testing/binaries/_gomodule"
 

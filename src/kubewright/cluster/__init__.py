@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.cluster._calls import User
     from kubewright.cluster._cluster import Cluster, ClusterError
-    from kubewright.cluster._snapshot import SnapshotError
+    from kubewright.cluster.machinery._calls import User
+    from kubewright.cluster.storage._snapshot import SnapshotError
 
 __all__ = ["Cluster", "ClusterError", "SnapshotError", "User"]
 
 # Behind a door that opens on first use: pytest's plugin and the command line only sometimes need it.
-_HOMES = {"Cluster": "_cluster", "ClusterError": "_cluster", "SnapshotError": "_snapshot", "User": "_calls"}
+_HOMES = {
+    "Cluster": "_cluster",
+    "ClusterError": "_cluster",
+    "SnapshotError": "kubewright.cluster.storage._snapshot",
+    "User": "kubewright.cluster.machinery._calls",
+}
 
 if not TYPE_CHECKING:  # who checks types is told of names that are not there
     __getattr__ = lazy_exports(__name__, _HOMES)

@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, Timer, settled
-from kubewright.cluster._builtin import builtin_types
-from kubewright.cluster._calls import User
-from kubewright.cluster._dispatch import Dispatcher
-from kubewright.cluster._expiring import ExpiringEvents
-from kubewright.cluster._initial import add_initial_objects
-from kubewright.cluster._kinds import ResourceTypes
-from kubewright.cluster._service_strategy import remember_services
-from kubewright.cluster._snapshot import read_snapshot, write_snapshot
+from kubewright.cluster._initial_objects import add_initial_objects
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Storage
-from kubewright.cluster._transport import InProcess
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.admission.webhooks import add_webhooks
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
+from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.limits import LimitRanger, QuotaAdmission
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._resources import ResourceTypes
 from kubewright.cluster.nodes import add_node_calls
 from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
+from kubewright.cluster.registry._builtin_resources import builtin_types
+from kubewright.cluster.registry._event_ttl import ExpiringEvents
+from kubewright.cluster.registry.strategies._services import remember_services
+from kubewright.cluster.serving._in_process import InProcess
+from kubewright.cluster.storage._snapshot import read_snapshot, write_snapshot
+from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
-    from kubewright.cluster._audit import AuditLog
-    from kubewright.cluster._serving import Serving
+    from kubewright.cluster.audit._audit import AuditLog
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
+    from kubewright.cluster.serving._serving import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
 
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
@@ -317,7 +317,7 @@ class Cluster:
         service account. With RBAC others come in, too, as `system:anonymous`. Without TLS it listens on this machine
         alone, and still wants a token, which most clients do not send without TLS.
         """
-        from kubewright.cluster._serving import Serving
+        from kubewright.cluster.serving._serving import Serving
 
         if self._serving is not None:
             raise ClusterError(f"this cluster is served already, at {self._serving.url}")
@@ -351,7 +351,7 @@ class Cluster:
 
 
 def _audit_log(path: Path, clock: Clock) -> AuditLog:
-    from kubewright.cluster._audit import AuditLog
+    from kubewright.cluster.audit._audit import AuditLog
 
     try:
         return AuditLog(path, clock)

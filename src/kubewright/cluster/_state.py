@@ -9,22 +9,42 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kubewright.api import format_time
 from kubewright.clock import Clock
-from kubewright.cluster._calling import Callees
-from kubewright.cluster._kinds import JSONObject, ResourceType, ResourceTypes
-from kubewright.cluster._storage import Event, Storage
 from kubewright.cluster.admission import Chain
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType, ResourceTypes
+from kubewright.cluster.storage._storage import Event, Storage
+from kubewright.cluster.webhooks._client import Callees
 
 if TYPE_CHECKING:
-    from kubewright.cluster._watches import Watcher
     from kubewright.cluster.merge import FieldManager
     from kubewright.cluster.schema import CustomKind
 
-__all__ = ["Decoder", "Gate", "State"]
+__all__ = ["Decoder", "Gate", "State", "Watcher"]
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
 """Reads a body of another format than JSON and YAML, given the resource it was sent to, if any.
 
 Raises `UnreadableObject`."""
+
+
+class Watcher(Protocol):
+    """An open watch: the stream of a watch response."""
+
+    @property
+    def storage(self) -> str:
+        """The storage name of the objects that it shows."""
+
+    def deliver(self, frame: bytes) -> None:
+        """Sends a frame to the client, after the frames that it has not read yet."""
+
+    def fail(self, failure: Failure) -> None:
+        """Ends the watch with an ERROR event."""
+
+    def end(self) -> None:
+        """Queues no further events. The client reads the queued ones, then the end of the stream."""
+
+    def close(self) -> None:
+        """Ends the watch immediately. Further calls do nothing."""
 
 
 class Gate(Protocol):

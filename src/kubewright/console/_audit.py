@@ -6,16 +6,16 @@ Each record is one line of JSON, logged at INFO by the logger `kubewright.consol
 from __future__ import annotations
 
 import logging
-import logging.handlers
-import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from kubewright.clock import Clock
 from kubewright.console.kinds import Kind
+from kubewright.rotating_file import RotatingFile
 
 if TYPE_CHECKING:
     from kubewright.console.forms import RecordWrite
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "audit_to"]
 
 logger = logging.getLogger("kubewright.console.audit")
+_file_errors = logging.getLogger("kubewright.console")
 
 _MOST_FIELDS: Final = 100
 _FILE_BYTES: Final = 10_000_000
@@ -79,21 +80,23 @@ def audit_to(target: str) -> logging.Handler:
     if target == "-":
         handler = logging.StreamHandler(sys.stdout)
     else:
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        os.chmod(target, 0o600)
-        handler = _Private(target, maxBytes=_FILE_BYTES, backupCount=_FILES, encoding="utf-8")
+        handler = _FileHandler(
+            RotatingFile(Path(target), logger=_file_errors, max_bytes=_FILE_BYTES, max_old_files=_FILES)
+        )
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     return handler
 
 
-class _Private(logging.handlers.RotatingFileHandler):
-    """Files that only this user can read, the new ones too."""
+class _FileHandler(logging.Handler):
+    def __init__(self, file: RotatingFile) -> None:
+        super().__init__()
+        self._file = file
 
-    def _open(self) -> Any:
-        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=_private)
+    def emit(self, record: logging.LogRecord) -> None:
+        self._file.write(f"{self.format(record)}\n".encode())
 
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kubewright.cluster._data_files import read_data
+from kubewright.cluster.data import read_data
 from kubewright.testing import ControlPlane
 from tools.generate_cluster.__main__ import roles
 

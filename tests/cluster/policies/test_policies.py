@@ -10,8 +10,8 @@ import pytest
 
 from kubewright.client import Request, Transport
 from kubewright.cluster import Cluster
-from kubewright.cluster._calls import User
 from kubewright.cluster.admission import Attributes, ConditionError
+from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.policies._conditions import PolicyConditions
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubewright.client import Request
-from kubewright.cluster._answers import Answer, encode
-from kubewright.cluster._calls import Call, User
-from kubewright.cluster._failures import unauthorized
 from kubewright.cluster._state import State
 from kubewright.cluster.access._authorizer import ALLOWED, Authorizer
 from kubewright.cluster.access._impersonation import Impersonation, impersonates
@@ -18,6 +15,9 @@ from kubewright.cluster.access._reviews import review
 from kubewright.cluster.access._token_requests import request_token
 from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
 from kubewright.cluster.access._users import ANONYMOUS
+from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.machinery._calls import Call, User
+from kubewright.cluster.machinery._failures import unauthorized
 
 __all__ = ["Access", "Admission"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._calls import User
 from kubewright.cluster._state import State
 from kubewright.cluster.access._rbac import RBAC, Decision, RoleRef, Rules
 from kubewright.cluster.access._requests import AccessRequest, refusal
 from kubewright.cluster.access._rules import EVERYTHING, Rule
+from kubewright.cluster.machinery._calls import User
 
 __all__ = ["ALLOWED", "Authorizer"]
 

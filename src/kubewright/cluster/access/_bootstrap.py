@@ -6,10 +6,10 @@ from functools import cache
 
 import msgspec
 
-from kubewright.cluster._data_files import read_data
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
 from kubewright.cluster.access._rbac import GROUP
+from kubewright.cluster.data import read_data
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["add_default_roles"]
 

@@ -10,14 +10,14 @@ from typing import Final
 
 import msgspec
 
-from kubewright.cluster._calls import User
-from kubewright.cluster._failures import Failure, not_found
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.access._authorizer import Authorizer
 from kubewright.cluster.access._rbac import GROUP, RoleRef
 from kubewright.cluster.access._requests import AccessRequest, forbidden_resource, quoted, quoted_list
 from kubewright.cluster.access._rules import EVERYTHING, Rule, describe, uncovered
 from kubewright.cluster.admission import Attributes, Plugin
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure, not_found
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 
 __all__ = ["CreationByUpdate", "NoEscalation"]
 

@@ -13,10 +13,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from kubewright.client import Request
-from kubewright.cluster._calls import User
-from kubewright.cluster._failures import Failure, bad_request
 from kubewright.cluster.access._requests import AccessRequest, access_request_of, quoted, refusal
 from kubewright.cluster.access._users import account_groups, account_of, node_of, with_authentication_group
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure, bad_request
 from kubewright.lru import LRUMemory
 
 __all__ = ["Impersonation", "impersonates"]

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kubewright.cluster._calls import User
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event, Storage
 from kubewright.cluster.access._requests import AccessRequest, quoted
 from kubewright.cluster.access._rules import Rule
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.storage._storage import Entry, Event, Storage
 
 __all__ = ["GROUP", "RBAC", "Decision", "RoleRef", "Rules"]
 

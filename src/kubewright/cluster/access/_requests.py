@@ -10,9 +10,9 @@ from urllib.parse import unquote
 import msgspec
 
 from kubewright.client import Request
-from kubewright.cluster._calls import User
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import path_segment_problems
 
 __all__ = ["AccessRequest", "access_request_of", "forbidden_resource", "quoted", "quoted_list", "refusal"]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kubewright.cluster._answers import Answer
-from kubewright.cluster._bodies import read_object
-from kubewright.cluster._calls import Call, User
-from kubewright.cluster._failures import bad_request, invalid_as
-from kubewright.cluster._field_errors import FieldError, invalid
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._managing import manager_name_of, manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._views import view_of
-from kubewright.cluster._writes import NOT_HERE
 from kubewright.cluster.access._authorizer import Authorizer
 from kubewright.cluster.access._requests import AccessRequest
 from kubewright.cluster.access._selectors import selector_errors, selector_parse_errors
 from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken, Tokens
 from kubewright.cluster.access._users import user_info
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call, User
+from kubewright.cluster.machinery._failures import bad_request, invalid_as
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.output._views import view_of
+from kubewright.cluster.registry._bodies import read_object
+from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
+from kubewright.cluster.registry._writes import NOT_HERE
 
 __all__ = ["review"]
 

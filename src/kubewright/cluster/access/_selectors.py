@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from kubewright.api import Selector, SelectorError
-from kubewright.cluster._field_errors import FieldError, invalid, required
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["selector_errors", "selector_parse_errors"]
 

@@ -7,18 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.api import format_time
-from kubewright.cluster._answers import Answer, encode
-from kubewright.cluster._bodies import read_object
-from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import Failure, bad_request, invalid, not_found
-from kubewright.cluster._field_errors import FieldError
-from kubewright.cluster._field_errors import invalid as invalid_field
-from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._managing import manager_name_of
 from kubewright.cluster._state import State
-from kubewright.cluster._strategies import BuiltinStrategy
-from kubewright.cluster._writes import NOT_HERE
 from kubewright.cluster.access._tokens import AUDIENCES
+from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, bad_request, invalid, not_found
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._field_errors import invalid as invalid_field
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.registry._bodies import read_object
+from kubewright.cluster.registry._field_managers import manager_name_of
+from kubewright.cluster.registry._writes import NOT_HERE
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 
 if TYPE_CHECKING:
     from kubewright.cluster.access._tokens import Tokens

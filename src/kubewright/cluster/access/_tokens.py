@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kubewright.api import parse_time
-from kubewright.cluster._calls import User
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
 from kubewright.cluster.access._requests import quoted_list
 from kubewright.cluster.access._users import account_user
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._resources import JSONObject
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

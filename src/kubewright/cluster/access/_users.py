@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kubewright.cluster._calls import User
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import label_problems, subdomain_problems
 
 __all__ = [

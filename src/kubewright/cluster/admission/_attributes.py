@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from kubewright.cluster._calls import Call, User
-from kubewright.cluster._failures import Failure, forbidden
-from kubewright.cluster._kinds import JSONObject, ResourceType
+from kubewright.cluster.machinery._calls import Call, User
+from kubewright.cluster.machinery._failures import Failure, forbidden
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 
 __all__ = ["Attributes", "GroupVersionKind", "Operation", "attributes_of", "kind_of", "options_of"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from kubewright.cluster._field_errors import FieldError, invalid, required
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import subdomain_problems
 
 __all__ = ["bundle_errors", "service_errors", "url_errors"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from kubewright.cluster._field_errors import FieldError, duplicate, invalid, required, too_many
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid, required, too_many
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import qualified_name_problems
 
 __all__ = ["ConditionError", "Conditions", "condition_errors"]

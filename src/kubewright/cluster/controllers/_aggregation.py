@@ -6,13 +6,13 @@ from typing import Final
 
 from kubewright.api import Selector, SelectorError, from_dict
 from kubewright.api.meta.v1 import LabelSelector
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
-from kubewright.cluster._views import decoded
-from kubewright.cluster._writes import commit
 from kubewright.cluster.controllers._writing import type_of
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._field_managers import manager_of
+from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.storage._storage import Entry, Event
 
 __all__ = ["RoleAggregation"]
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Event
 from kubewright.cluster.access import Tokens
 from kubewright.cluster.controllers._aggregation import RoleAggregation
 from kubewright.cluster.controllers._garbage import GarbageCollector
@@ -16,6 +15,7 @@ from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
 from kubewright.cluster.controllers._token_secrets import TokenSecrets
 from kubewright.cluster.limits import QuotaController
+from kubewright.cluster.storage._storage import Event
 
 __all__ = ["Controllers"]
 

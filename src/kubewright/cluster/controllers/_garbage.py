@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kubewright.cluster._deletes import DeleteOptions
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event, RevisionConflict
-from kubewright.cluster._views import decoded
 from kubewright.cluster.controllers._writing import controller_user, delete, type_of, update
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.registry._deletes import DeleteOptions
+from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["GarbageCollector"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._deletes import DeleteOptions
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event, RevisionConflict
-from kubewright.cluster._views import decoded
 from kubewright.cluster.controllers._writing import controller_user, create, delete, type_of, update
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._deletes import DeleteOptions
+from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["Namespaces"]
 

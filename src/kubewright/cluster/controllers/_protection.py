@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._failures import Failure
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event, RevisionConflict
-from kubewright.cluster._views import decoded
 from kubewright.cluster.controllers._writing import controller_user, type_of, update
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["VolumeProtection"]
 

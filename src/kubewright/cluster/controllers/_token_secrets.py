@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from kubewright.cluster._calls import User
-from kubewright.cluster._deletes import DeleteOptions
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event, RevisionConflict
-from kubewright.cluster._views import decoded
 from kubewright.cluster.access import Tokens
 from kubewright.cluster.controllers._writing import delete, type_of, update
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._deletes import DeleteOptions
+from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["TokenSecrets"]
 

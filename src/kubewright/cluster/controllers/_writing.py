@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._calls import User
-from kubewright.cluster._converting import RemoteConversion, converting
-from kubewright.cluster._deletes import DeleteOptions, delete_object
-from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
-from kubewright.cluster._views import decoded
-from kubewright.cluster._writes import commit, stored_form
 from kubewright.cluster.admission import Attributes
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import RemoteConversion, converting
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.registry._deletes import DeleteOptions, delete_object
+from kubewright.cluster.registry._field_managers import manager_of
+from kubewright.cluster.registry._writes import commit, stored_form
+from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["MANAGER", "controller_user", "create", "delete", "type_of", "update"]
 

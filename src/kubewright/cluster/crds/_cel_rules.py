@@ -25,9 +25,16 @@ from kubewright.api.cel import (
     has_rules,
     is_available,
 )
-from kubewright.cluster._failures import unsupported
-from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._failures import unsupported
+from kubewright.cluster.machinery._field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["broken_rule", "cel_errors", "check_available", "default_rule_errors", "rule_shape_errors"]
 

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.cluster._answers import encode
-from kubewright.cluster._calling import CallError
-from kubewright.cluster._converting import RemoteConversion, Unconverted
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._field_errors import FieldError, invalid
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
+from kubewright.cluster.conversion._webhook import RemoteConversion, Unconverted
 from kubewright.cluster.crds._custom import CustomStrategy
+from kubewright.cluster.machinery._answers import encode
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.storage._storage import Entry
+from kubewright.cluster.webhooks._client import CallError
 from kubewright.names import label_value_problems, qualified_name_problems
 
 __all__ = ["REVIEW_VERSIONS", "ConversionWebhook", "WebhookConversion"]

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubewright.api.cel import Rules, has_rules
-from kubewright.cluster._field_errors import FieldError, invalid
-from kubewright.cluster._kinds import JSONObject, ReadProblem, Strategy
-from kubewright.cluster._typed import read_metadata
 from kubewright.cluster.crds._cel_rules import broken_rule
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
 from kubewright.cluster.crds._whole_objects import nameless
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._go_types import read_metadata
+from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.schema import Schema, apply_defaults, custom_schema, prune
 from kubewright.columns import find_values
 

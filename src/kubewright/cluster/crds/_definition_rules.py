@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission import bundle_errors, service_errors, url_errors
 from kubewright.cluster.crds._schema_rules import schema_errors
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.columns import PathError, parse_path
 from kubewright.names import label_1035_problems, subdomain_problems
 

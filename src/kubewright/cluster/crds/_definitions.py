@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._field_errors import FieldError
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._strategies import BuiltinStrategy
 from kubewright.cluster.crds._definition_rules import definition_errors, definition_update_errors
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 
 __all__ = ["CLEANUP", "DefinitionStrategy"]
 

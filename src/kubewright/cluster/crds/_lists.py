@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kubewright.cluster._field_errors import FieldError, duplicate, invalid
+from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid
 
 __all__ = ["duplicates"]
 

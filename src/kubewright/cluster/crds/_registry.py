@@ -12,9 +12,18 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kubewright.cluster._answers import Answer
-from kubewright.cluster._calls import Call
-from kubewright.cluster._deletes import (
+from kubewright.cluster._state import State
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.crds._custom import CustomStrategy
+from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
+from kubewright.cluster.crds._versions import VersionTypes
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import forbidden, not_found
+from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.output._views import view_of
+from kubewright.cluster.registry._deletes import (
     DeleteOptions,
     admit_deletion,
     check_preconditions,
@@ -22,17 +31,9 @@ from kubewright.cluster._deletes import (
     deletion_of,
     read_options,
 )
-from kubewright.cluster._failures import forbidden, not_found
-from kubewright.cluster._json import UnreadableJSON, decode_json
-from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._managing import manager_of
-from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
-from kubewright.cluster._views import decoded, view_of
-from kubewright.cluster._writes import commit
-from kubewright.cluster.crds._custom import CustomStrategy
-from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
-from kubewright.cluster.crds._versions import VersionTypes
+from kubewright.cluster.registry._field_managers import manager_of
+from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.storage._storage import Entry, Event
 
 if TYPE_CHECKING:
     from kubewright.cluster.schema import CustomKind

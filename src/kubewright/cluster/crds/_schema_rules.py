@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from kubewright.api.cel import has_rules
-from kubewright.cluster._field_errors import FieldError, forbidden, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.crds._cel_rules import cel_errors, check_available, default_rule_errors, rule_shape_errors
 from kubewright.cluster.crds._structure import structural_errors
 from kubewright.cluster.crds._values import errors_of
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["schema_errors"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias
 
-from kubewright.cluster._failures import unsupported
-from kubewright.cluster._field_errors import FieldError, forbidden, invalid, required
+from kubewright.cluster.machinery._failures import unsupported
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
 from kubewright.regex import EngineMissing, InvalidPattern, check_pattern, has_engine
 
 __all__ = ["structural_errors"]

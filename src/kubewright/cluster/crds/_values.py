@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from kubewright.api.schema import fits_format, is_format
-from kubewright.cluster._field_errors import (
+from kubewright.cluster.machinery._field_errors import (
     FieldError,
     go_number,
     invalid,

@@ -6,10 +6,10 @@ import base64
 import hashlib
 from typing import Final
 
-from kubewright.cluster._kinds import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.cluster._state import State
 from kubewright.cluster.crds._conversion import ConversionWebhook, WebhookConversion
 from kubewright.cluster.crds._custom import CustomStrategy, Reread
+from kubewright.cluster.machinery._resources import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.columns import CustomPrinter
 
 __all__ = ["VersionTypes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubewright.cluster._field_errors import FieldError, invalid, required
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.names import label_1035_problems
 
 __all__ = ["nameless"]

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults import _batch, _others, _pods, _services, _workloads
 from kubewright.cluster.defaults._new import complete_changed_pod, complete_job, complete_pod
 from kubewright.cluster.defaults._workloads import TEMPLATE_GENERATION
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["TEMPLATE_GENERATION", "complete_changed_pod", "complete_job", "complete_pod", "defaults_of"]
 

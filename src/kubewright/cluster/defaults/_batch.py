@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults._fill import each, part, put
 from kubewright.cluster.defaults._pods import template
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["cron_job", "job"]
 

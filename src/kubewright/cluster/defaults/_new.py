@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults._fill import each, part
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["complete_changed_pod", "complete_job", "complete_pod", "qos_class"]
 

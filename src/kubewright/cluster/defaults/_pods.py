@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults._fill import each, part, put
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["pod", "pod_spec", "pod_template", "template"]
 

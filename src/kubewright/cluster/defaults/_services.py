@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.defaults._fill import each, part, put
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["endpoint_slice", "endpoints", "service"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from kubewright.cluster._calls import Call
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._managing import manager_name_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Event, EventKind
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._field_managers import manager_name_of
+from kubewright.cluster.storage._storage import Event, EventKind
 
 __all__ = ["Change", "History", "Request", "Revision", "current"]
 

@@ -8,9 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from kubewright.cluster._answers import Answer, NoAnswer
-from kubewright.cluster._calls import Call
-from kubewright.cluster._dispatch import Dispatcher
+from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.laboratory._faults import (
     Decision,
     Failing,
@@ -26,6 +24,8 @@ from kubewright.cluster.laboratory._history import History, Request, Revision, c
 from kubewright.cluster.laboratory._kinds import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
+from kubewright.cluster.machinery._answers import Answer, NoAnswer
+from kubewright.cluster.machinery._calls import Call
 
 __all__ = ["Laboratory"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kubewright.cluster._failures import expired
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
-from kubewright.cluster._watches import Watcher
+from kubewright.cluster.machinery._failures import expired
+from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["Snapshot", "rewind", "take"]
 
@@ -37,8 +36,7 @@ def rewind(state: State, snapshot: Snapshot) -> int:
     history is forgotten. Open watches end with 410, as one from an earlier revision does: clients list again.
     """
     for stream in list(state.streams):
-        if isinstance(stream, Watcher):
-            stream.fail(expired(f"too old resource version: the cluster was rewound to revision {snapshot.revision}"))
+        stream.fail(expired(f"too old resource version: the cluster was rewound to revision {snapshot.revision}"))
     state.storage.restore(snapshot.objects)
     for restored in state.restored:
         restored()

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from kubewright.clock import Clock
-from kubewright.cluster._storage import Event
-from kubewright.cluster._watches import Watcher
+from kubewright.cluster._state import Watcher
+from kubewright.cluster.storage._storage import Event
 
 __all__ = ["Delayed", "Disturbance", "Dropped", "Frozen", "Gates", "Reordered", "Stale"]
 

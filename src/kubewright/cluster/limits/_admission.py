@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.api import Quantity
-from kubewright.cluster._failures import unsupported
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.limits._amounts import Amounts, amounts_of, sum_of, written
 from kubewright.cluster.limits._status import STORAGE, write_status
 from kubewright.cluster.limits._usage import SCOPES, concerns, counted_names, missing_amounts, usage_of
+from kubewright.cluster.machinery._failures import unsupported
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["QuotaAdmission"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from kubewright.api import Quantity
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["Amounts", "amounts_of", "pod_limits", "pod_requests", "sum_of", "written"]
 

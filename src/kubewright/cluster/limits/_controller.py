@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.api import Quantity
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, Event
 from kubewright.cluster.limits._amounts import Amounts, sum_of, written
 from kubewright.cluster.limits._status import STORAGE, write_status
 from kubewright.cluster.limits._usage import concerns, counted_names, usage_of
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.storage._storage import Entry, Event
 
 __all__ = ["QuotaController"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubewright.api import Quantity
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.limits._amounts import Amounts, amounts_of, pod_limits, pod_requests
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["LimitRanger"]
 

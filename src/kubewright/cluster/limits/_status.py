@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
-from kubewright.cluster._views import decoded
-from kubewright.cluster._writes import commit
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._field_managers import manager_of
+from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["STORAGE", "write_status"]
 

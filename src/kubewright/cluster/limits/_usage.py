@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kubewright.api import Quantity, parse_time
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.limits._amounts import Amounts, amounts_of, pod_limits, pod_requests, sum_of
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["SCOPES", "concerns", "counted_names", "missing_amounts", "usage_of"]
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.cluster._json import UnreadableJSON, check_depth, decode_json
+from kubewright.cluster.machinery._json import UnreadableJSON, check_depth, decode_json
 from kubewright.cluster.merge._errors import Refused, bad_request, cannot_unmarshal, refusing_depth
 
 __all__ = ["MOST_COPIED", "MOST_OPERATIONS", "json_patch"]

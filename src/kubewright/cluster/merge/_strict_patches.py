@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from kubewright.cluster._duplicates import Members, duplicate_fields, duplicates_in
+from kubewright.cluster.machinery._duplicate_fields import Members, duplicate_fields, duplicates_in
 
 __all__ = ["strict_patch_errors"]
 

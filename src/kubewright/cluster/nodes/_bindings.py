@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._answers import Answer
-from kubewright.cluster._bodies import decode_body
-from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import Failure, bad_request, conflict
-from kubewright.cluster._field_errors import not_supported
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._writes import commit
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, bad_request, conflict
+from kubewright.cluster.machinery._field_errors import not_supported
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
+from kubewright.cluster.registry._bodies import decode_body
+from kubewright.cluster.registry._writes import commit
 
 __all__ = ["bind"]
 

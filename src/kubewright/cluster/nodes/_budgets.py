@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from kubewright.api import Selector, find_condition, from_dict, is_condition_true, set_condition, to_dict
 from kubewright.api.core.v1 import PodStatus
-from kubewright.cluster._calls import User
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject, ResourceType
-from kubewright.cluster._managing import manager_of
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry, RevisionConflict
-from kubewright.cluster._views import decoded
-from kubewright.cluster._writes import commit
 from kubewright.cluster.admission import Attributes
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.registry._field_managers import manager_of
+from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._answers import Answer
-from kubewright.cluster._calls import Call
-from kubewright.cluster._dispatch import Dispatcher
 from kubewright.cluster._state import State
+from kubewright.cluster.dispatch._dispatcher import Dispatcher
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.nodes._bindings import bind
 from kubewright.cluster.nodes._evictions import evict
 

@@ -14,7 +14,6 @@ from kubewright.api.coordination import Lease, LeaseSpec
 from kubewright.api.meta import ObjectMeta
 from kubewright.client import AlreadyExists, Client, MergePatch, NotFound, StrategicPatch, Unavailable
 from kubewright.clock import Clock, SystemClock
-from kubewright.cluster._builtin import server_version
 from kubewright.cluster.nodes import _pod_status as pod_status
 from kubewright.cluster.nodes._addresses import PodAddresses
 from kubewright.cluster.nodes._chores import Chores
@@ -23,6 +22,7 @@ from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
 from kubewright.cluster.nodes._pod_events import KubeletEvents
 from kubewright.cluster.nodes._scheduler import Scheduler
 from kubewright.cluster.nodes._writing import write_status
+from kubewright.cluster.registry._builtin_resources import server_version
 
 __all__ = ["FakeNode"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._answers import Answer, encode
-from kubewright.cluster._calls import Call
-from kubewright.cluster._failures import not_found
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster._state import State
-from kubewright.cluster._storage import Entry
-from kubewright.cluster._views import decoded
 from kubewright.cluster.admission import attributes_of, kind_of
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import not_found
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["admit", "pod_of", "success", "with_condition"]
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kubewright.api.cel import EvaluationError, types
-from kubewright.cluster._field_errors import FieldError, invalid
-from kubewright.cluster._kinds import JSONObject
 from kubewright.cluster.admission import Attributes, ConditionError
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.policies._expressions import Budget, Expression, OutOfBudget, Scope, compiled, values_of
 
 __all__ = ["PolicyConditions", "all_hold"]

@@ -8,10 +8,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from kubewright.api import Selector
 from kubewright.api.cel import JSON_PATCH, OBJECT, types
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._storage import Entry, Storage
 from kubewright.cluster.admission.matching import label_selector
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.policies._expressions import Expression, Scope, compiled
+from kubewright.cluster.storage._storage import Entry, Storage
 
 __all__ = [
     "Binding",

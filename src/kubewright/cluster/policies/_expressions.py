@@ -22,8 +22,8 @@ from kubewright.api.cel import (
     to_value,
     types,
 )
-from kubewright.cluster._failures import unsupported
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._failures import unsupported
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["BUDGET", "Budget", "Expression", "OutOfBudget", "Scope", "compiled", "values_of", "with_variables"]
 

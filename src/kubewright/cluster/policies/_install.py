@@ -15,7 +15,7 @@ from kubewright.cluster.policies._strategies import (
 from kubewright.cluster.policies._validating import ValidatingPolicies
 
 if TYPE_CHECKING:
-    from kubewright.cluster._dispatch import Dispatcher
+    from kubewright.cluster.dispatch._dispatcher import Dispatcher
 
 __all__ = ["add_policies"]
 

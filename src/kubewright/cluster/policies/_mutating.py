@@ -10,11 +10,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from kubewright.api.cel import EvaluationError
-from kubewright.cluster._failures import Failure, internal, unsupported
-from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, ConditionError
 from kubewright.cluster.admission.matching import Reinvocations, VersionedObject, expression_request
+from kubewright.cluster.machinery._failures import Failure, internal, unsupported
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, MutatingPolicy, Mutation, mutating_policies
 from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables

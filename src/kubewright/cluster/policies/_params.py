@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
-from kubewright.cluster._views import decoded
 from kubewright.cluster.admission.matching import label_selector
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.policies._definitions import Binding, Policy
 
 __all__ = ["ParamsError", "params_of"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kubewright.api.cel import EvaluationError, Struct, misnamed, to_json
-from kubewright.cluster._failures import internal
-from kubewright.cluster._kinds import JSONObject, ReadProblem, ResourceType
 from kubewright.cluster.admission.matching import PatchError, TestFailed, apply_patch
+from kubewright.cluster.machinery._failures import internal
+from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType
 from kubewright.cluster.merge import Refused, structured_merge
 
 __all__ = ["Unmutable", "applied", "json_patched"]

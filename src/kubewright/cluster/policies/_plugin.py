@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.admission.matching import is_exempt, matched_type, matches_namespace, matches_object
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.policies._definitions import Binding, Definitions, Match, Policy
 
 __all__ = ["PolicyPlugin"]

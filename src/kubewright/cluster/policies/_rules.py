@@ -8,12 +8,19 @@ from typing import Final
 
 from kubewright.api.cel import types
 from kubewright.api.schema import cel_name
-from kubewright.cluster._field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._rules_common import label_selector_errors
 from kubewright.cluster.admission import condition_errors
 from kubewright.cluster.admission.matching import rule_errors
+from kubewright.cluster.machinery._field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.policies._expressions import Scope, compiled
+from kubewright.cluster.registry.validation._common import label_selector_errors
 from kubewright.names import label_1035_problems, path_segment_problems, subdomain_problems
 
 __all__ = ["binding_errors", "default_match", "expression_errors", "policy_errors"]

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubewright.api.cel import JSON_PATCH, OBJECT, types
-from kubewright.cluster._field_errors import FieldError, duplicate, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid, not_supported, required
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.policies._expressions import Scope, compiled
 from kubewright.cluster.policies._rules import binding_errors, default_match, expression_errors, policy_errors
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.names import qualified_name_problems
 
 __all__ = ["MutatingBinding", "MutatingPolicy", "ValidatingBinding", "ValidatingPolicy"]

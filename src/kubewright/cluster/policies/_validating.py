@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.api.cel import EvaluationError
-from kubewright.cluster._failures import Failure
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, ConditionError
 from kubewright.cluster.admission.matching import VersionedObject, expression_request
+from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.policies._conditions import all_hold
 from kubewright.cluster.policies._definitions import Binding, ValidatingPolicy, Validation, validating_policies
 from kubewright.cluster.policies._expressions import Budget, OutOfBudget, values_of, with_variables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._kinds import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster.protobuf._decode import ProtobufError, decode
 
 __all__ = ["read_protobuf"]

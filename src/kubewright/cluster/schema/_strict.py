@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kubewright.cluster._duplicates import duplicate_fields
+from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
 from kubewright.cluster.schema._node import Schema
 from kubewright.cluster.schema._pruning import unknown_fields
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import kubewright as kw
 from kubewright.api import batch, is_controlled_by, meta
 from kubewright.client import AlreadyExists, ApiError, NotFound
-from kubewright.cluster._schedules import Schedule, schedule_problem
+from kubewright.cluster.machinery._cron_schedules import Schedule, schedule_problem
 from kubewright.cluster.workloads._statuses import write_status
 from kubewright.events import object_reference
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._strategies import BuiltinStrategy
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.names import path_segment_problems, subdomain_problems
 
 __all__ = ["ROLE_STRATEGIES"]

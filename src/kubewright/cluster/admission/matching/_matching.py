@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from kubewright.api import Selector, SelectorError, from_dict
-from kubewright.cluster._failures import not_found
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.machinery._failures import not_found
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 
 __all__ = ["is_exempt", "label_selector", "matched_type", "matches_namespace", "matches_object"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from kubewright.cluster._json import UnreadableJSON, decode_json
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.merge import Refused, json_patch
 
 __all__ = ["PatchError", "TestFailed", "apply_patch", "read_patch"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes, kind_of
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 
 __all__ = ["admission_request", "expression_request"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubewright.cluster._field_errors import FieldError, invalid, not_supported, required
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = ["rule_errors"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubewright.cluster._converting import convert
-from kubewright.cluster._kinds import JSONObject, ResourceType
 from kubewright.cluster.admission._attributes import Attributes
+from kubewright.cluster.conversion._webhook import convert
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 
 __all__ = ["Reinvocations", "VersionedObject"]
 

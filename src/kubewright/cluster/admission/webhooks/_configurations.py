@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kubewright.cluster._failures import unsupported
-from kubewright.cluster._field_errors import (
+from kubewright.cluster.admission._chain import Chain
+from kubewright.cluster.admission._client_config import service_errors, url_errors
+from kubewright.cluster.admission._conditions import condition_errors
+from kubewright.cluster.admission.matching import rule_errors
+from kubewright.cluster.admission.webhooks._review import KNOWN_VERSIONS
+from kubewright.cluster.machinery._failures import unsupported
+from kubewright.cluster.machinery._field_errors import (
     FieldError,
     duplicate,
     invalid,
     not_supported,
     required,
 )
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._rules_common import label_selector_errors
-from kubewright.cluster._strategies import BuiltinStrategy
-from kubewright.cluster.admission._chain import Chain
-from kubewright.cluster.admission._client_config import service_errors, url_errors
-from kubewright.cluster.admission._conditions import condition_errors
-from kubewright.cluster.admission.matching import rule_errors
-from kubewright.cluster.admission.webhooks._review import KNOWN_VERSIONS
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.validation._common import label_selector_errors
 from kubewright.names import label_1035_problems, subdomain_problems
 
 __all__ = ["ConfigurationStrategy"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubewright.api import Selector
-from kubewright.cluster._kinds import JSONObject
-from kubewright.cluster._storage import Entry, Storage
 from kubewright.cluster.admission.matching import label_selector
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.storage._storage import Entry, Storage
 
 __all__ = ["Hook", "Hooks"]
 

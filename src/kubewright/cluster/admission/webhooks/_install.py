@@ -8,7 +8,7 @@ from kubewright.cluster.admission.webhooks._configurations import ConfigurationS
 from kubewright.cluster.admission.webhooks._plugins import MutatingWebhooks, ValidatingWebhooks
 
 if TYPE_CHECKING:
-    from kubewright.cluster._dispatch import Dispatcher
+    from kubewright.cluster.dispatch._dispatcher import Dispatcher
 
 __all__ = ["add_webhooks"]
 

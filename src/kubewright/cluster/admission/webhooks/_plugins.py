@@ -10,9 +10,6 @@ import asyncio
 from copy import deepcopy
 from typing import Final
 
-from kubewright.cluster._calling import Callees, CallError, UnusableConfig
-from kubewright.cluster._failures import Failure, bad_request, internal
-from kubewright.cluster._kinds import ResourceType, UnreadableObject
 from kubewright.cluster._state import State
 from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission._chain import Plugin
@@ -32,6 +29,9 @@ from kubewright.cluster.admission.matching import (
 )
 from kubewright.cluster.admission.webhooks._hooks import Hook, Hooks
 from kubewright.cluster.admission.webhooks._review import Response, ReviewError, read_response, refusal_of, review_of
+from kubewright.cluster.machinery._failures import Failure, bad_request, internal
+from kubewright.cluster.machinery._resources import ResourceType, UnreadableObject
+from kubewright.cluster.webhooks._client import Callees, CallError, UnusableConfig
 
 __all__ = ["MutatingWebhooks", "ValidatingWebhooks"]
 

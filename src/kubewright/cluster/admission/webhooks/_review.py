@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.cluster._failures import Failure
-from kubewright.cluster._kinds import JSONObject
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.redaction import Redacted
 
 __all__ = [

@@ -1,0 +1,3 @@
+"""The audit log of the API server, in the format of kube-apiserver."""
+
+from __future__ import annotations

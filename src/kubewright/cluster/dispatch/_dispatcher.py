@@ -1,0 +1,189 @@
+"""One request, one answer: finds the resource, and the verb's code. Used by the in-process and the HTTP path alike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from kubewright.client import Request
+from kubewright.cluster._state import State
+from kubewright.cluster.access import Access, Admission
+from kubewright.cluster.conversion._webhook import Unconverted, ready
+from kubewright.cluster.discovery._documents import Documents
+from kubewright.cluster.machinery._answers import Answer, NoAnswer, failed
+from kubewright.cluster.machinery._calls import Call, User, header_of, parse_call
+from kubewright.cluster.machinery._failures import Failure, PlainFailure, bad_request, internal, unsupported
+from kubewright.cluster.machinery._unsupported import check_supported
+from kubewright.cluster.output._views import view_of, wants_yaml
+from kubewright.cluster.registry import _deletes, _patches, _reads, _scale, _writes
+from kubewright.cluster.registry._finalize import finalize
+from kubewright.cluster.storage._storage import RevisionConflict
+from kubewright.cluster.watch import _watches
+
+if TYPE_CHECKING:
+    from kubewright.cluster.audit._audit import AuditLog, AuditRecord
+
+__all__ = ["Dispatcher", "Override"]
+
+log = logging.getLogger("kubewright.cluster")
+
+Override = Callable[[State, Call], Awaitable[Answer | None]]
+"""Serves a call in another way than dispatch would; None leaves it to dispatch."""
+
+
+Around = Callable[[Call, Callable[[Call], Awaitable[Answer]]], Awaitable[Answer]]
+"""Stands around the serving of each call, and may raise a refusal or `NoAnswer` before or after it."""
+
+
+class Dispatcher:
+    """Answers requests. `overrides` are asked first, in order; `supported` lifts refusals of `_unsupported`."""
+
+    def __init__(self, state: State, *, rbac: bool = False) -> None:
+        self.state = state
+        self.access = Access(state, rbac=rbac)
+        self.overrides: list[Override] = [self.access.override]
+        self.supported: set[str] = set()
+        self.around: Around | None = None
+        self.audit: AuditLog | None = None
+        self._documents = Documents(state)
+
+    async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> Answer:
+        """The answer to a request. Whatever goes wrong is an answer, too.
+
+        `uri` is the request's as it came, and `source` the address of its client, for the audit log.
+        """
+        if self.audit is None:
+            answer = await self._answer(request, user, None)
+        else:
+            record = self.audit.begin(request, uri=uri or _uri(request), source=source)
+            try:
+                answer = await self._answer(request, user, record)
+            except NoAnswer:
+                record.unanswered()
+                raise
+            record.answered(answer)
+            answer.add_header("Audit-Id", record.id)
+        if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and answer.is_json:
+            answer.in_yaml()
+        return answer
+
+    def refuse(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> Answer:
+        """The answer to a request that was refused before it could be handled, because of its user or its body."""
+        answer = failed(failure)
+        if self.audit is not None:
+            record = self.audit.begin(request, uri=uri, source=source)
+            record.admission.user = user
+            record.answered(answer)
+            answer.add_header("Audit-Id", record.id)
+        return answer
+
+    async def _answer(self, request: Request, user: User, record: AuditRecord | None) -> Answer:
+        call: Call | None = None
+        try:
+            user = self.access.admit(request, user, record.admission if record is not None else Admission())
+            call = parse_call(request, user, self.state.types)
+            if record is not None:
+                record.call = call
+            if call is None:
+                return self.access.document(request) or self._documents.answer(request)
+            return await (self._served(call) if self.around is None else self.around(call, self._served))
+        except NoAnswer:
+            raise
+        except (Failure, PlainFailure) as failure:
+            return failed(failure, call.warnings if call is not None else None)
+        except RecursionError:
+            return failed(bad_request("the body of the request is nested too deeply"))
+        except Exception as error:
+            # A bug of ours must not end the program that embeds us, and must not pass for the client's mistake.
+            log.exception("the embedded cluster failed at %s %s", request.method, request.path)
+            return failed(internal(f"{type(error).__name__}: {error}"))
+
+    async def _served(self, call: Call) -> Answer:
+        check_supported(call, frozenset(self.supported))
+        if call.type.deprecation_warning:
+            call.warnings.append(call.type.deprecation_warning)
+        for override in self.overrides:
+            if (answer := await override(self.state, call)) is not None:
+                return answer
+        if call.type.conversion is not None:
+            await self._convert(call)
+        if call.subresource:
+            return await self._subresource(call)
+        if call.verb in ("get", "list", "watch"):
+            return await self._read(call)
+        return await self.write(call)
+
+    async def _read(self, call: Call) -> Answer:
+        while True:
+            try:
+                match call.verb:
+                    case "get":
+                        return await _reads.get(self.state, call)
+                    case "list":
+                        return await _reads.list_objects(self.state, call)
+                    case _:
+                        return await _watches.watch(self.state, call)
+            except Unconverted as missing:  # something that was written since, or long ago
+                await missing.resolve()
+
+    async def write(self, call: Call) -> Answer:
+        """Create, update, patch or delete. Raises the refusal.
+
+        Admission may wait for others. When the object has changed meanwhile, all of it begins again.
+        """
+        view_of(call)  # refuses a form that we cannot write, before anything is written
+        warned = len(call.warnings)
+        while True:
+            try:
+                answer = await self._written(call)
+                await self.state.yield_to_watches()
+                return answer
+            except RevisionConflict:
+                await self._convert(call)
+            except Unconverted as missing:  # it was forgotten again, because of many others
+                await missing.resolve()
+            del call.warnings[warned:]
+
+    async def _convert(self, call: Call) -> None:
+        """Let the objects be converted that a call is about, where a webhook has to be asked for that."""
+        storage, type_ = self.state.storage, call.type
+        if call.verb == "create":
+            return
+        if not call.name:
+            await ready(type_, storage.entries(type_.storage, call.namespace))
+        elif (found := storage.get(type_.storage, call.namespace, call.name)) is not None:
+            await ready(type_, [found])
+
+    async def _written(self, call: Call) -> Answer:
+        state = self.state
+        if call.subresource == "scale":
+            return await _scale.write_scale(state, call)
+        if call.subresource == "finalize":
+            return await finalize(state, call)
+        match call.verb:
+            case "create":
+                return await _writes.create(state, call)
+            case "update":
+                return await _writes.update(state, call)
+            case "patch":
+                return await _patches.patch(state, call)
+            case "delete":
+                return await _deletes.delete(state, call)
+            case _:
+                return await _deletes.delete_collection(state, call)
+
+    async def _subresource(self, call: Call) -> Answer:
+        state, name = self.state, call.subresource
+        if name == "status" and call.verb == "get":
+            return await self._read(call)
+        if name == "scale" and call.verb == "get":
+            return _scale.get_scale(state, call)
+        if name in ("status", "scale", "finalize"):
+            return await self.write(call)
+        raise unsupported(f"the subresource {name!r} of {call.type.qualified}")
+
+
+def _uri(request: Request) -> str:
+    return f"{request.path}?{urlencode(request.query)}" if request.query else request.path

@@ -1,0 +1,140 @@
+"""What the server answers: a `Response` of the client's transport, with a body or a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from kubewright.cluster.machinery._failures import Failure, PlainFailure
+
+__all__ = ["JSON", "Answer", "Headers", "NoAnswer", "Stream", "encode", "failed"]
+
+JSON = "application/json"
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> bytes:
+    """JSON."""
+    return _encoder.encode(value)
+
+
+class Headers(Mapping[str, str]):
+    """Headers of an answer; names compare without case."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = {name.lower(): (name, value) for name, value in values.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name.lower()][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._values.values())
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class NoAnswer(Exception):
+    """A request that gets no answer: its connection ends, or, with `timeout`, its client has waited long enough."""
+
+    def __init__(self, *, timeout: bool) -> None:
+        super().__init__("there is no answer")
+        self.timeout = timeout
+
+
+class Stream(Protocol):
+    """A body that goes on: a watch."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes to be."""
+
+    def may_stall(self) -> bool:
+        """Whether it may fall silent although the cluster runs."""
+
+    def close(self) -> None:
+        """Nobody reads it any more."""
+
+    def when_closed(self, callback: Callable[[], None]) -> None:
+        """Call this once when it has ended, in whatever way."""
+
+
+class Answer:
+    """One answer. `stream` is set for a watch, whose `body` is empty."""
+
+    __slots__ = ("__weakref__", "_warnings", "body", "headers", "status", "stream")
+
+    def __init__(
+        self,
+        body: bytes = b"",
+        *,
+        status: int = 200,
+        content_type: str = JSON,
+        warnings: list[str] | None = None,
+        stream: Stream | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.stream = stream
+        self.headers = Headers({"Content-Type": content_type, **(headers or {})})
+        self._warnings = warnings or []
+
+    def warnings(self) -> list[str]:
+        """The values of the `Warning` headers."""
+        return [f"299 - {encode(text).decode()}" for text in self._warnings]
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is one document of JSON."""
+        return bool(self.body) and self.headers["Content-Type"] == JSON
+
+    def in_yaml(self) -> None:
+        """Write the body, which is JSON, as YAML."""
+        from kubewright.cluster.machinery._yaml import dump_yaml
+
+        self.body = dump_yaml(msgspec.json.decode(self.body))
+        self.headers = Headers({**self.headers, "Content-Type": "application/yaml"})
+
+    def add_header(self, name: str, value: str) -> None:
+        """Send one more header."""
+        self.headers = Headers({**self.headers, name: value})
+
+    def drop_warnings(self) -> None:
+        """Warn of nothing."""
+        self._warnings = []
+
+    async def read(self) -> bytes:
+        """The whole body."""
+        if self.stream is None:
+            return self.body
+        return b"".join([chunk async for chunk in self.stream.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        if self.stream is None:
+            if self.body:
+                yield self.body
+            return
+        async for chunk in self.stream.chunks():
+            yield chunk
+
+    def may_stall(self) -> bool:
+        """Whether the rest of the body may fail to come although the cluster runs."""
+        return self.stream is not None and self.stream.may_stall()
+
+    def close(self) -> None:
+        """Give up the rest of the body."""
+        if self.stream is not None:
+            self.stream.close()
+
+
+def failed(failure: Failure | PlainFailure, warnings: list[str] | None = None) -> Answer:
+    """The answer for a refusal."""
+    if isinstance(failure, PlainFailure):
+        return Answer(failure.text.encode(), status=failure.code, content_type="text/plain; charset=utf-8")
+    headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after is not None else None
+    return Answer(encode(failure.status), status=failure.code, warnings=warnings, headers=headers)

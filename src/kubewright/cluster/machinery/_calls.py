@@ -1,0 +1,196 @@
+"""One request as the API sees it: which resource, which verb, with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote
+
+from kubewright.client import Request
+from kubewright.cluster.machinery._failures import (
+    PlainFailure,
+    bad_request,
+    invalid_options,
+    method_not_allowed,
+    no_such_resource,
+    unsupported,
+)
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
+from kubewright.cluster.machinery._resources import ResourceType, ResourceTypes
+
+__all__ = ["Call", "User", "header_of", "parse_call"]
+
+_NO_PAGE: Final = "404 page not found\n"
+_LONGEST_MANAGER: Final = 128
+_TRUE: Final = frozenset({"1", "true", "t", "T", "TRUE", "True"})
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_OPTIONS: Final = {
+    "create": "CreateOptions",
+    "update": "UpdateOptions",
+    "patch": "PatchOptions",
+    "delete": "DeleteOptions",
+}
+
+
+def header_of(request: Request, name: str) -> str:
+    """A header of a request, by its name in any case; "" when it is not there."""
+    headers = request.headers
+    if name in headers:
+        return headers[name]
+    lower = name.lower()
+    return next((value for given, value in headers.items() if given.lower() == lower), "")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """A request for a resource. `warnings` are sent with the answer, whatever it is."""
+
+    request: Request
+    user: User
+    verb: str
+    type: ResourceType
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    """Of admission plugins and webhooks, for the audit log."""
+    sent: Mapping[str, str] = field(default_factory=dict)
+    """The name, namespace, uid and resourceVersion in the body, as far as they are there, for the audit log."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing may be written."""
+        return self.query.get("dryRun", "") != ""
+
+    def flag(self, name: str) -> bool:
+        """A query parameter that is true or false."""
+        return self.query.get(name, "") in _TRUE
+
+    def number(self, name: str) -> int | None:
+        """A query parameter that is a whole number."""
+        text = self.query.get(name, "")
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+    @property
+    def field_validation(self) -> str:
+        """What becomes of fields that nobody knows: `Strict`, `Warn` (unless the client says otherwise) or `Ignore`."""
+        return self.query.get("fieldValidation", "") or "Warn"
+
+    def header(self, name: str) -> str:
+        """A header of the request."""
+        return header_of(self.request, name)
+
+    def check_options(self, verb: str | None = None) -> None:
+        """Refuse options that make no sense."""
+        errors: list[FieldError] = []
+        verb = verb or self.verb
+        if self.query:
+            if (dry_run := self.query.get("dryRun")) and dry_run != "All":
+                errors.append(_unsupported_list("dryRun", dry_run, ["All"]))
+            validation = self.query.get("fieldValidation")
+            if verb != "delete" and validation and validation not in ("Strict", "Warn", "Ignore"):
+                errors.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+            errors += _manager_errors(self.query.get("fieldManager", ""))
+        if errors:
+            raise invalid_options(_OPTIONS[verb], errors)
+
+
+def _unsupported_list(field_name: str, value: str, supported: list[str]) -> FieldError:
+    error = not_supported(field_name, value, supported)
+    return FieldError(error.reason, error.field, error.message.replace(f'"{value}"', f'["{value}"]', 1))
+
+
+def _manager_errors(manager: str) -> list[FieldError]:
+    errors = []
+    if len(manager.encode()) > _LONGEST_MANAGER:
+        errors.append(
+            FieldError("FieldValueTooLong", "fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes")
+        )
+    if any(not character.isprintable() for character in manager):
+        errors.append(invalid("fieldManager", manager, "should only contain printable characters"))
+    return errors
+
+
+def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | None:
+    """The call that a request makes; None when its path is none of a resource's. Raises the refusal of a wrong one."""
+    parts = [unquote(part) for part in request.path.split("/")]
+    if len(parts) < 4 or parts[0]:
+        return None
+    if parts[1] == "api":
+        group, version, rest = "", parts[2], parts[3:]
+    elif parts[1] == "apis" and len(parts) > 4:
+        group, version, rest = parts[2], parts[3], parts[4:]
+    else:
+        return None
+    while rest and not rest[-1]:
+        rest.pop()
+    if not rest:
+        return None
+    if rest[0] == "watch":
+        raise unsupported("the old paths of watches, /watch/...: use ?watch=true")
+    namespace = ""
+    # `/namespaces/x/status` is a namespace's own; anything else behind a namespace's name is a resource in it.
+    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):
+        namespace, rest = rest[1], rest[2:]
+    type_ = types.find(group, version, rest[0])
+    if type_ is None:
+        known = any(each.group == group and not each.custom for each in types)
+        raise no_such_resource() if known else PlainFailure(404, _NO_PAGE)
+    if (len(rest) > 3 and rest[2] != "proxy") or (namespace and not type_.namespaced):
+        raise no_such_resource()
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    if subresource and subresource not in type_.subresources:
+        raise no_such_resource()
+    query: dict[str, str] = {}
+    for key, value in request.query:
+        query.setdefault(key, value)
+    call = Call(
+        request=request,
+        user=user,
+        verb="",
+        type=type_,
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+        query=query,
+    )
+    call.verb = _verb(call)
+    allowed = type_.subresources[subresource].verbs if subresource else type_.verbs
+    if call.verb not in allowed:
+        raise method_not_allowed()
+    if type_.namespaced and not namespace and call.verb not in ("list", "watch"):
+        raise method_not_allowed() if not name else no_such_resource()
+    return call
+
+
+def _verb(call: Call) -> str:
+    method = call.request.method
+    if method in ("GET", "HEAD"):
+        if call.name:  # also with `watch=true`: one object is watched by a field selector
+            return "get"
+        return "watch" if call.flag("watch") else "list"
+    if method == "DELETE":
+        return "delete" if call.name else "deletecollection"
+    verb = _VERBS.get(method)
+    if verb is None or ((verb == "create") != (not call.name) and not call.subresource):
+        raise method_not_allowed()
+    return verb

@@ -1,0 +1,226 @@
+"""Refusals, as the real server words them: status codes, reasons, messages and details.
+
+A `Failure` is raised anywhere while a request is served, and becomes the answer: a `Status` object. `Failure.status`
+has it as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+
+__all__ = [
+    "Failure",
+    "PlainFailure",
+    "already_exists",
+    "bad_request",
+    "conflict",
+    "expired",
+    "forbidden",
+    "internal",
+    "invalid",
+    "invalid_as",
+    "invalid_options",
+    "method_not_allowed",
+    "modified",
+    "no_such_resource",
+    "not_acceptable",
+    "not_found",
+    "too_large_revision",
+    "uid_mismatch",
+    "unauthorized",
+    "unsupported",
+    "unsupported_media_type",
+]
+
+
+class Failure(Exception):
+    """A request that is refused, with the Status that says why."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: JSONObject | None = None,
+        *,
+        continue_token: str = "",
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.continue_token = continue_token
+        self.retry_after = retry_after
+
+    @property
+    def status(self) -> JSONObject:
+        """The Status object."""
+        metadata = {"continue": self.continue_token} if self.continue_token else {}
+        made: JSONObject = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": metadata,
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "details": self.details,
+            "code": self.code,
+        }
+        if self.details is None:
+            del made["details"]
+        if not self.reason:
+            del made["reason"]
+        return made
+
+
+class PlainFailure(Exception):
+    """A refusal in plain text, as the real server answers on paths that are none of its resources'."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+def _details(type_: ResourceType, name: str, **more: Any) -> JSONObject:
+    made: JSONObject = {"name": name, "group": type_.group, "kind": type_.plural, **more}
+    return {field: value for field, value in made.items() if value}
+
+
+def not_found(type_: ResourceType, name: str) -> Failure:
+    """404: there is no object of that name."""
+    return Failure(404, "NotFound", f'{type_.qualified} "{name}" not found', _details(type_, name))
+
+
+def no_such_resource() -> Failure:
+    """404: there is no such resource."""
+    return Failure(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def already_exists(type_: ResourceType, name: str) -> Failure:
+    """409: an object of that name is there."""
+    return Failure(409, "AlreadyExists", f'{type_.qualified} "{name}" already exists', _details(type_, name))
+
+
+def conflict(type_: ResourceType, name: str, problem: str, *, as_kind: bool = False) -> Failure:
+    """409: the object is not as the writer believes. The checks of deletions name the kind, not the resource."""
+    named = f"{type_.kind}.{type_.group}" if type_.group else type_.kind
+    what = named if as_kind else type_.qualified
+    details = _details(type_, name) | ({"kind": type_.kind} if as_kind else {})
+    return Failure(409, "Conflict", f'Operation cannot be fulfilled on {what} "{name}": {problem}', details)
+
+
+def modified(type_: ResourceType, name: str) -> Failure:
+    """409: somebody else has written the object since it was read."""
+    text = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(type_, name, text)
+
+
+def invalid(type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
+    """422: the object breaks rules."""
+    return _invalid(type_.group, type_.kind, name, errors)
+
+
+def invalid_as(kind: str, type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
+    """422 under another name than the kind's: where the server names the resource, or the kind in the body."""
+    return _invalid(type_.group, kind, name, errors)
+
+
+def invalid_options(kind: str, errors: Sequence[FieldError]) -> Failure:
+    """422: the options of a request (`CreateOptions`) break rules."""
+    return _invalid("meta.k8s.io", kind, "", errors)
+
+
+def _invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> Failure:
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
+    different = list(dict.fromkeys(str(error) for error in errors))
+    listed = f"[{', '.join(different)}]" if len(different) > 1 else different[0]
+    details = {"name": name, "group": group, "kind": kind, "causes": causes}
+    full = f"{kind}.{group}" if group else kind
+    return Failure(
+        422,
+        "Invalid",
+        f'{full} "{name}" is invalid: {listed}',
+        {field: value for field, value in details.items() if value},
+    )
+
+
+def forbidden(type_: ResourceType, name: str, problem: str, causes: Sequence[JSONObject] = ()) -> Failure:
+    """403: a rule of admission forbids it."""
+    message = f'{type_.qualified} "{name}" is forbidden: {problem}'
+    return Failure(403, "Forbidden", message, _details(type_, name, causes=list(causes)))
+
+
+def bad_request(message: str) -> Failure:
+    """400: the request makes no sense."""
+    return Failure(400, "BadRequest", message)
+
+
+def unauthorized() -> Failure:
+    """401: nobody knows this client."""
+    return Failure(401, "Unauthorized", "Unauthorized")
+
+
+def method_not_allowed() -> Failure:
+    """405: the resource has no such verb."""
+    text = "the server does not allow this method on the requested resource"
+    return Failure(405, "MethodNotAllowed", text, {})
+
+
+def not_acceptable(accepted: str) -> Failure:
+    """406: the client takes nothing that we can write."""
+    text = f"406: Not Acceptable\n\nAvailable representations: {accepted}"
+    return Failure(406, "NotAcceptable", text, {})
+
+
+def unsupported_media_type(accepted: str) -> Failure:
+    """415: we cannot read what the client sends."""
+    text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return Failure(415, "UnsupportedMediaType", text)
+
+
+def expired(message: str, continue_token: str = "") -> Failure:
+    """410: that part of history is forgotten."""
+    return Failure(410, "Expired", message, continue_token=continue_token)
+
+
+def too_large_revision(asked: int, current: int) -> Failure:
+    """504: a revision that does not exist yet was asked for, and did not come."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    text = f"Timeout: Too large resource version: {asked}, current: {current}"
+    return Failure(504, "Timeout", text, {"causes": [cause], "retryAfterSeconds": 1}, retry_after=1)
+
+
+def internal(problem: str) -> Failure:
+    """500: a fault of the server."""
+    return Failure(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
+
+
+def uid_mismatch(type_: ResourceType, namespace: str, name: str, wanted: str, found: str) -> Failure:
+    """409: the object has another uid than the writer expects. In the words of the real server's storage."""
+    prefix = _PREFIXES.get(type_.qualified, type_.plural)
+    place = f"{type_.group}/{type_.plural}" if type_.custom else prefix
+    key = "/".join(part for part in ("/registry", place, namespace, name) if part)
+    text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    problem = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+    return conflict(type_, name, problem)
+
+
+_PREFIXES = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "ingresses.networking.k8s.io": "ingress",
+    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
+}
+
+
+def unsupported(what: str) -> Failure:
+    """501: the embedded cluster does not do this. It never accepts something and ignores it."""
+    return Failure(501, "NotImplemented", f"the embedded cluster does not support {what}")

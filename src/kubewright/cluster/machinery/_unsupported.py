@@ -1,0 +1,59 @@
+"""What the embedded cluster does not do. It is refused with the reason, here and nowhere else; never ignored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import unsupported
+
+__all__ = ["REFUSED_PAGES", "REFUSED_SUBRESOURCES", "REFUSED_WRITES", "check_supported"]
+
+REFUSED_SUBRESOURCES: Final = {
+    "attach": "attaching to pods: it runs no containers",
+    "exec": "running commands in pods: it runs no containers",
+    "log": "the logs of pods: it runs no containers",
+    "portforward": "forwarding ports to pods: it runs no containers",
+    "proxy": "proxying to nodes, pods and services: it runs no containers",
+    "ephemeralcontainers": "ephemeral containers: it runs no containers",
+    "resize": "resizing pods in place",
+    "approval": "certificate signing",
+    "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",
+    "eviction": "evictions: delete the pod",
+}
+"""Subresources that are refused, with what is missing."""
+
+REFUSED_PAGES: Final = {
+    "/debug": "profiles of the server",
+    "/logs": "the logs of the server: its own go to the program that runs it",
+    "/metrics": "metrics of the server",
+}
+"""Paths that are refused, and all below them."""
+
+_ADMISSION: Final = "admission: what is registered here would never be asked"
+REFUSED_WRITES: Final = {
+    "customresourcedefinitions.apiextensions.k8s.io": "custom resource definitions",
+    "apiservices.apiregistration.k8s.io": "aggregated API servers",
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
+    "certificatesigningrequests.certificates.k8s.io": "certificate signing",
+    "bindings": "binding pods: set spec.nodeName when you create the pod",
+    "flowschemas.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
+}
+"""Resources that cannot be written, with what is missing. They can be read: there are none."""
+
+_READS: Final = ("get", "list", "watch")
+
+
+def check_supported(call: Call, supported: frozenset[str] = frozenset()) -> None:
+    """Refuse what nothing would come of. `supported` are resources that somebody has taken over meanwhile."""
+    if call.subresource in REFUSED_SUBRESOURCES and f"{call.type.qualified}/{call.subresource}" not in supported:
+        raise unsupported(REFUSED_SUBRESOURCES[call.subresource])
+    if call.verb in _READS or call.type.custom:
+        return
+    reason = REFUSED_WRITES.get(call.type.qualified)
+    if reason is not None and call.type.qualified not in supported:
+        raise unsupported(reason)

@@ -1,0 +1,91 @@
+"""YAML as the real server writes it: the names in order, lists not indented, texts quoted where Go's library does."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, cmp_to_key
+from typing import Any, Final
+
+from kubewright.cluster.machinery._field_errors import go_number
+
+__all__ = ["dump_yaml"]
+
+_WORDS: Final = frozenset(
+    word
+    for lower in ("y", "n", "yes", "no", "true", "false", "on", "off", "null")
+    for word in (lower, lower.capitalize(), lower.upper())
+) | {"", "~", "<<"}
+_SPECIAL_FLOAT: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_NUMBER: Final = re.compile(
+    r"[-+]?(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0[bB][01_]+|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)"
+)
+_BASE_60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
+_TIME: Final = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}([Tt ]\s*\d{1,2}:\d{1,2}:\d{1,2}(\.\d*)?\s*(Z|[-+]\d{1,2}(:\d{2})?)?)?"
+)
+
+
+def dump_yaml(value: Any) -> bytes:
+    """A value of JSON as a document."""
+    import yaml
+
+    text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, allow_unicode=True, width=80)
+    return text.encode()
+
+
+@cache
+def _dumper() -> Any:
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    dumper: Any = type("Dumper", (base,), {"ignore_aliases": lambda *_: True})
+    dumper.add_representer(str, _text)
+    dumper.add_representer(dict, _mapping)
+    dumper.add_representer(float, lambda self, value: self.represent_scalar(_FLOAT, go_number(value)))
+    return dumper
+
+
+_FLOAT: Final = "tag:yaml.org,2002:float"
+
+
+def _text(dumper: Any, text: str) -> Any:
+    style = "|" if "\n" in text else '"' if _means_something_else(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _means_something_else(text: str) -> bool:
+    """Whether a reader would take the text for a number, a time or the like, if it had no quotes."""
+    if text in _WORDS:
+        return True
+    return any(each.fullmatch(text) for each in (_NUMBER, _SPECIAL_FLOAT, _BASE_60, _TIME))
+
+
+def _mapping(dumper: Any, value: dict[str, Any]) -> Any:
+    items = sorted(value.items(), key=cmp_to_key(_compared_items))
+    return dumper.represent_mapping("tag:yaml.org,2002:map", items, flow_style=None if value else True)
+
+
+def _compared_items(one: tuple[str, Any], other: tuple[str, Any]) -> int:
+    return _compared(one[0], other[0])
+
+
+def _compared(one: str, other: str) -> int:
+    """Names in the order of Go's library: letters last, and numbers by their value."""
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left == right:
+            continue
+        if left.isalpha() or right.isalpha():
+            if left.isalpha() and right.isalpha():
+                return -1 if left < right else 1
+            return -1 if right.isalpha() else 1
+        mine, theirs = _digits(one, index), _digits(other, index)
+        if (left == "0" or right == "0") and re.search(r"[1-9][0-9]*$", one[:index]):
+            mine, theirs = f"1{mine}", f"1{theirs}"
+        key, other_key = (int(mine or 0), len(mine), left), (int(theirs or 0), len(theirs), right)
+        return -1 if key < other_key else 1
+    return len(one) - len(other)
+
+
+def _digits(text: str, start: int) -> str:
+    found = re.match(r"[0-9]*", text[start:])
+    return found[0] if found is not None else ""

@@ -1,0 +1,174 @@
+"""How stored objects are shown: in a version, as metadata alone, as rows of a table; one, or a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.cluster._state import State
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import RemoteConversion
+from kubewright.cluster.machinery._answers import encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, not_acceptable
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.output._tables import table_columns, table_row
+from kubewright.cluster.storage._storage import Entry
+
+__all__ = ["YAML", "View", "view_of", "wants_yaml"]
+
+YAML: Final = "application/yaml"
+
+_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_WITHOUT_TABLE: Final = frozenset({"binding", "eviction", "token"})
+_PARAMETER: Final = re.compile(r";\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
+
+
+class _Metadata(msgspec.Struct):
+    metadata: msgspec.Raw
+
+
+_metadata_of: Final = msgspec.json.Decoder(_Metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the client wants to see of objects: `form` is "" for all of it, or `Table`, `PartialObjectMetadata`.
+
+    Equal views make equal bytes, so they can be shared.
+    """
+
+    type: ResourceType
+    form: str = ""
+    version: str = "v1"
+    include: str = "Metadata"
+
+    @property
+    def content_type(self) -> str:
+        """As the answer names it."""
+        return "application/json"
+
+    def raw(self, state: State, entry: Entry) -> bytes:
+        """One object, with apiVersion and kind."""
+        if self.form == "Table":
+            return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
+        if self.form:
+            return self._partial(entry)
+        if self.type.conversion is None:
+            return self._prefix(self.type.kind) + entry.raw[1:]
+        return encode(decoded(self.type, entry))
+
+    def item(self, state: State, entry: Entry) -> bytes:
+        """One object of a list: built-in kinds leave out apiVersion and kind there."""
+        if self.form:
+            return self._partial(entry)
+        if self.type.custom:
+            return self.raw(state, entry)
+        if self.type.conversion is None:
+            return entry.raw
+        obj = decoded(self.type, entry)
+        del obj["apiVersion"], obj["kind"]
+        return encode(obj)
+
+    def list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
+        """A list of objects."""
+        if self.form == "Table":
+            return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
+        kind = self.type.list_kind if not self.form else f"{self.form}List"
+        if self.type.custom and not self.form:  # Go writes the lists of objects without a struct in another way
+            metadata = {"continue": "", **metadata}
+        head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
+        return head + b",".join([self.item(state, entry) for entry in entries]) + b"]}"
+
+    def object(self, state: State, obj: JSONObject) -> bytes:
+        """An object that is not stored (a dry run, a Scale)."""
+        if self.form == "Table":
+            return encode(self.table(state, [obj], {}, first=True))
+        if self.form:
+            return self._prefix(self.form) + b'"metadata":' + encode(obj["metadata"]) + b"}"
+        return encode(obj)
+
+    def table(self, state: State, objects: Iterable[JSONObject], metadata: JSONObject, *, first: bool) -> JSONObject:
+        """Rows for `kubectl get`. Only the first table of a watch has columns."""
+        now = state.clock.now()
+        made: JSONObject = {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": dict(metadata)}
+        rows = []
+        for obj in objects:
+            included = None if self.include == "None" else self._included(obj)
+            rows.append({"cells": table_row(self.type, obj, now), "object": included})
+            if not metadata and "resourceVersion" in obj["metadata"]:
+                made["metadata"] = {"resourceVersion": obj["metadata"]["resourceVersion"]}
+        made["columnDefinitions"] = table_columns(self.type) if first else None
+        made["rows"] = rows
+        return made
+
+    def _included(self, obj: JSONObject) -> JSONObject:
+        if self.include == "Object":
+            return obj
+        version = f"meta.k8s.io/{self.version}"
+        return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
+
+    def _partial(self, entry: Entry) -> bytes:
+        metadata = bytes(_metadata_of.decode(entry.raw).metadata)
+        if isinstance(self.type.conversion, RemoteConversion):  # labels and annotations may be others
+            metadata = encode(decoded(self.type, entry)["metadata"])
+        return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
+
+    def _prefix(self, kind: str) -> bytes:
+        version = f"meta.k8s.io/{self.version}" if self.form else self.type.api_version
+        return f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
+
+
+def view_of(call: Call) -> View:
+    """What the client's Accept header asks for."""
+    accept = call.header("Accept")
+    if not accept or accept == "application/json":
+        return View(call.type)
+    without_table = False
+    for choice in accept.split(","):
+        media_type = choice.partition(";")[0].strip().lower()
+        parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
+        form, version = parameters.get("as", ""), parameters.get("v", "v1")
+        if media_type not in ("application/json", "application/*", "*/*") and not (
+            media_type == YAML and call.verb != "watch"  # a stream of documents is none
+        ):
+            continue
+        if not form:
+            return View(call.type)
+        if parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
+            continue
+        if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+            return View(call.type, "PartialObjectMetadata", version)
+        if form == "Table":
+            if _has_tables(call):
+                return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
+            without_table = True
+    if call.verb == "watch" and wants_yaml(accept):
+        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")
+    if without_table:
+        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_ACCEPTED}")
+    streamed = f", {_STREAMED}" if call.verb in ("list", "watch") else ""
+    raise not_acceptable(f"{_ACCEPTED}{streamed}")
+
+
+def _has_tables(call: Call) -> bool:
+    """Whether the endpoint can answer with a Table: reviews, evictions, bindings and tokens cannot."""
+    if call.subresource in _WITHOUT_TABLE:
+        return False
+    return "get" in call.type.verbs or "list" in call.type.verbs
+
+
+def wants_yaml(accept: str) -> bool:
+    """Whether the first form that a client takes, of those that the server writes, is YAML."""
+    for choice in accept.split(",") if YAML in accept else ():
+        match choice.partition(";")[0].strip().lower():
+            case "application/yaml":
+                return True
+            case "application/json" | "application/*" | "*/*":
+                return False
+    return False

@@ -1,0 +1,196 @@
+"""Reading what clients send: JSON, YAML, and formats that are plugged in; then the kind's own reading and defaults."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+from kubewright.cluster._state import State
+from kubewright.cluster.machinery._answers import encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, bad_request, invalid_as, unsupported_media_type
+from kubewright.cluster.machinery._field_errors import invalid
+from kubewright.cluster.machinery._go_types import go_type_of
+from kubewright.cluster.machinery._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
+from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType, UnreadableObject
+from kubewright.yaml import InvalidYAML, load_yaml
+
+__all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
+
+_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
+_YAML: Final = "application/yaml"
+_LARGEST_BODY: Final = 3 * 1024 * 1024
+_MOST_VALUES: Final = 250_000  # in a YAML document, which is read in less than a second
+_SHOWN: Final = 30  # bytes of a body that a refusal quotes
+
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
+
+
+def media_type_of(call: Call) -> str:
+    """The content type without its parameters; JSON when there is none."""
+    return call.header("Content-Type").partition(";")[0].strip().lower() or "application/json"
+
+
+def read_object(state: State, call: Call, type_: ResourceType | None = None) -> JSONObject:
+    """The object in the body, as its kind reads it, with defaults."""
+    type_ = type_ or call.type
+    obj = decode_body(state, call, type_)
+    _check_kind(call, type_, obj)
+    text = call.request.body if media_type_of(call) == "application/json" else None
+    # What is written back just as it came has no field twice: then nobody needs to look closer.
+    made = fit(call, type_, obj, b"" if text is None or encode(obj) == text else text)
+    metadata = made.get("metadata") or {}
+    call.sent = {name: metadata[name] for name in _IDENTITY if metadata.get(name)}
+    return made
+
+
+def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False) -> JSONObject:
+    """An object as its kind reads it, with defaults. What nobody knows is dropped, warned of, or refused."""
+    validation = call.field_validation
+    problems: list[ReadProblem] | None = None if validation == "Ignore" else []
+    try:
+        made = type_.strategy.read(obj, problems=problems)
+    except UnreadableObject as error:
+        raise _bad_patch(obj, str(error)) if patched else bad_request(_cannot_be_handled(type_, str(error))) from None
+    if problems is not None and text:
+        from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
+
+        problems += [ReadProblem(f'duplicate field "{path}"') for path in duplicate_fields(text)]
+    if problems:
+        if validation == "Strict":
+            listed = ", ".join(problem.message for problem in problems)
+            if patched:
+                raise _bad_patch(obj, f"strict decoding error: {listed}")
+            raise bad_request(_cannot_be_handled(type_, f"strict decoding error: {listed}"))
+        call.warnings += [problem.message for problem in problems]
+    made["apiVersion"], made["kind"] = type_.api_version, type_.kind
+    if (obj.get("metadata") or {}).get("managedFields") == []:
+        made["metadata"]["managedFields"] = []  # not the same as none: it asks that nobody shall manage anything
+    type_.strategy.default(made)
+    return made
+
+
+def _bad_patch(obj: JSONObject, problem: str) -> Failure:
+    """What a patch leaves cannot be decoded; the answer shows it."""
+    error = invalid("patch", encode(obj).decode(), problem)
+    causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
+    return Failure(422, "Invalid", f' "" is invalid: {error}', {"causes": causes})
+
+
+def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
+    if type_.custom and not problem.startswith("strict"):
+        return problem
+    return f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {problem}'
+
+
+def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
+    """The object in the body, whatever it is."""
+    body = call.request.body or b""
+    if len(body) > _LARGEST_BODY:
+        text = f"Request entity too large: limit is {_LARGEST_BODY}"
+        raise Failure(413, "RequestEntityTooLarge", text)
+    media_type = media_type_of(call)
+    if media_type == "application/json":
+        decoded = _decode_json(body, type_)
+    elif media_type == _YAML:
+        try:
+            decoded = decode_yaml(body, untyped=type_ is None or type_.custom)
+        except UnreadableYAML as error:
+            raise bad_request(f"{_unrecognized(type_)}: {error} ({_hex_of(body)})") from None
+    elif (decoder := state.decoders.get(media_type)) is not None:
+        try:
+            decoded = decoder(body, type_)
+        except UnreadableObject as error:
+            raise bad_request(str(error)) from None
+    else:
+        raise unsupported_media_type(_ACCEPTED)
+    if not isinstance(decoded, dict):
+        problem = f"json: cannot unmarshal {_json_name(decoded)} into Go value of type struct"
+        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {problem}")
+    for field in ("apiVersion", "kind"):
+        value = decoded.get(field)
+        if value is not None and not isinstance(value, str):
+            problem = f"json: cannot unmarshal {_json_name(value)} into Go struct field .{field} of type string"
+            text = f"couldn't get version/kind; json parse error: {problem}"
+            if type_ is None:
+                raise bad_request(text)
+            shown = body[:_SHOWN].decode(errors="replace") + (" ..." if len(body) > _SHOWN else "")
+            raise bad_request(f"the object provided is unrecognized (must be of type {type_.kind}): {text} ({shown})")
+    return decoded
+
+
+def _json_name(value: Any) -> str:
+    if isinstance(value, list | dict):
+        return "array" if isinstance(value, list) else "object"
+    return "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
+
+
+def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
+    if not body.strip():
+        return {}
+    try:
+        return decode_json(body, untyped=type_ is not None and type_.custom)
+    except UnreadableJSON as error:
+        if type_ is not None and isinstance(error, UnreadableNumber):
+            problem = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {error}'
+            raise bad_request(problem) from None
+        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {error}") from None
+
+
+def _unrecognized(type_: ResourceType | None) -> str:
+    return f"the object provided is unrecognized (must be of type {type_.kind if type_ is not None else 'object'})"
+
+
+def _hex_of(body: bytes) -> str:
+    return body[:_SHOWN].hex() + (" ..." if len(body) > _SHOWN else "")
+
+
+class UnreadableYAML(ValueError):
+    """A body is not YAML. The message is the problem, as the real server words it."""
+
+
+def decode_yaml(body: bytes, *, untyped: bool) -> Any:
+    """The value in the first YAML document, which may be JSON. Raises `UnreadableYAML`."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise UnreadableYAML("yaml: invalid leading UTF-8 octet") from None
+    if body.lstrip()[:1] == b"{":
+        with suppress(UnreadableJSON):  # YAML's flow style looks much the same
+            return decode_json(body, untyped=untyped)
+    try:
+        value = load_yaml(text, max_nodes=_MOST_VALUES, first_only=True)
+        return rounded(value) if untyped else value
+    except InvalidYAML as error:
+        if error.problem.startswith("unsupported value"):
+            raise UnreadableYAML(f"json: {error.problem}") from None
+        raise UnreadableYAML(f"yaml: line {error.line}: {error.problem}" if error.line else f"yaml: {error}") from None
+
+
+def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
+    """The body's own names must be those of the path; built-in kinds may leave them out."""
+    version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if type_.custom and not kind:
+        shown = (call.request.body or b"").decode(errors="replace")
+        problem = f"Object 'Kind' is missing in '{shown}' ({shown})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {type_.kind}): {problem}")
+    if not kind and not version:
+        return
+    if type_.custom:
+        if version != type_.api_version:
+            text = f"the API version in the data ({version}) does not match the expected API version"
+            raise bad_request(f"{text} ({type_.api_version})")
+        if kind != type_.kind:
+            metadata = obj.get("metadata")
+            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+            raise invalid_as(kind, type_, name, [invalid("kind", kind, f"must be {type_.kind}")])
+        return
+    kind, version = kind or type_.kind, version or type_.api_version
+    if (kind, version) == (type_.kind, type_.api_version):
+        return
+    problem = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+    if go_type_of(version, kind) is not None:
+        internal = f"{type_.group.partition('.')[0] or 'core'}.{type_.kind}"
+        problem = f"converting ({version.rpartition('/')[2]}.{kind}) to ({internal}): unknown conversion"
+    shown = version.rpartition("/")[2]
+    raise bad_request(f'{kind} in version "{shown}" cannot be handled as a {type_.kind}: {problem}')

@@ -1,0 +1,281 @@
+"""Delete and deletecollection: preconditions, grace, finalizers, and what becomes of dependents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from kubewright.api import format_time, parse_time
+from kubewright.cluster._state import State
+from kubewright.cluster.admission import Attributes, attributes_of
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import ready
+from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import bad_request, conflict, forbidden, invalid_options, not_found
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
+from kubewright.cluster.machinery._go_types import reader_of
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster.output._views import view_of
+from kubewright.cluster.registry._bodies import decode_body
+from kubewright.cluster.registry._reads import select
+from kubewright.cluster.registry._writes import store
+from kubewright.cluster.storage._storage import Entry, RevisionConflict
+
+__all__ = [
+    "DeleteOptions",
+    "admit_deletion",
+    "check_preconditions",
+    "delete",
+    "delete_collection",
+    "delete_object",
+    "deletion_of",
+    "read_options",
+]
+
+_ORPHAN: Final = "orphan"
+_FOREGROUND: Final = "foregroundDeletion"
+_KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """How an object is to be deleted; without anything, as its kind says."""
+
+    grace: int | None = None
+    policy: str | None = None
+    orphan: bool | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+
+    def shown(self) -> JSONObject:
+        """As an object of `meta.k8s.io`, for admission."""
+        preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
+        made: JSONObject = {
+            "kind": "DeleteOptions",
+            "apiVersion": "meta.k8s.io/v1",
+            "gracePeriodSeconds": self.grace,
+            "preconditions": {name: value for name, value in preconditions.items() if value is not None} or None,
+            "orphanDependents": self.orphan,
+            "propagationPolicy": self.policy,
+            "dryRun": ["All"] if self.dry_run else None,
+        }
+        return {name: value for name, value in made.items() if value is not None}
+
+
+def read_options(state: State, call: Call) -> DeleteOptions:
+    """The DeleteOptions of the body, or those of the query when there is no body."""
+    given: JSONObject = {}
+    if call.request.body:
+        body = decode_body(state, call, None)
+        try:
+            given = reader_of("meta/v1.DeleteOptions")(body, "", None)
+        except UnreadableObject as error:
+            raise bad_request(str(error)) from None
+    query = call.query
+    preconditions = given.get("preconditions") or {}
+    dry_run = given.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
+    made = DeleteOptions(
+        grace=given.get("gracePeriodSeconds", call.number("gracePeriodSeconds")),
+        policy=given.get("propagationPolicy", query.get("propagationPolicy")),
+        orphan=given.get("orphanDependents", call.flag("orphanDependents") if "orphanDependents" in query else None),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=bool(dry_run),
+    )
+    errors: list[FieldError] = []
+    if made.policy is not None and made.orphan is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", made.policy, text))
+    if made.policy is not None and made.policy not in _POLICIES:
+        errors.append(not_supported("propagationPolicy", made.policy, [*_POLICIES, "nil"]))
+    if dry_run and dry_run != ["All"]:
+        shown = encode(dry_run).decode()
+        text = f'Unsupported value: {shown}: supported values: "All"'
+        errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
+    if errors:
+        raise invalid_options("DeleteOptions", errors)
+    return made
+
+
+async def delete(state: State, call: Call) -> Answer:
+    """DELETE of one object."""
+    options = read_options(state, call)
+    if call.type.qualified == "namespaces" and call.name in _KEPT_NAMESPACES:
+        raise forbidden(call.type, call.name, "this namespace may not be deleted")
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    left, gone = await delete_object(state, call.type, found, options, deletion_of(call, call.name))
+    if gone and not call.type.strategy.returns_deleted:
+        return Answer(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
+    status = 202 if not gone and options.orphan is False else 200
+    view = view_of(call)
+    body = view.raw(state, left) if isinstance(left, Entry) else view.object(state, left)
+    return Answer(body, status=status, warnings=call.warnings)
+
+
+def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    details = {
+        "name": obj["metadata"]["name"],
+        "group": type_.group,
+        "kind": type_.plural,
+        "uid": obj["metadata"]["uid"],
+    }
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {field: value for field, value in details.items() if value},
+    }
+
+
+def deletion_of(call: Call, name: str) -> Attributes:
+    """What admission is told of a call that deletes."""
+    asked = attributes_of(call, "DELETE")
+    asked.name = name
+    return asked
+
+
+async def delete_collection(state: State, call: Call) -> Answer:
+    """DELETE of a collection: of all objects that the selectors select."""
+    options = read_options(state, call)
+    entries, metadata = select(state, call)
+    deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
+    return Answer(view_of(call).list(state, deleted, metadata), warnings=call.warnings)
+
+
+async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:
+    """Delete one of a collection as it is now. False when it is gone already."""
+    while (found := state.storage.get(call.type.storage, entry.namespace, entry.name)) is not None:
+        try:
+            # The real server does not tell admission the names of those in a collection.
+            await delete_object(state, call.type, found, options, deletion_of(call, ""))
+        except RevisionConflict:
+            continue
+        await state.yield_to_watches()
+        return True
+    return False
+
+
+async def delete_object(
+    state: State, type_: ResourceType, found: Entry, options: DeleteOptions, asked: Attributes | None
+) -> tuple[Entry | JSONObject, bool]:
+    """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone.
+
+    `asked` is what admission is told of it; None asks nobody. Raises `RevisionConflict` when the object changed while
+    admission was asked.
+    """
+    obj, before = decoded(type_, found), decoded(type_, found)
+    check_preconditions(type_, obj, options)
+    metadata, strategy = obj["metadata"], type_.strategy
+    graceful, pending = _grace(state, type_, obj, options)
+    if pending:
+        return found, False
+    if graceful:
+        options = replace(options, grace=metadata["deletionGracePeriodSeconds"])
+    finalizers = _finalizers(type_, metadata.get("finalizers") or [], options)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+    held = bool(strategy.finalizers(obj))
+    if asked is not None and (held or graceful or finalizers != (before["metadata"].get("finalizers") or [])):
+        await admit_deletion(state, asked, before, options)
+    if held and not graceful:
+        _mark(state, obj, 0)
+    if held or graceful:
+        strategy.prepare_delete(obj)
+    stays = held or (graceful and metadata["deletionGracePeriodSeconds"] > 0)
+    changes = held or graceful
+    if options.dry_run:
+        if asked is not None and not changes:
+            await admit_deletion(state, asked, before, options)
+        return obj, not stays
+    if changes and obj != before:
+        found = await store(state, type_, obj, found)
+    if stays:
+        return found, False
+    if asked is not None:
+        await admit_deletion(state, asked, decoded(type_, found), options)
+    last = state.storage.delete(type_.storage, found.decode(), found)
+    await ready(type_, [last])
+    return last, True
+
+
+async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:
+    """Both phases. The real server asks twice about an object that it first marks and then deletes."""
+    told = replace(asked, old=old, options=options.shown(), dry_run=options.dry_run)
+    await state.admission.admit(told)
+
+
+def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:
+    """Refuse to delete another object than was meant."""
+    name, metadata = obj["metadata"]["name"], obj["metadata"]
+    if options.uid is not None and options.uid != metadata["uid"]:
+        text = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(type_, name, text, as_kind=True)
+    if options.resource_version is not None and options.resource_version != metadata["resourceVersion"]:
+        text = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise conflict(type_, name, text, as_kind=True)
+
+
+def _mark(state: State, obj: JSONObject, grace: int) -> None:
+    """Say that the object is being deleted. The first time, that is a new generation."""
+    metadata = obj["metadata"]
+    metadata["deletionGracePeriodSeconds"] = grace
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_time(state.clock.now() + timedelta(seconds=grace))
+        if metadata.get("generation", 0) > 0:
+            metadata["generation"] += 1
+
+
+def _grace(state: State, type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> tuple[bool, bool]:
+    """Give a pod time to end. Whether that has begun now, and whether it had begun before and nothing is to be done."""
+    default = type_.strategy.default_grace_seconds
+    if default is None:
+        return False, False
+    metadata = obj["metadata"]
+    asked = options.grace if options.grace is None or options.grace >= 0 else 1
+    if "deletionTimestamp" in metadata:
+        left = metadata.get("deletionGracePeriodSeconds", 0)
+        if not left:
+            return False, False
+        if asked is None or asked >= left:
+            return False, True
+        ends = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=left - asked)
+        now = state.clock.now().replace(microsecond=0)
+        if ends < now:
+            ends, asked = now, 1 if asked else 0
+        metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"] = format_time(ends), asked
+        return True, False
+    period = asked if asked is not None else (obj.get("spec") or {}).get("terminationGracePeriodSeconds", default)
+    nowhere = not (obj.get("spec") or {}).get("nodeName")
+    ended = (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+    _mark(state, obj, 0 if nowhere or ended else max(period, 1 if period else 0))
+    return True, False
+
+
+def _finalizers(type_: ResourceType, existing: list[str], options: DeleteOptions) -> list[str]:
+    """The finalizers with which the garbage collector is asked to orphan dependents, or to wait for them."""
+    policy = options.policy
+    if options.orphan is not None:
+        policy = "Orphan" if options.orphan else "Background"
+    if policy is None:
+        held = next((name for name in existing if name in (_ORPHAN, _FOREGROUND)), None)
+        policy = {_ORPHAN: "Orphan", _FOREGROUND: "Foreground", None: type_.strategy.garbage_collection_default}[held]
+    kept = [name for name in existing if name not in (_ORPHAN, _FOREGROUND)]
+    added = {"Orphan": [_ORPHAN], "Foreground": [_FOREGROUND]}.get(policy, [])
+    if set(existing) == {*kept, *added}:
+        return existing
+    return kept + added

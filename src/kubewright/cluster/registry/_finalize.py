@@ -1,0 +1,34 @@
+"""`/namespaces/x/finalize`: how the controller that empties namespaces lets go of one."""
+
+from __future__ import annotations
+
+from kubewright.cluster._state import State
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import not_found
+from kubewright.cluster.output._views import view_of
+from kubewright.cluster.registry._bodies import read_object
+from kubewright.cluster.registry._writes import update_object
+from kubewright.cluster.storage._storage import Entry
+
+__all__ = ["finalize"]
+
+
+async def finalize(state: State, call: Call) -> Answer:
+    """PUT with the finalizers of the spec that remain. The namespace goes when none is left and it is being deleted."""
+    call.check_options()
+    obj = read_object(state, call)
+    found = state.storage.get(call.type.storage, "", call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    old = decoded(call.type, found)
+    wanted = decoded(call.type, found)
+    if finalizers := (obj.get("spec") or {}).get("finalizers"):
+        wanted["spec"]["finalizers"] = finalizers
+    else:
+        wanted["spec"].pop("finalizers", None)
+    wanted["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
+    made = await update_object(state, call, wanted, found, old, managed=True)
+    view = view_of(call)
+    return Answer(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))

@@ -1,0 +1,173 @@
+"""Patch and apply: what an object is to become, from what is there and what the client sends."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubewright.cluster._state import State
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import converting
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import (
+    Failure,
+    bad_request,
+    conflict,
+    invalid_options,
+    not_found,
+    unsupported_media_type,
+)
+from kubewright.cluster.machinery._field_errors import forbidden, required
+from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._bodies import UnreadableYAML, decode_yaml, fit, media_type_of
+from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, refusal
+from kubewright.cluster.registry._writes import NOT_HERE, answer, create_object, place, update_object
+
+__all__ = ["APPLY", "PATCHES", "applied_config", "apply", "patch", "patched_document"]
+
+APPLY: Final = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+PATCHES: Final = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+}
+_CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+
+
+async def patch(state: State, call: Call) -> Answer:
+    """PATCH: JSON patch, merge patch, strategic merge patch, or server-side apply."""
+    media_type = media_type_of(call)
+    if media_type == APPLY[0]:
+        return await apply(state, call)
+    kind = PATCHES.get(media_type)
+    if kind is None or (kind == "strategic" and call.type.custom):
+        if call.type.custom:
+            raise unsupported_media_type(_CUSTOM_PATCHES)
+        raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    call.check_options()
+    if "force" in call.query:
+        error = forbidden("force", "may not be specified for non-apply patch")
+        raise invalid_options("PatchOptions", [error])
+    found = state.storage.get(call.type.storage, call.namespace, call.name)
+    if found is None:
+        raise not_found(call.type, call.name)
+    patched = patched_document(state, call, kind, decoded(call.type, found))
+    obj = fit(call, call.type, patched, patched=True)
+    _check_patched(call, obj)
+    return answer(state, call, await update_object(state, call, obj, found, decoded(call.type, found)), 200)
+
+
+def patched_document(state: State, call: Call, kind: str, document: JSONObject, *, schema: Any = None) -> JSONObject:
+    """The document after the patch in the body."""
+    from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
+
+    try:
+        if kind == "json":
+            made = json_patch(document, call.request.body or b"", untyped=call.type.custom)
+        elif kind == "merge":
+            made = merge_patch(document, _patch_body(state, call))
+        else:
+            made = strategic_merge_patch(document, _patch_body(state, call), schema or call.type.schema())
+    except Refused as error:
+        raise refusal(error, call.type, call.name) from None
+    if not isinstance(made, dict):
+        raise bad_request("the patch leaves something that is not an object")
+    made.setdefault("metadata", {})
+    return made
+
+
+def _patch_body(state: State, call: Call) -> JSONObject:
+    try:
+        body = decode_json(call.request.body or b"", untyped=call.type.custom)
+    except UnreadableJSON as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if not isinstance(body, dict):
+        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+    return body
+
+
+def _check_patched(call: Call, obj: JSONObject) -> None:
+    metadata = obj["metadata"]
+    if metadata.get("name", "") != call.name:
+        given = metadata.get("name", "")
+        if given:
+            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
+        metadata["name"] = call.name
+    if call.namespace and metadata.get("namespace") != call.namespace:
+        raise bad_request(NOT_HERE)
+
+
+# Apply
+
+
+async def apply(state: State, call: Call) -> Answer:
+    """Server-side apply: create the object, or bring the manager's fields to what it sends."""
+    from kubewright.cluster.merge import Refused
+
+    type_ = call.type
+    call.check_options()
+    if not call.query.get("fieldManager"):
+        error = required("fieldManager", "is required for apply patch")
+        raise invalid_options("PatchOptions", [error])
+    config = applied_config(call, type_.api_version, type_.kind)
+    found = state.storage.get(type_.storage, call.namespace, call.name)
+    live = None if found is None else decoded(type_, found)
+    if live is None and call.subresource:
+        raise not_found(type_, call.name)
+    manager = manager_of(state, type_, call.subresource)
+    try:
+        made = await converting(
+            lambda: manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
+        )
+    except Refused as error:
+        raise refusal(error, type_, call.name) from None
+    place(call, made)
+    _check_duplicates(call)
+    obj = fit(call, type_, made)
+    if found is None or live is None:
+        obj["metadata"].pop("resourceVersion", None)
+        if obj["metadata"].get("uid"):
+            text = "and no existing object was found"
+            uid = obj["metadata"]["uid"]
+            raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
+        return answer(state, call, await create_object(state, call, obj), 201)
+    return answer(state, call, await update_object(state, call, obj, found, live, managed=True), 200)
+
+
+def _check_duplicates(call: Call) -> None:
+    """Fields that stand twice in what is applied: warned of, or refused."""
+    from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
+    from kubewright.yaml import duplicate_keys
+
+    text = call.request.body or b""
+    if call.field_validation == "Ignore" or (text.lstrip()[:1] == b"{" and not duplicate_fields(text)):
+        return  # most of what is applied is JSON, which is read much faster
+    lines = duplicate_keys(text)
+    if not lines:
+        return
+    problem = "\n  ".join(["error converting YAML to JSON: yaml: unmarshal errors:", *lines])
+    if call.field_validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: {problem}")
+    call.warnings += lines
+
+
+def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
+    """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
+    try:
+        config = decode_yaml(call.request.body or b"", untyped=call.type.custom)
+    except UnreadableYAML as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the applied configuration is not an object")
+    if config.get("apiVersion") != api_version or config.get("kind") != kind:
+        version, given = config.get("apiVersion") or "", config.get("kind") or ""
+        raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={given}")
+    metadata = config.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: the metadata of the applied configuration is not an object")
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    if not metadata.get("name"):
+        metadata["name"] = call.name
+    return config

@@ -1,0 +1,208 @@
+"""Get and list: at which revision, which page, which objects."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from kubewright.cluster._state import State
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import (
+    Failure,
+    bad_request,
+    expired,
+    invalid_options,
+    not_found,
+    too_large_revision,
+)
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.output._views import view_of
+from kubewright.cluster.registry._selection import Selection, selection_of
+from kubewright.cluster.storage._storage import Compacted, Entry
+
+__all__ = ["check_list_options", "get", "horizon_of", "list_objects", "revision_asked", "select", "wait_for"]
+
+_WAIT_SECONDS: Final = 3.0
+_TOO_OLD: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class _Token(msgspec.Struct):
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+
+async def get(state: State, call: Call) -> Answer:
+    """GET of one object."""
+    view = view_of(call)
+    asked = revision_asked(call)
+    await wait_for(state, asked, call)
+    horizon = horizon_of(state, call)
+    if horizon is None:
+        found = state.storage.get(call.type.storage, call.namespace, call.name)
+    else:
+        try:
+            found = state.storage.get_at(call.type.storage, call.namespace, call.name, horizon)
+        except Compacted as error:
+            raise expired(f"too old resource version: {horizon} ({error.oldest})") from error
+    if found is None:
+        raise not_found(call.type, call.name)
+    return Answer(view.raw(state, found), warnings=call.warnings)
+
+
+def revision_asked(call: Call) -> int:
+    """The resourceVersion of the query; 0 for none."""
+    text = call.query.get("resourceVersion", "")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        error = invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax')
+        if call.verb == "list":
+            raise bad_request(f"invalid resource version: {error}")
+        raise Failure(500, "", str(error))
+    return int(text)
+
+
+def horizon_of(state: State, call: Call) -> int | None:
+    """The revision as of which reads of a kind are served; None for the newest, as always but in a laboratory."""
+    return None if state.gate is None else state.gate.horizon(call.type.storage)
+
+
+async def wait_for(state: State, revision: int, call: Call) -> None:
+    """Wait a moment for a revision that has not been written yet. Raises the time-out when it does not come."""
+    for last in (False, True):
+        horizon = horizon_of(state, call)
+        newest = state.storage.revision if horizon is None else horizon
+        if revision <= newest:
+            return
+        if last:
+            raise too_large_revision(revision, newest)
+        # Nobody else makes revisions, so none is ahead of this server; time passes as on the real one all the same.
+        await state.clock.sleep(_WAIT_SECONDS)
+
+
+def check_list_options(call: Call) -> None:
+    """Refuse combinations of options that make no sense."""
+    query = call.query
+    call.number("timeoutSeconds")
+    match, initial = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
+    errors: list[FieldError] = []
+    if initial and call.verb != "watch":
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    elif call.verb == "watch":
+        errors = _watch_match_errors(match, initial)
+    elif match:
+        errors = _list_match_errors(match, query.get("resourceVersion", ""), bool(query.get("continue")))
+    if errors:
+        raise invalid_options("ListOptions", errors)
+
+
+def _watch_match_errors(match: str, initial: bool) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    if not initial:
+        text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        return [forbidden(field, text)] if match else []
+    if match == "NotOlderThan":
+        return []
+    errors = [forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
+    return [*errors, not_supported(field, match, ["NotOlderThan"])] if match else errors
+
+
+def _list_match_errors(match: str, revision: str, continued: bool) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    errors = []
+    if not revision:
+        errors.append(forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if continued:
+        errors.append(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        errors.append(not_supported(field, match, ["Exact", "NotOlderThan", ""]))
+    if match == "Exact" and revision == "0":
+        errors.append(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return errors
+
+
+async def list_objects(state: State, call: Call) -> Answer:
+    """GET of a collection."""
+    view = view_of(call)
+    check_list_options(call)
+    if not call.query.get("continue"):
+        await wait_for(state, revision_asked(call), call)
+    entries, metadata = select(state, call)
+    return Answer(view.list(state, entries, metadata), warnings=call.warnings)
+
+
+def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
+    """The objects that a list shows, and the list's metadata."""
+    selection = selection_of(call)
+    limit = max(call.number("limit") or 0, 0)
+    if token := call.query.get("continue", ""):
+        return _next_page(state, call, selection, token, limit)
+    asked = revision_asked(call)
+    match = call.query.get("resourceVersionMatch", "")
+    exact = match == "Exact" or (not match and limit > 0 and asked > 0)
+    horizon = horizon_of(state, call) if call.verb == "list" else None
+    revision = asked if exact else state.storage.revision if horizon is None else horizon
+    try:
+        return _page(state, call, selection, revision, "", limit)
+    except Compacted as error:
+        text = "The resourceVersion for the provided list is too old."
+        raise expired(text) from error
+
+
+def _next_page(state: State, call: Call, selection: Selection, text: str, limit: int) -> tuple[list[Entry], JSONObject]:
+    token = _read_token(text)
+    if call.query.get("resourceVersion"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    revision = token.rv if token.rv > 0 else state.storage.revision
+    prefix = f"{call.namespace}/" if call.namespace else ""
+    after = prefix + token.start.removesuffix("\0")
+    try:
+        return _page(state, call, selection, revision, after, limit)
+    except Compacted as error:
+        raise expired(_TOO_OLD, _write_token(-1, token.start)) from error
+
+
+def _page(
+    state: State, call: Call, selection: Selection, revision: int, after: str, limit: int
+) -> tuple[list[Entry], JSONObject]:
+    entries = state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision)
+    chosen: Iterator[Entry] = entries if selection.everything else filter(selection.matches, entries)
+    metadata: JSONObject = {"resourceVersion": str(min(revision, state.storage.revision))}
+    if not limit:
+        return list(chosen), metadata
+    page = [entry for _, entry in zip(range(limit), chosen, strict=False)]
+    if len(page) == limit and (following := next(chosen, None)) is not None:
+        start = page[-1].key.removeprefix(f"{call.namespace}/" if call.namespace else "")
+        metadata["continue"] = _write_token(revision, f"{start}\0")
+        if selection.everything:
+            metadata["remainingItemCount"] = 1 + sum(1 for _ in chosen)
+        del following
+    return page, metadata
+
+
+def _write_token(revision: int, start: str) -> str:
+    content = msgspec.json.encode(_Token("meta.k8s.io/v1", revision, start))
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
+    except (binascii.Error, msgspec.DecodeError, ValueError):
+        raise bad_request("invalid continue token: continue key is not valid: it cannot be decoded") from None
+    if token.v != "meta.k8s.io/v1" or not token.start or not token.rv:
+        text = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+        raise bad_request(f"invalid continue token: continue key is not valid: {text}")
+    return token

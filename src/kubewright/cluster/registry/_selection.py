@@ -1,0 +1,75 @@
+"""Selectors of lists and watches: labels, and the fields that a kind lets one select by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from kubewright.api import FieldSelector, Selector, SelectorError
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import bad_request
+from kubewright.cluster.machinery._resources import ResourceType
+from kubewright.cluster.storage._storage import Entry
+
+__all__ = ["Selection", "selection_of"]
+
+T = TypeVar("T")
+_NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
+
+
+class Selection:
+    """Which objects are wanted. `name` is set when a field selector asks for exactly one name."""
+
+    __slots__ = ("_fields", "_labels", "_names_only", "_type", "everything", "name")
+
+    def __init__(self, type_: ResourceType, labels: Selector, fields: FieldSelector, name: str = "") -> None:
+        self._type = type_
+        self._labels = labels
+        self._fields = fields
+        self._names_only = all(each.field in (_NAME, _NAMESPACE) for each in fields.requirements)
+        self.name = name or next((each.value for each in fields.requirements if each.field == _NAME and each.equal), "")
+        if name:
+            self._fields = fields & FieldSelector.from_fields({_NAME: name})
+        self.everything = labels.selects_everything and self._fields.selects_everything
+
+    def matches(self, entry: Entry) -> bool:
+        """Whether the object is wanted. Decodes it only for fields that its header does not have."""
+        if self._labels.requirements and not self._labels.matches(entry.labels):
+            return False
+        if not self._fields.requirements:
+            return True
+        values = {_NAME: entry.name, _NAMESPACE: entry.namespace}
+        if not self._names_only:
+            values |= self._type.strategy.selectable_fields(decoded(self._type, entry))
+        return self._fields.matches(values)
+
+
+def selection_of(call: Call) -> Selection:
+    """The selection that a query asks for."""
+    labels = _parsed(Selector.parse, call.query.get("labelSelector", ""))
+    text = call.query.get("fieldSelector", "")
+    for term in filter(None, text.split(",")):
+        if "=" not in term:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
+    fields = _parsed(FieldSelector.parse, text)
+    known = {_NAME, *call.type.strategy.selectable} | (
+        {_NAMESPACE} if call.type.namespaced or not call.type.custom else set()
+    )
+    for requirement in fields.requirements:
+        if requirement.field not in known:
+            raise bad_request(_unknown_field(call.type, requirement.field))
+    return Selection(call.type, labels, fields, call.name)
+
+
+def _unknown_field(type_: ResourceType, field: str) -> str:
+    if type_.strategy.selectable or type_.custom:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def _parsed(parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except SelectorError as error:
+        raise bad_request(f"unable to parse requirement: {error}") from None

@@ -1,0 +1,97 @@
+"""Which addresses and node ports the services of a cluster have, and which are free."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final, TypeAlias
+
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.storage._storage import Entry, Event
+
+__all__ = ["ADDRESSES", "NODE_PORTS", "Allocations"]
+
+ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
+NODE_PORTS: Final = range(30000, 32768)
+_CHOSEN_ADDRESSES: Final = 256  # the ranges begin with what people choose themselves: it is given last
+_CHOSEN_PORTS: Final = 86
+
+_Place: TypeAlias = str | int
+"""An address, or the number of a port."""
+
+
+class Allocations:
+    """Who has which address and which port, by the uids of services.
+
+    What is stored is known by the events of the storage, so a service gives back what it has when it goes, and when it
+    is stored without it. What a write is about to store is reserved meanwhile, and `release`d at its end, whatever came
+    of it. Free ones are given in turn, so that what was given back is not given again at once.
+    """
+
+    def __init__(self) -> None:
+        self._stored: dict[_Place, str] = {}
+        self._reserved: dict[_Place, str] = {}
+        self._next_address = _CHOSEN_ADDRESSES + 1
+        self._next_port = _CHOSEN_PORTS
+
+    def offer(self, event: Event) -> None:
+        """A service was written or deleted."""
+        if event.previous is not None:
+            uid, places = _held_by(event.previous)
+            for place in places:
+                if self._stored.get(place) == uid:
+                    del self._stored[place]
+        if event.kind != "DELETED":
+            self.remember(event.entry)
+
+    def remember(self, entry: Entry) -> None:
+        """Take note of what a stored service has."""
+        uid, places = _held_by(entry)
+        self._stored.update(dict.fromkeys(places, uid))
+
+    def reserve(self, place: _Place, uid: str) -> None:
+        """Keep it for a service until its write is over, unless another one has it."""
+        if self._holder(place) is None:
+            self._reserved[place] = uid
+
+    def belongs(self, place: _Place, uid: str) -> bool:
+        """Whether that service has it, or is about to."""
+        return self._holder(place) == uid
+
+    def release(self, uid: str) -> None:
+        """The write of a service is over: from now on it has what is stored."""
+        self._reserved = {place: holder for place, holder in self._reserved.items() if holder != uid}
+
+    def free_address(self, uid: str) -> str | None:
+        """An address that nobody has, reserved; None when there is none."""
+        size = ADDRESSES.num_addresses
+        for step in range(size):
+            number = (self._next_address + step) % size
+            address = str(ADDRESSES[number])
+            if number not in (0, size - 1) and self._holder(address) is None:
+                self._next_address = number + 1
+                self._reserved[address] = uid
+                return address
+        return None
+
+    def free_port(self, uid: str) -> int | None:
+        """A port that nobody has, reserved; None when there is none."""
+        for step in range(len(NODE_PORTS)):
+            index = (self._next_port + step) % len(NODE_PORTS)
+            if self._holder(port := NODE_PORTS[index]) is None:
+                self._next_port = index + 1
+                self._reserved[port] = uid
+                return port
+        return None
+
+    def _holder(self, place: _Place) -> str | None:
+        return self._reserved.get(place) or self._stored.get(place)
+
+
+def _held_by(entry: Entry) -> tuple[str, list[_Place]]:
+    service: JSONObject = entry.decode()
+    spec = service.get("spec") or {}
+    places: list[_Place] = [address for address in spec.get("clusterIPs") or () if address != "None"]
+    places += [port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")]
+    if health := spec.get("healthCheckNodePort"):
+        places.append(health)
+    return service["metadata"]["uid"], places

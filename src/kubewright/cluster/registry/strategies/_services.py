@@ -1,0 +1,257 @@
+"""The rules of Services: what they are given, what they keep when they change, and what they give back."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Final
+
+from kubewright.cluster._state import State
+from kubewright.cluster.machinery._failures import internal
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.strategies._service_addresses import ADDRESSES, NODE_PORTS, Allocations
+from kubewright.cluster.registry.validation._services import service_errors
+
+__all__ = ["ServiceStrategy", "remember_services"]
+
+_NONE: Final = "None"
+_FULL: Final = "range is full"
+_NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+
+
+class ServiceStrategy(BuiltinStrategy):
+    """Services have an address, and a port on each node if they ask for that."""
+
+    def __init__(self, api_version: str, kind: str, resource: str) -> None:
+        super().__init__(api_version, kind, resource)
+        self.allocations = Allocations()
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Hand out what is asked for."""
+        spec = obj["spec"]
+        if spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
+        if _addressed(spec):
+            self._give_address(obj, obj["metadata"]["uid"])
+        else:
+            spec.pop("internalTrafficPolicy", None)
+        self._give_ports(obj, {}, obj["metadata"]["uid"])
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """What was handed out stays; what the service has no use for any more, it gives back."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
+            return
+        spec, before, uid = obj["spec"], old["spec"], old["metadata"]["uid"]
+        _keep(spec, before)
+        if _addressed(spec):
+            self._give_address(obj, uid)
+        self._give_ports(obj, before, uid)
+        _drop(spec, before)
+        if spec.get("type") != "LoadBalancer" and (obj.get("status") or {}).get("loadBalancer"):
+            obj["status"] = {**obj["status"], "loadBalancer": {}}
+
+    def settle(self, uid: str) -> None:
+        """Whatever was kept for a write is free again, unless it is stored."""
+        self.allocations.release(uid)
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Addresses and ports must be free; then, the rules of its spec."""
+        return self._allocation_errors(obj["spec"], obj["metadata"]["uid"]) or service_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The same, and its address stays; a write to a subresource does not touch the spec."""
+        if subresource:
+            return []
+        spec, before = obj["spec"], old["spec"]
+        errors: list[FieldError] = []
+        if not (_addressed(spec) and _addressed(before)) or spec.get("clusterIPs") == before.get("clusterIPs"):
+            errors = self._allocation_errors(spec, old["metadata"]["uid"])
+        elif _first(spec) != _first(before):
+            errors = [invalid("spec.clusterIPs[0]", spec.get("clusterIPs"), "may not change once set")]
+        return errors or service_errors(spec)
+
+    def _give_address(self, obj: JSONObject, uid: str) -> None:
+        spec = obj["spec"]
+        address = _first(spec)
+        if not address:
+            address = self.allocations.free_address(uid)
+            if address is None:
+                raise internal(f'failed to allocate a serviceIP for Service "{obj["metadata"]["name"]}": {_FULL}')
+            spec["clusterIP"], spec["clusterIPs"] = address, [address]
+        elif _in_range(address):
+            self.allocations.reserve(address, uid)
+        both = address == _NONE and not spec.get("selector")  # whoever makes the endpoints may use either family
+        if ":" not in address:  # one of IPv6 is refused
+            spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
+
+    def _give_ports(self, obj: JSONObject, before: JSONObject, uid: str) -> None:
+        spec = obj["spec"]
+        if not _on_nodes(spec):
+            return
+        ports = spec.get("ports") or ()
+        for port in ports:
+            if port.get("nodePort"):
+                self.allocations.reserve(port["nodePort"], uid)
+        wanted = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts") is not False
+        # A new service has one node port for both protocols of a port.
+        known = {} if before else {port.get("port"): port["nodePort"] for port in ports if port.get("nodePort")}
+        for port in ports if wanted else ():
+            if not port.get("nodePort"):
+                port["nodePort"] = known.get(port.get("port")) or self._free_port(uid)
+                if not before:
+                    known[port.get("port")] = port["nodePort"]
+        if _checks_health(spec):
+            if spec.get("healthCheckNodePort"):
+                self.allocations.reserve(spec["healthCheckNodePort"], uid)
+            else:
+                spec["healthCheckNodePort"] = self._free_port(uid)
+
+    def _free_port(self, uid: str) -> int:
+        port = self.allocations.free_port(uid)
+        if port is None:
+            raise internal(f"failed to allocate a nodePort: {_FULL}")
+        return port
+
+    def _allocation_errors(self, spec: JSONObject, uid: str) -> list[FieldError]:
+        """The first address or port that the service cannot have."""
+        if errors := _family_errors(spec):
+            return errors
+        address = _first(spec) if _addressed(spec) else _NONE
+        if address != _NONE:
+            if not _readable(address):
+                return [invalid("spec.clusterIPs[0]", address, _NOT_AN_ADDRESS)]
+            problem = ""
+            if not _in_range(address):
+                problem = "the provided network does not match the current range"
+            elif not self.allocations.belongs(address, uid):
+                problem = "provided IP is already allocated"
+            if problem:
+                why = f"failed to allocate IP {address}: {problem}"
+                return [invalid("spec.clusterIPs", spec["clusterIPs"], why)]
+        for index, port in enumerate(spec.get("ports") or () if _on_nodes(spec) else ()):
+            if number := port.get("nodePort"):
+                problem = ""
+                if number not in NODE_PORTS:
+                    valid = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+                    problem = f"provided port is not in the valid range. The range of valid ports is {valid}"
+                elif not self.allocations.belongs(number, uid):
+                    problem = "provided port is already allocated"
+                if problem:
+                    return [invalid(f"spec.ports[{index}].nodePort", number, problem)]
+        return []
+
+
+def remember_services(state: State) -> None:
+    """Take note of what the services have, those of a snapshot and those to come, so that nobody else gets it."""
+    type_ = state.types.find("", "v1", "services")
+    assert type_ is not None
+    assert isinstance(type_.strategy, ServiceStrategy)
+    allocations = type_.strategy.allocations
+    for entry in state.storage.entries(type_.storage):
+        allocations.remember(entry)
+    state.storage.subscribe(type_.storage, allocations)
+
+
+def _keep(spec: JSONObject, before: JSONObject) -> None:
+    """Fill in what was handed out before and is not mentioned now."""
+    if _addressed(spec) and _addressed(before):
+        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if not spec.get(field) and before.get(field):
+                spec[field] = before[field]
+    if spec.get("clusterIP") != before.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]] if spec.get("clusterIP") else None
+    if not spec.get("clusterIPs"):
+        spec.pop("clusterIPs", None)
+    if _on_nodes(spec) and _on_nodes(before):
+        used = _node_ports(spec) & _node_ports(before)
+        known = {port.get("name"): port.get("nodePort") for port in before.get("ports") or ()}
+        for port in spec.get("ports") or ():
+            number = known.get(port.get("name"))
+            if not port.get("nodePort") and number and number not in used:
+                port["nodePort"] = number
+    if _checks_health(spec) and _checks_health(before) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort")
+
+
+def _drop(spec: JSONObject, before: JSONObject) -> None:
+    """Take away what the new type has no use for, unless the writer has changed it: that is for the rules to refuse."""
+    gone: list[str] = []
+    if _addressed(before) and not _addressed(spec):
+        if all(spec.get(field) == before.get(field) for field in ("clusterIP", "clusterIPs")):
+            gone += ["clusterIP", "clusterIPs"]
+        gone += ["ipFamilies", "ipFamilyPolicy"]
+        spec.pop("internalTrafficPolicy", None)
+    if _on_nodes(before) and not _on_nodes(spec) and _node_ports(spec) <= _node_ports(before):
+        for port in spec.get("ports") or ():
+            port.pop("nodePort", None)
+    if _checks_health(before) and not _checks_health(spec):
+        gone.append("healthCheckNodePort")
+    if before.get("type") == "LoadBalancer" != spec.get("type"):
+        gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+    if _from_outside(before) and not _from_outside(spec):
+        gone.append("externalTrafficPolicy")
+    for field in gone:
+        if field.startswith("clusterIP") or spec.get(field) == before.get(field):
+            spec.pop(field, None)
+
+
+def _family_errors(spec: JSONObject) -> list[FieldError]:
+    """There are addresses of IPv4 alone; only endpoints that somebody else makes may be of both families."""
+    addresses, families, policy = spec.get("clusterIPs") or (), spec.get("ipFamilies") or (), spec.get("ipFamilyPolicy")
+    if not _addressed(spec) or (_first(spec) == _NONE and not spec.get("selector")):
+        return []
+    errors: list[FieldError] = []
+    if policy == "SingleStack":
+        for what, values in (("cluster IPs", addresses), ("IP families", families)):
+            if len(values) == 2:
+                text = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                errors.append(invalid("spec.ipFamilyPolicy", policy, text))
+    for index, address in enumerate(addresses):
+        if index >= len(families) and ":" in address:
+            errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, "IPv6 is not configured on this cluster"))
+    if errors:
+        return errors
+    if policy == "RequireDualStack":
+        errors.append(invalid("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"))
+    wrong = [(index, family) for index, family in enumerate(families) if family != "IPv4"]
+    return errors + [invalid(f"spec.ipFamilies[{i}]", name, "not configured on this cluster") for i, name in wrong]
+
+
+def _addressed(spec: JSONObject) -> bool:
+    return spec.get("type") != "ExternalName"
+
+
+def _on_nodes(spec: JSONObject) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def _from_outside(spec: JSONObject) -> bool:
+    return _on_nodes(spec) or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def _checks_health(spec: JSONObject) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _node_ports(spec: JSONObject) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+
+
+def _first(spec: JSONObject) -> Any:
+    """Its address, in the form of the list that newer clients use."""
+    return (spec.get("clusterIPs") or [spec.get("clusterIP") or ""])[0]
+
+
+def _readable(address: str) -> bool:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return True
+
+
+def _in_range(address: str) -> bool:
+    return _readable(address) and ipaddress.ip_address(address) in ADDRESSES

@@ -1,0 +1,325 @@
+"""The rules of workloads, services and volumes, beyond their types and defaults."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_pod, complete_job, complete_pod
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.strategies._pod_warnings import pod_warnings
+from kubewright.cluster.registry.strategies._services import ServiceStrategy
+from kubewright.cluster.registry.validation._jobs import job_update_errors
+from kubewright.cluster.registry.validation._others import (
+    autoscaler_errors,
+    budget_errors,
+    budget_status_errors,
+    claim_errors,
+    claim_update_errors,
+    ingress_errors,
+    lease_errors,
+    policy_errors,
+)
+from kubewright.cluster.registry.validation._pods import pod_errors, pod_update_errors
+from kubewright.cluster.registry.validation._workloads import (
+    cron_job_errors,
+    daemon_set_errors,
+    deployment_errors,
+    job_errors,
+    replica_set_errors,
+    stateful_set_errors,
+)
+
+__all__ = ["WORKLOADS"]
+
+_SELECTED: Final = "field is immutable"
+_MUTABLE: Final = frozenset(
+    [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ]
+)
+_STATEFUL_SET: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+class PodStrategy(BuiltinStrategy):
+    """Pods are completed when they are made, and given time to end."""
+
+    default_grace_seconds = 30
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Pending, and with what admission adds."""
+        complete_pod(obj)
+        if obj["spec"].get("terminationGracePeriodSeconds", 0) < 0:
+            obj["spec"]["terminationGracePeriodSeconds"] = 1
+        if obj["spec"].get("schedulingGates"):
+            obj["status"]["conditions"] = [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "lastProbeTime": None,
+                    "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+                    "reason": "SchedulingGated",
+                    "message": "Scheduling is blocked due to non-empty scheduling gates",
+                }
+            ]
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """With what admission adds."""
+        super().prepare_update(obj, old, subresource)
+        if not subresource:
+            obj["spec"] = {**obj["spec"]}
+            complete_changed_pod(obj, old)
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """The rules of its spec."""
+        return pod_errors(obj["spec"])
+
+    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Of what is odd in a new pod; nobody writes to pods by hand later."""
+        return pod_warnings(obj["spec"]) if old is None else []
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """A pod stays what it is."""
+        return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
+
+
+class SpecStrategy(BuiltinStrategy):
+    """A kind whose spec has rules, for new objects and for changed ones."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Which of them an object breaks."""
+        return []
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """All rules of the spec."""
+        return [*super().validate_create(obj), *self.rules(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The same; a write to a subresource does not touch the spec."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *self.rules(obj)]
+
+
+class TemplateStrategy(SpecStrategy):
+    """A kind that makes pods of a template."""
+
+    template: tuple[str, ...] = ("spec", "template")
+
+    def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
+        """Of what is odd in the template, when it is new or something was changed."""
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        found = obj
+        for part in self.template:
+            found = found.get(part) or {}
+        return pod_warnings(found.get("spec") or {}, ".".join((*self.template, "spec")))
+
+
+class SelectingStrategy(TemplateStrategy):
+    """Workloads know their pods by a selector, which stays."""
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The selector stays."""
+        errors = super().validate_update(obj, old, subresource)
+        if not subresource and obj["spec"].get("selector") != old["spec"].get("selector"):
+            errors.append(invalid("spec.selector", obj["spec"].get("selector"), _SELECTED))
+        return errors
+
+
+class ReplicaSetStrategy(SelectingStrategy):
+    """ReplicaSets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return replica_set_errors(obj["spec"])
+
+
+class StatefulSetStrategy(TemplateStrategy):
+    """StatefulSets, most of which stays as it was made."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return stateful_set_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Only what the controller can change in place may be changed."""
+        errors = super().validate_update(obj, old, subresource)
+        fixed = [{name: value for name, value in each["spec"].items() if name not in _MUTABLE} for each in (obj, old)]
+        if not subresource and fixed[0] != fixed[1]:
+            errors.append(forbidden("spec", _STATEFUL_SET))
+        return errors
+
+
+class DeploymentStrategy(SelectingStrategy):
+    """A new annotation of a Deployment is a new generation: the controller copies them to ReplicaSets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return deployment_errors(obj["spec"])
+
+    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Changes of the spec or of annotations."""
+        changed = (obj["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
+        return changed or super().counts(obj, old)
+
+
+class DaemonSetStrategy(SelectingStrategy):
+    """The server counts how often the template was changed."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return daemon_set_errors(obj["spec"])
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """The first template."""
+        obj["metadata"]["annotations"][TEMPLATE_GENERATION] = "1"
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """One more when the template is another one."""
+        super().prepare_update(obj, old, subresource)
+        count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0") or 0)
+        changed = obj["spec"].get("template") != old["spec"].get("template")
+        annotations = {**(obj["metadata"].get("annotations") or {})}
+        annotations[TEMPLATE_GENERATION] = str(count + changed)
+        obj["metadata"]["annotations"] = annotations
+
+
+class JobStrategy(TemplateStrategy):
+    """Jobs know their pods by their own uid."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return job_errors(obj["spec"])
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Selector and labels."""
+        complete_job(obj)
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Most of a Job stays as it was made."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *job_update_errors(obj, old)]
+
+
+class CronJobStrategy(TemplateStrategy):
+    """CronJobs."""
+
+    template = ("spec", "jobTemplate", "spec", "template")
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its name and spec."""
+        return cron_job_errors(obj)
+
+
+class VolumeStrategy(BuiltinStrategy):
+    """Volumes and claims are pending at first, and protected while somebody uses them."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Pending and protected."""
+        metadata, claim = obj["metadata"], obj["kind"] == "PersistentVolumeClaim"
+        obj["status"] = {"phase": "Pending"}
+        if not claim:
+            obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
+        protection = "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection"
+        finalizers = metadata.get("finalizers") or []
+        if protection not in finalizers:
+            metadata["finalizers"] = [*finalizers, protection]
+
+
+class ClaimStrategy(VolumeStrategy):
+    """Claims, which stay what they are."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """The rules of its spec."""
+        return claim_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """The rules of its spec, which stays."""
+        return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]
+
+
+class BudgetStrategy(SpecStrategy):
+    """PodDisruptionBudgets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return budget_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Those of its status, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
+
+
+class AutoscalerStrategy(SpecStrategy):
+    """HorizontalPodAutoscalers."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return autoscaler_errors(obj["spec"])
+
+
+class LeaseStrategy(SpecStrategy):
+    """Leases."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return lease_errors(obj.get("spec") or {})
+
+
+class IngressStrategy(SpecStrategy):
+    """Ingresses."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return ingress_errors(obj["spec"])
+
+
+class NetworkPolicyStrategy(SpecStrategy):
+    """NetworkPolicies."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Those of its spec."""
+        return policy_errors(obj.get("spec") or {})
+
+
+WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
+    ("", "Pod"): PodStrategy,
+    ("", "Service"): ServiceStrategy,
+    ("", "PersistentVolume"): VolumeStrategy,
+    ("", "PersistentVolumeClaim"): ClaimStrategy,
+    ("apps", "Deployment"): DeploymentStrategy,
+    ("apps", "ReplicaSet"): ReplicaSetStrategy,
+    ("apps", "StatefulSet"): StatefulSetStrategy,
+    ("apps", "DaemonSet"): DaemonSetStrategy,
+    ("batch", "Job"): JobStrategy,
+    ("batch", "CronJob"): CronJobStrategy,
+    ("policy", "PodDisruptionBudget"): BudgetStrategy,
+    ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
+    ("coordination.k8s.io", "Lease"): LeaseStrategy,
+    ("networking.k8s.io", "Ingress"): IngressStrategy,
+    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
+}
+"""By group and kind."""

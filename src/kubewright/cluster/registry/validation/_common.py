@@ -1,0 +1,172 @@
+"""Rules that stand in many kinds: numbers from zero, ports, names, paths; in the server's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.names import label_problems, label_value_problems, qualified_name_problems
+
+__all__ = [
+    "MOST_SECONDS",
+    "at_least_zero",
+    "condition_errors",
+    "id_errors",
+    "label_key_errors",
+    "label_map_errors",
+    "label_selector_errors",
+    "local_path_errors",
+    "name_errors",
+    "one_of",
+    "port_errors",
+    "port_name_problems",
+    "port_or_name_errors",
+]
+
+MOST_SECONDS: Final = 2**31 - 1
+_MOST_PORT: Final = 65535
+_STATES: Final = ("False", "True", "Unknown")
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_REASON_RULE: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or "
+    "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+)
+_LONGEST_REASON: Final = 1024
+_LONGEST_MESSAGE: Final = 32 * 1024
+
+
+def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
+    """A number that is counted from zero, where it is given."""
+    value = spec.get(field)
+    if value is None or value >= 0:
+        return []
+    return [invalid(f"{path}.{field}", value, "must be greater than or equal to 0")]
+
+
+def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldError]:
+    """The conditions of a status, those that have reasons and generations."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, each in enumerate(conditions):
+        place, type_, reason = f"{path}[{index}]", each.get("type", ""), each.get("reason", "")
+        if type_ in seen:
+            errors.append(duplicate(f"{place}.type", type_))
+        seen.add(type_)
+        errors += label_key_errors(type_, f"{place}.type")
+        if each.get("status", "") not in _STATES:
+            errors.append(not_supported(f"{place}.status", each.get("status", ""), _STATES))
+        if (generation := each.get("observedGeneration", 0)) < 0:
+            errors.append(invalid(f"{place}.observedGeneration", generation, "must be greater than or equal to zero"))
+        if not each.get("lastTransitionTime"):
+            errors.append(required(f"{place}.lastTransitionTime"))
+        if not reason:
+            errors.append(required(f"{place}.reason"))
+        elif not _REASON.fullmatch(reason):
+            errors.append(invalid(f"{place}.reason", reason, _REASON_RULE))
+        texts = (("reason", reason, _LONGEST_REASON), ("message", each.get("message", ""), _LONGEST_MESSAGE))
+        errors += [too_long(f"{place}.{name}", most) for name, text, most in texts if len(text.encode()) > most]
+    return errors
+
+
+def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:
+    """The number of a user or a group, where it is given."""
+    value = spec.get(field)
+    if value is None or 0 <= value <= MOST_SECONDS:
+        return []
+    return [invalid(f"{path}.{field}", value, f"must be between 0 and {MOST_SECONDS}, inclusive")]
+
+
+def port_errors(value: int, path: str) -> list[FieldError]:
+    """A number of a port."""
+    good = 1 <= value <= _MOST_PORT
+    return [] if good else [invalid(path, value, f"must be between 1 and {_MOST_PORT}, inclusive")]
+
+
+def port_or_name_errors(value: Any, path: str) -> list[FieldError]:
+    """A port by its number or its name."""
+    if isinstance(value, str):
+        return [invalid(path, value, problem) for problem in port_name_problems(value)]
+    return port_errors(value or 0, path)
+
+
+def port_name_problems(name: str) -> list[str]:
+    """What is wrong with the name of a port."""
+    found = []
+    if len(name) > 15:
+        found.append("must be no more than 15 characters")
+    if not re.fullmatch(r"[-a-z0-9]+", name):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search(r"[a-z]", name):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        found.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def one_of(obj: JSONObject, field: str, path: str, supported: Sequence[str]) -> list[FieldError]:
+    """A word out of a list, which must be there."""
+    value = obj.get(field)
+    if not value:
+        return [required(f"{path}.{field}")]
+    return [] if value in supported else [not_supported(f"{path}.{field}", value, supported)]
+
+
+def name_errors(obj: JSONObject, path: str) -> list[FieldError]:
+    """A name that is one label of DNS."""
+    name = obj.get("name")
+    if not name:
+        return [required(f"{path}.name")]
+    return [invalid(f"{path}.name", name, problem) for problem in label_problems(name)]
+
+
+def label_key_errors(key: str, path: str) -> list[FieldError]:
+    """The key of a label."""
+    return [invalid(path, key, problem) for problem in qualified_name_problems(key)]
+
+
+def label_map_errors(labels: JSONObject | None, path: str) -> list[FieldError]:
+    """The labels of an object or a selector."""
+    errors: list[FieldError] = []
+    for key, value in (labels or {}).items():
+        errors += label_key_errors(key, path)
+        errors += [invalid(path, value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
+    """A LabelSelector."""
+    errors = label_map_errors((selector or {}).get("matchLabels"), f"{path}.matchLabels")
+    for index, each in enumerate((selector or {}).get("matchExpressions") or ()):
+        place, operator, values = f"{path}.matchExpressions[{index}]", each.get("operator", ""), each.get("values")
+        if operator in ("In", "NotIn"):
+            if not values:
+                errors.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                errors.append(FieldError("FieldValueForbidden", f"{place}.values", f"Forbidden: {text}"))
+        else:
+            errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
+        errors += label_key_errors(each.get("key", ""), f"{place}.key")
+        for number, value in enumerate(values or ()):
+            errors += [invalid(f"{place}.values[{number}]", value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def local_path_errors(value: str, path: str, *, reserved: bool = False) -> list[FieldError]:
+    """A path that leads downwards. With `reserved`, also none that begins with two dots, which the kubelet uses."""
+    errors = []
+    if value.startswith("/"):
+        errors.append(invalid(path, value, "must be a relative path"))
+    if ".." in value.split("/"):
+        errors.append(invalid(path, value, "must not contain '..'"))
+    if reserved and value.startswith("..") and not value.startswith("../"):
+        errors.append(invalid(path, value, "must not start with '..'"))
+    return errors

@@ -1,0 +1,188 @@
+"""What the server demands of where pods may run: tolerations, affinity, spreading; in its words and in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kubewright.cluster.machinery._field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.validation._common import label_key_errors, label_selector_errors
+from kubewright.names import label_problems, label_value_problems
+
+__all__ = ["affinity_errors", "node_selector_errors", "spread_errors", "toleration_errors"]
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def node_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
+    """Labels that a node must have."""
+    errors: list[FieldError] = []
+    for key, value in (selector or {}).items():
+        errors += label_key_errors(key, path)
+        errors += [invalid(path, value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def toleration_errors(tolerations: Iterable[JSONObject], path: str) -> list[FieldError]:
+    """What a pod tolerates."""
+    errors: list[FieldError] = []
+    for index, each in enumerate(tolerations):
+        errors += _toleration(each, f"{path}[{index}]")
+    return errors
+
+
+def _toleration(each: JSONObject, place: str) -> list[FieldError]:
+    key, operator, value = each.get("key", ""), each.get("operator", ""), each.get("value", "")
+    effect = each.get("effect", "")
+    errors = label_key_errors(key, f"{place}.key") if key else []
+    if not key and operator != "Exists":
+        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        errors.append(invalid(f"{place}.operator", operator, text))
+    if each.get("tolerationSeconds") is not None and effect != "NoExecute":
+        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        errors.append(invalid(f"{place}.effect", effect, text))
+    if operator in ("Equal", ""):
+        if problems := label_value_problems(value):
+            errors.append(invalid(f"{place}.operator", value, ";".join(problems)))
+    elif operator == "Exists":
+        if value:
+            errors.append(invalid(f"{place}.operator", value, "value must be empty when `operator` is 'Exists'"))
+    elif operator in ("Lt", "Gt"):
+        errors.append(not_supported(f"{place}.operator", operator, ["Equal", "Exists", "Lt", "Gt"]))
+    else:
+        errors.append(not_supported(f"{place}.operator", operator, ["Equal", "Exists"]))
+    if effect and effect not in _EFFECTS:
+        errors.append(not_supported(f"{place}.effect", effect, _EFFECTS))
+    return errors
+
+
+def affinity_errors(affinity: JSONObject | None, path: str) -> list[FieldError]:
+    """Which nodes and which other pods a pod wants to be near to, or far from."""
+    errors: list[FieldError] = []
+    node = (affinity or {}).get("nodeAffinity") or {}
+    if (wanted := node.get(_REQUIRED)) is not None:
+        errors += _node_terms(wanted.get("nodeSelectorTerms") or (), f"{path}.nodeAffinity.{_REQUIRED}")
+    for index, each in enumerate(node.get(_PREFERRED) or ()):
+        place = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
+        errors += _weight(each, place)
+        errors += _node_term(each.get("preference") or {}, f"{place}.preference", values=False)
+    for field in ("podAffinity", "podAntiAffinity"):
+        given = (affinity or {}).get(field) or {}
+        for index, each in enumerate(given.get(_REQUIRED) or ()):
+            errors += _pod_term(each, f"{path}.{field}.{_REQUIRED}[{index}]")
+        for index, each in enumerate(given.get(_PREFERRED) or ()):
+            place = f"{path}.{field}.{_PREFERRED}[{index}]"
+            errors += _weight(each, place)
+            errors += _pod_term(each.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
+    return errors
+
+
+def _weight(each: JSONObject, place: str) -> list[FieldError]:
+    weight = each.get("weight", 0)
+    return [] if 1 <= weight <= 100 else [invalid(f"{place}.weight", weight, "must be in the range 1-100")]
+
+
+def _node_terms(terms: Iterable[JSONObject], path: str) -> list[FieldError]:
+    found = list(terms)
+    if not found:
+        return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
+    return [
+        error
+        for index, term in enumerate(found)
+        for error in _node_term(term, f"{path}.nodeSelectorTerms[{index}]", values=True)
+    ]
+
+
+def _node_term(term: JSONObject, path: str, *, values: bool) -> list[FieldError]:
+    """One term; `values` tells whether those must be values of labels."""
+    errors: list[FieldError] = []
+    for index, each in enumerate(term.get("matchExpressions") or ()):
+        errors += _node_requirement(each, f"{path}.matchExpressions[{index}]", values=values)
+    for index, each in enumerate(term.get("matchFields") or ()):
+        errors += _field_requirement(each, f"{path}.matchFields[{index}]")
+    return errors
+
+
+def _node_requirement(each: JSONObject, place: str, *, values: bool) -> list[FieldError]:
+    operator, given = each.get("operator", ""), each.get("values") or []
+    errors = []
+    if operator in ("In", "NotIn"):
+        if not given:
+            errors.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if given:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{place}.values", text))
+    elif operator in ("Gt", "Lt"):
+        if len(given) != 1:
+            errors.append(required(f"{place}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
+    else:
+        errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
+    errors += label_key_errors(each.get("key", ""), f"{place}.key")
+    for index, value in enumerate(given if values else ()):
+        errors += [invalid(f"{place}.values[{index}]", value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def _field_requirement(each: JSONObject, place: str) -> list[FieldError]:
+    operator, values = each.get("operator", ""), each.get("values") or []
+    errors = []
+    if operator in ("In", "NotIn"):
+        if len(values) != 1:
+            text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+            errors.append(required(f"{place}.values", text))
+    else:
+        errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
+    if each.get("key") != "metadata.name":
+        errors.append(invalid(f"{place}.key", each.get("key", ""), "not a valid field selector key"))
+    return errors
+
+
+def _pod_term(term: JSONObject, path: str) -> list[FieldError]:
+    errors = label_selector_errors(term.get("labelSelector"), f"{path}.labelSelector")
+    errors += label_selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        errors += [invalid(f"{path}.namespace", name, problem) for problem in label_problems(name)]
+    key = term.get("topologyKey", "")
+    if not key:
+        errors.append(required(f"{path}.topologyKey", "can not be empty"))
+    return errors + label_key_errors(key, f"{path}.topologyKey")
+
+
+def spread_errors(constraints: Iterable[JSONObject], path: str) -> list[FieldError]:
+    """How pods are spread over nodes, zones and the like."""
+    errors: list[FieldError] = []
+    given = list(constraints)
+    for index, each in enumerate(given):
+        place, action = f"{path}[{index}]", each.get("whenUnsatisfiable", "")
+        if each.get("maxSkew", 0) <= 0:
+            errors.append(invalid(f"{place}.maxSkew", each.get("maxSkew", 0), "must be greater than zero"))
+        if not each.get("topologyKey"):
+            errors.append(required(f"{place}.topologyKey", "can not be empty"))
+        if action not in _ACTIONS:
+            errors.append(not_supported(f"{place}.whenUnsatisfiable", action, _ACTIONS))
+        pair = (each.get("topologyKey", ""), action)
+        later = [(other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) for other in given[index + 1 :]]
+        if pair in later:
+            shown = "{" + f"{pair[0]}, {pair[1]}" + "}"
+            errors.append(duplicate(f"{place}.{{topologyKey, whenUnsatisfiable}}", shown))
+        domains = each.get("minDomains")
+        if domains is not None:
+            if domains <= 0:
+                errors.append(invalid(f"{place}.minDomains", domains, "must be greater than zero"))
+            if action != "DoNotSchedule":
+                text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+                errors.append(invalid(f"{place}.minDomains", domains, text))
+        errors += label_selector_errors(each.get("labelSelector"), f"{place}.labelSelector")
+    return errors

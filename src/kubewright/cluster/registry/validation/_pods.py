@@ -1,0 +1,132 @@
+"""What the server demands of pods and of their templates, in its words and in its order.
+
+These are the rules that people run into. Those of containers, volumes, security and placement have files of their own;
+what needs knowledge of machines (devices, sysctls, Windows) is taken as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.validation._common import MOST_SECONDS, one_of
+from kubewright.cluster.registry.validation._containers import container_errors
+from kubewright.cluster.registry.validation._placement import (
+    affinity_errors,
+    node_selector_errors,
+    spread_errors,
+    toleration_errors,
+)
+from kubewright.cluster.registry.validation._security import pod_security_errors
+from kubewright.cluster.registry.validation._volumes import volume_errors
+from kubewright.names import label_problems, subdomain_problems
+
+__all__ = ["pod_errors", "pod_update_errors"]
+
+_RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_MUTABLE: Final = (
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+    "`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
+    """The rules of a pod's spec. `other_volumes` are those that somebody adds later: the claims of a StatefulSet."""
+    errors, volumes = volume_errors(spec.get("volumes") or (), f"{path}.volumes")
+    errors += container_errors(spec, path, volumes | set(other_volumes))
+    errors += _host_network(spec, path)
+    errors += one_of(spec, "restartPolicy", path, _RESTART_POLICIES)
+    errors += one_of(spec, "dnsPolicy", path, _DNS_POLICIES)
+    errors += node_selector_errors(spec.get("nodeSelector"), f"{path}.nodeSelector")
+    errors += pod_security_errors(spec, path)
+    errors += affinity_errors(spec.get("affinity"), f"{path}.affinity")
+    errors += _dns(spec, f"{path}.dnsConfig")
+    errors += spread_errors(spec.get("topologySpreadConstraints") or (), f"{path}.topologySpreadConstraints")
+    for field in ("serviceAccountName", "nodeName"):
+        if value := spec.get(field):
+            errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= MOST_SECONDS:
+        text = f"must be between 1 and {MOST_SECONDS}, inclusive"
+        errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, text))
+    for field in ("hostname", "subdomain"):
+        if value := spec.get(field):
+            errors += [invalid(f"{path}.{field}", value, problem) for problem in label_problems(value)]
+    errors += toleration_errors(spec.get("tolerations") or (), f"{path}.tolerations")
+    for field in ("priorityClassName", "runtimeClassName"):
+        if value := spec.get(field):
+            errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
+    return errors
+
+
+def _host_network(spec: JSONObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    text = "must match `containerPort` when `hostNetwork` is true"
+    for index, container in enumerate((spec.get("containers") or ()) if spec.get("hostNetwork") else ()):
+        for number, port in enumerate(container.get("ports") or ()):
+            host = port.get("hostPort", 0)
+            if host and host != port.get("containerPort"):  # the one of a pod is always there, by default
+                errors.append(invalid(f"{path}.containers[{index}].ports[{number}].hostPort", host, text))
+    return errors
+
+
+def _dns(spec: JSONObject, path: str) -> list[FieldError]:
+    if spec.get("dnsPolicy") != "None":
+        return []
+    config = spec.get("dnsConfig")
+    if config is None:
+        return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+    if not config.get("nameservers"):
+        text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        return [required(f"{path}.nameservers", text)]
+    return []
+
+
+def pod_update_errors(spec: JSONObject, old: JSONObject) -> list[FieldError]:
+    """A pod stays what it is but for its images, its deadline, and what it tolerates in addition."""
+    errors = pod_errors(spec)
+    for field in ("containers", "initContainers"):
+        if len(spec.get(field) or ()) != len(old.get(field) or ()):
+            return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
+    errors += _deadline(spec.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds"))
+    kept = [_without(each, "tolerationSeconds") for each in spec.get("tolerations") or ()]
+    if any(_without(each, "tolerationSeconds") not in kept for each in old.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.append(forbidden("spec.tolerations", text))
+    gates = old.get("schedulingGates") or ()
+    if any(gate not in gates for gate in spec.get("schedulingGates") or ()):
+        errors.append(forbidden("spec.schedulingGates", "only deletion is allowed, but found new scheduling gate"))
+    if _fixed(spec, gated=bool(gates)) != _fixed(old, gated=bool(gates)):
+        errors.append(forbidden("spec", f"pod updates may not change fields other than {_MUTABLE}"))
+    return errors
+
+
+def _deadline(new: int | None, old: int | None) -> list[FieldError]:
+    if old is None or new == old:
+        return []
+    if new is None:
+        text = "must not update from a positive integer to nil value"
+        return [invalid("spec.activeDeadlineSeconds", None, text)]
+    text = "must be less than or equal to previous value"
+    return [invalid("spec.activeDeadlineSeconds", new, text)] if new > old else []
+
+
+def _without(obj: JSONObject, *fields: str) -> JSONObject:
+    return {name: value for name, value in obj.items() if name not in fields}
+
+
+def _fixed(spec: JSONObject, *, gated: bool) -> dict[str, Any]:
+    """The parts of a spec that nobody may change. While a pod waits at a gate, it may still be told where to go."""
+    made: dict[str, Any] = _without(spec, "activeDeadlineSeconds", "tolerations", "schedulingGates")
+    if gated:
+        made = _without(made, "nodeSelector", "affinity")
+    for field in ("containers", "initContainers"):
+        if made.get(field):
+            made[field] = [_without(container, "image") for container in made[field]]
+    if made.get("terminationGracePeriodSeconds", 0) < 0 or made.get("terminationGracePeriodSeconds") == 1:
+        made.pop("terminationGracePeriodSeconds")
+    return {name: value for name, value in made.items() if value not in (None, [], {})}

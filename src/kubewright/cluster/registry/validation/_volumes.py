@@ -1,0 +1,163 @@
+"""What the server demands of the volumes of pods, in its words and in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kubewright.api import Quantity
+from kubewright.cluster.machinery._field_errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.validation._common import local_path_errors, name_errors
+
+__all__ = ["volume_errors"]
+
+_MODE_RULE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+_HOST_PATH_TYPES: Final = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+# In the order in which the server looks at them; the first one counts, and the others are too many.
+_SOURCES: Final = (
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
+)
+
+
+def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldError], set[str]]:
+    """Which rules the volumes break, and the names of those that can be mounted."""
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, volume in enumerate(volumes):
+        place = f"{path}[{index}]"
+        found = _source_errors(volume, place)
+        found += name_errors(volume, place)
+        if volume.get("name") in names:
+            found.append(duplicate(f"{place}.name", volume["name"]))
+        if not found:
+            names.add(volume["name"])
+        errors += found
+    return errors, names
+
+
+def _source_errors(volume: JSONObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    first = True
+    for source in _SOURCES:
+        given = volume.get(source)
+        if given is None:
+            continue
+        if not first:
+            errors.append(forbidden(f"{path}.{source}", "may not specify more than 1 volume type"))
+        elif source in _RULES:
+            errors += _RULES[source](given, f"{path}.{source}")
+        first = False
+    return errors or ([required(path, "must specify a volume type")] if first else [])
+
+
+def _empty_dir(source: JSONObject, path: str) -> list[FieldError]:
+    if (limit := source.get("sizeLimit")) is not None and Quantity(limit) < Quantity("0"):
+        return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+    return []
+
+
+def _host_path(source: JSONObject, path: str) -> list[FieldError]:
+    place, kind = source.get("path", ""), source.get("type")
+    if not place:
+        return [required(f"{path}.path")]
+    errors = []
+    if ".." in place.split("/"):
+        errors.append(invalid(f"{path}.path", place, "must not contain '..'"))
+    if kind is not None and kind not in _HOST_PATH_TYPES:
+        errors.append(not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
+    return errors
+
+
+def _named(field: str) -> Callable[[JSONObject, str], list[FieldError]]:
+    def rule(source: JSONObject, path: str) -> list[FieldError]:
+        errors = [] if source.get(field) else [required(f"{path}.{field}")]
+        return errors + _mode(source, "defaultMode", path) + _items(source, path)
+
+    return rule
+
+
+def _mode(source: JSONObject, field: str, path: str) -> list[FieldError]:
+    mode = source.get(field)
+    return [] if mode is None or 0 <= mode <= 0o777 else [invalid(f"{path}.{field}", mode, _MODE_RULE)]
+
+
+def _items(source: JSONObject, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, item in enumerate(source.get("items") or ()):
+        place = f"{path}.items[{index}]"
+        errors += [required(f"{place}.{field}") for field in ("key", "path") if not item.get(field)]
+        errors += local_path_errors(item.get("path", ""), f"{place}.path", reserved=True)
+        errors += _mode(item, "mode", place)
+    return errors
+
+
+def _claim(source: JSONObject, path: str) -> list[FieldError]:
+    return [] if source.get("claimName") else [required(f"{path}.claimName")]
+
+
+def _nfs(source: JSONObject, path: str) -> list[FieldError]:
+    errors = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
+    if not source.get("path", "").startswith("/"):
+        errors.append(invalid(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+    return errors
+
+
+def _csi(source: JSONObject, path: str) -> list[FieldError]:
+    return [] if source.get("driver") else [required(f"{path}.driver")]
+
+
+_RULES: Final[dict[str, Callable[[JSONObject, str], list[FieldError]]]] = {
+    "emptyDir": _empty_dir,
+    "hostPath": _host_path,
+    "secret": _named("secretName"),
+    "configMap": _named("name"),
+    "persistentVolumeClaim": _claim,
+    "nfs": _nfs,
+    "csi": _csi,
+}

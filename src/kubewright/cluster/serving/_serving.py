@@ -1,0 +1,151 @@
+"""The cluster on a port: HTTP, TLS with a CA of its own, and who may come in.
+
+Imported on first use: cryptography is slow to import, and clients in this process do not need it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import tempfile
+from pathlib import Path
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl
+
+from kubewright.certificates import CertificateAuthority, KeyPair
+from kubewright.client import Request, RequestHeaders, ResponseBody
+from kubewright.cluster.dispatch._dispatcher import Dispatcher
+from kubewright.cluster.machinery._answers import Answer, NoAnswer
+from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._failures import Failure
+from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
+from kubewright.kubeconfig import write_kubeconfig
+
+__all__ = ["Serving"]
+
+_ADMIN: Final = ("kubewright-admin", ("system:masters",))
+_AUTHENTICATED: Final = "system:authenticated"
+_LARGEST_BODY: Final = 3 * 1024 * 1024
+_HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+# Each watch has a connection. Those that wait for their clients are bounded apart, by the default.
+_LIMITS: Final = ServerLimits(connections=1400)
+
+
+class Serving:
+    """One listening port. Everyone needs a certificate of its CA or a token; those who have neither are anonymous."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._folder = tempfile.TemporaryDirectory(prefix="kubewright-cluster-")
+        self.token = secrets.token_urlsafe(32)
+        dispatcher.access.tokens.add(self.token, User(_ADMIN[0], (*_ADMIN[1], _AUTHENTICATED)))
+        self._authority: CertificateAuthority | None = None
+        self._admin: KeyPair | None = None
+        self._server: Server | None = None
+        self.url = ""
+
+    @classmethod
+    async def open(cls, dispatcher: Dispatcher, *, host: str, port: int, tls: bool) -> Self:
+        """Listen. Raises OSError when the port is taken, ValueError for a host that needs TLS."""
+        if not tls and host not in _LOOPBACK:
+            raise ValueError(f"without TLS the cluster listens on this machine alone, not on {host}: use tls=True")
+        serving = cls(dispatcher)
+        try:
+            await serving._listen(host, port, serving._secured(host) if tls else None)
+        except BaseException:
+            await serving.close()
+            raise
+        return serving
+
+    async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
+        # Canceled handlers: a client that goes away must not leave its watch behind.
+        server = Server(self._handle, host=host, port=port, tls=context, limits=_LIMITS, cancel_on_disconnect=True)
+        self._server = await server.__aenter__()
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
+
+    def _secured(self, host: str) -> ssl.SSLContext:
+        self._authority = CertificateAuthority("kubewright-cluster")
+        self._admin = self._authority.issue(*_ADMIN)
+        self._dispatcher.state.ca_certificate = self._authority.pair.certificate.decode()
+        folder = Path(self._folder.name)
+        hosts = tuple(dict.fromkeys((host, "127.0.0.1", *_HOSTS)))
+        certificate, key = self._authority.issue("kube-apiserver", hosts=hosts).write(folder, "server")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        context.load_verify_locations(cadata=self._authority.pair.certificate.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL  # a token will do, too
+        return context
+
+    async def close(self) -> None:
+        """End watches and connections, and remove the files."""
+        if self._server is not None:
+            self._dispatcher.state.end_watches()
+            server, self._server = self._server, None
+            await server.__aexit__(None, None, None)
+        self._folder.cleanup()
+
+    def kubeconfig(self, path: Path | None) -> Path:
+        """Write the administrator's kubeconfig; its path."""
+        path = path or Path(self._folder.name) / "admin.kubeconfig"
+        authority = self._authority
+        write_kubeconfig(
+            path,
+            server=self.url,
+            ca=None if authority is None else authority.pair.certificate,
+            user=_ADMIN[0],
+            credentials=self._admin or self.token,
+        )
+        return path
+
+    # Requests
+
+    async def _handle(self, incoming: ServerRequest) -> ServerResponse:
+        headers = RequestHeaders(incoming.headers.pairs())
+        request = Request(
+            method=incoming.method,
+            path=incoming.path,
+            query=parse_qsl(incoming.query, keep_blank_values=True),
+            headers=headers,
+        )
+        user, uri = None, f"{incoming.path}?{incoming.query}" if incoming.query else incoming.path
+        try:
+            user = self._user(incoming, request)
+            headers.pop("Authorization", None)  # nobody needs it any more
+            request.body = await _body(incoming)
+        except Failure as failure:
+            return _response(self._dispatcher.refuse(request, failure, user, uri=uri, source=incoming.peer))
+        try:
+            with self._dispatcher.state.clock.serving(incoming.peer_address):
+                answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
+        except NoAnswer:
+            raise DropConnection from None
+        return _response(answer)
+
+    def _user(self, incoming: ServerRequest, request: Request) -> User:
+        if incoming.certificate:
+            return _named(incoming.certificate)
+        return self._dispatcher.access.authenticate(request)
+
+
+def _named(certificate: Any) -> User:
+    """Who a client certificate is for: the common name, and its organizations as groups."""
+    names = [pair for part in certificate.get("subject", ()) for pair in part]
+    user = next((value for name, value in names if name == "commonName"), "")
+    groups = tuple(value for name, value in names if name == "organizationName")
+    return User(user, (*groups, _AUTHENTICATED))
+
+
+async def _body(incoming: ServerRequest) -> bytes | None:
+    try:
+        return await incoming.body(largest=_LARGEST_BODY) or None
+    except BodyTooLarge:
+        too_large = f"Request entity too large: limit is {_LARGEST_BODY}"
+        raise Failure(413, "RequestEntityTooLarge", too_large) from None
+
+
+def _response(answer: Answer) -> ServerResponse:
+    headers = [*answer.headers.items(), ("Cache-Control", "no-cache, private")]
+    headers += [("Warning", warning) for warning in answer.warnings()]
+    return ServerResponse(answer.status, answer.body if answer.stream is None else ResponseBody(answer), headers)

@@ -1,0 +1,375 @@
+"""Watches: what happened since a revision, and what happens from now on.
+
+Storage notifies a `WatchStream` of each write, during the write. It decides whether the event matches its selectors
+and puts the event's bytes into its queue. The bytes are made once for all watchers of the same view.
+
+Memory per watch is bounded. The objects and events that a watch begins with are encoded as the client reads them; until
+then only references are kept, to objects that the storage has anyway. If more than 16 MiB of newer events wait for the
+client, the watch ends, as kube-apiserver ends one whose buffer is full. The client watches again from its last
+revision. Long before, writers yield to the event loop after each write, so that a reader in this process keeps up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from kubewright.clock import Timer
+from kubewright.cluster._state import State
+from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import RemoteConversion, converting, ready
+from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, expired
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.output._views import View, view_of
+from kubewright.cluster.registry._reads import check_list_options, horizon_of, revision_asked, wait_for
+from kubewright.cluster.registry._selection import Selection, selection_of
+from kubewright.cluster.storage._storage import Compacted, Entry, Event
+
+__all__ = ["BOOKMARK_SECONDS", "WatchStream", "watch"]
+
+BOOKMARK_SECONDS: Final = 60.0
+_SHORTEST: Final = 1800  # seconds that a watch lasts, at least, when the client names no time; at most twice as many
+_MAX_PENDING_BYTES: Final = 2**24
+_CROWDED_BYTES: Final = 2**20  # from here on writers yield to readers
+_EVENT_OVERHEAD: Final = 500  # bytes that an event takes besides its content
+_CONVERTED_AT_ONCE: Final = 500
+_CHUNK_BYTES: Final = 2**18  # sent at once: a connection buffers the whole chunk
+_INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+
+async def watch(state: State, call: Call) -> Answer:
+    """GET of a collection with `watch=true`."""
+    view = view_of(call)
+    check_list_options(call)
+    asked = revision_asked(call)
+    initial = call.query.get("sendInitialEvents")
+    watcher = WatchStream(state, call, view, selection_of(call))
+    if call.flag("sendInitialEvents"):
+        await wait_for(state, asked, call)
+    try:
+        if call.flag("sendInitialEvents"):
+            watcher.begin_with_everything()
+            if call.flag("allowWatchBookmarks"):
+                watcher.bookmark(ends_initial_events=True)
+        elif asked == 0 and initial is None:
+            watcher.begin_with_everything()
+        else:
+            watcher.begin_after(asked or watcher.newest)
+    except Compacted as error:
+        failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
+        watcher.fail(failure)
+    watcher.start(call.number("timeoutSeconds"))
+    return Answer(stream=watcher, warnings=call.warnings, content_type=view.content_type)
+
+
+class WatchStream:
+    """One watch, from its beginning to its end; the stream of its answer."""
+
+    __slots__ = (
+        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_live_after", "_queue", "_queued", "_remote",
+        "_selection", "_since", "_state", "_timers", "_unread", "_view", "_waiter", "_waiting",
+        "_when_closed",
+    )  # fmt: skip
+
+    def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
+        self._state = state
+        self._call = call
+        self._view = view
+        self._selection = selection
+        self._queue: deque[bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = False  # nothing more is put into the queue; what is in it is still sent
+        self._bookmarks = call.flag("allowWatchBookmarks")
+        self._first_table = True
+        self._since = 0
+        self._timers: list[Timer] = []
+        self._remote = isinstance(view.type.conversion, RemoteConversion)
+        self._when_closed: Callable[[], None] | None = None
+        self._live_after: int | None = None  # events after this revision came when the watch had begun
+        self._queued = 0  # bytes in the queue
+        self._waiting = 0  # bytes of the events in `_unread` that the watch did not begin with
+        # Not encoded yet: what the watch began with, events that came before that was read, and all events of a kind
+        # whose objects a webhook converts. Bytes are a frame that is due between them.
+        self._unread: deque[Entry | Event | bytes] = deque()
+
+    @property
+    def storage(self) -> str:
+        """Under which name the objects are stored that it shows."""
+        return self._call.type.storage
+
+    @property
+    def newest(self) -> int:
+        """The revision that it has come to, or would have, if everything was delivered."""
+        horizon = horizon_of(self._state, self._call)
+        return self._state.storage.revision if horizon is None else horizon
+
+    def may_stall(self) -> bool:
+        """Whether a laboratory may keep its events back."""
+        return self._state.gate is not None
+
+    # Beginning
+
+    def begin_with_everything(self) -> None:
+        """An ADDED for everything that exists, then what changes."""
+        call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
+        for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
+            if wanted.everything or wanted.matches(entry):
+                self._unread.append(entry)
+        if horizon is None:
+            self._subscribe()
+        else:
+            self.begin_after(horizon)
+
+    def begin_after(self, revision: int) -> None:
+        """What changed after a revision, then what changes. Raises `Compacted`."""
+        call = self._call
+        self._since = revision  # it may be one that has not come yet
+        for event in self._state.storage.events(call.type.storage, revision, call.namespace, self._selection.name):
+            self.offer(event)
+        self._subscribe()
+
+    def fail(self, failure: Failure) -> None:
+        """End with an ERROR event."""
+        self.deliver(encode({"type": "ERROR", "object": failure.status}) + b"\n")
+        self._closed = True
+
+    def start(self, timeout: int | None) -> None:
+        """Set the timers: a watch does not last for ever, and says from time to time how far it has come.
+
+        A client that takes bookmarks resumes where it was, so to it neither of them is an event. They are deferrable,
+        unless a laboratory has to do with watches: a watch that stalls is told by the bookmark that does not come.
+        """
+        state = self._state
+        state.streams.add(self)
+        if self._closed:
+            return
+        seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
+        deferrable = self._bookmarks and not self.may_stall()
+        self._timers.append(state.clock.call_later(seconds, self.end, deferrable=deferrable))
+        if self._bookmarks:
+            self._set_bookmark_timer()
+
+    def _subscribe(self) -> None:
+        call = self._call
+        self._live_after = self._state.storage.revision
+        self._state.storage.subscribe(call.type.storage, self, call.namespace, self._selection.name)
+
+    # Events
+
+    def offer(self, event: Event) -> None:
+        """Take notice of a write."""
+        if self._closed or event.revision <= self._since:
+            return
+        if self._unread or self._remote or self._live_after is None:
+            self._unread.append(event)
+            self._waiting += self._size(event)
+            self._wake()
+        else:
+            self._take(event)
+        pending = self._queued + self._waiting
+        if pending > _CROWDED_BYTES:
+            self._state.crowded = True
+        if pending > _MAX_PENDING_BYTES:
+            self._queue.clear()
+            self._unread.clear()
+            self._queued = self._waiting = 0
+            self.end()
+
+    def _size(self, item: Entry | Event | bytes) -> int:
+        """What something unread counts for: nothing if the watch began with it, since the storage has it anyway."""
+        if not isinstance(item, Event) or self._live_after is None or item.revision <= self._live_after:
+            return 0
+        return _EVENT_OVERHEAD + len(item.entry.raw) + (len(item.previous.raw) if item.previous is not None else 0)
+
+    async def _read(self) -> None:
+        """Encode what waits, a chunk at most. The watch ends when a conversion fails."""
+        try:
+            if self._remote:
+                await ready(self._view.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
+            while self._unread and self._queued < _CHUNK_BYTES:
+                item = self._unread[0]
+                if self._remote:
+                    await converting(partial(self._encode, item))
+                    if not self._unread:  # it was full, and cleared meanwhile
+                        return
+                else:
+                    self._encode(item)
+                self._unread.popleft()
+                self._waiting -= self._size(item)
+        except Failure as failure:
+            self._unread.clear()
+            self._waiting = 0
+            self.fail(failure)
+
+    def _encode(self, item: Entry | Event | bytes) -> None:
+        """Put the frame of something unread into the queue."""
+        if isinstance(item, Event):
+            self._take(item)
+        else:
+            self.deliver(item if isinstance(item, bytes) else self._frame("ADDED", item))
+
+    def _take(self, event: Event) -> None:
+        if self._selection.everything:
+            kind: str | None = event.kind
+            entry = event.entry
+        else:
+            kind, entry = self._selected(event)
+        if kind is None:
+            return
+        if self._view.form == "Table":
+            frame = self._frame(kind, entry)
+        else:
+            key = (self._view, kind)
+            shared: bytes | None = event.frames.get(key)
+            if shared is None:
+                shared = event.frames[key] = self._frame(kind, entry)
+            frame = shared
+        self._put(frame, event)
+
+    def _selected(self, event: Event) -> tuple[str | None, Entry]:
+        """What the event is to someone who sees only selected objects: they come and go as they begin to match."""
+        matches = self._selection.matches
+        now = event.kind != "DELETED" and matches(event.entry)
+        before = event.previous is not None and matches(event.previous)
+        if now:
+            return ("MODIFIED" if before else "ADDED"), event.entry
+        if not before:
+            return None, event.entry
+        assert event.previous is not None
+        if event.kind == "DELETED":
+            return "DELETED", event.entry
+        # It has changed so that it does not match: the client sees it go as it last saw it, at the change's revision.
+        last = event.frames.get("left")
+        if last is None:
+            last = event.frames["left"] = _at_revision(event.previous, event.revision)
+        return "DELETED", last
+
+    def _frame(self, kind: str, entry: Entry) -> bytes:
+        if self._view.form == "Table":
+            table = self._view.table(self._state, [decoded(self._view.type, entry)], {}, first=self._first_table)
+            self._first_table = False
+            return encode({"type": kind, "object": table}) + b"\n"
+        return b'{"type":"' + kind.encode() + b'","object":' + self._view.raw(self._state, entry) + b"}\n"
+
+    def bookmark(self, *, ends_initial_events: bool = False) -> None:
+        """Tell the client how far it has come."""
+        type_ = self._view.type
+        metadata: JSONObject = {"resourceVersion": str(self.newest)}
+        if ends_initial_events:
+            metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
+        blank: JSONObject = {"kind": type_.kind, "apiVersion": type_.api_version, "metadata": metadata}
+        if self._view.form == "Table":
+            blank = {
+                "kind": "Table",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": metadata,
+                "columnDefinitions": None,
+                "rows": [],
+            }
+        elif self._view.form:
+            blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._view.version}"}
+        elif not type_.custom:
+            empty = type_.strategy.read({"metadata": {}}, problems=None)
+            blank = {**empty, **blank}
+        frame = encode({"type": "BOOKMARK", "object": blank}) + b"\n"
+        if ends_initial_events:
+            self._unread.append(frame)
+        else:
+            self._put(frame, None)
+
+    def _regular_bookmark(self) -> None:
+        if not self._closed:
+            if not self._unread:  # a bookmark says that everything before it was told
+                self.bookmark()
+            self._timers.pop()
+            self._set_bookmark_timer()
+
+    def _set_bookmark_timer(self) -> None:
+        deferrable = not self.may_stall()
+        timer = self._state.clock.call_later(BOOKMARK_SECONDS, self._regular_bookmark, deferrable=deferrable)
+        self._timers.append(timer)
+
+    def _put(self, frame: bytes, event: Event | None) -> None:
+        gate = self._state.gate
+        if gate is None or not gate.holds(self, frame, event):
+            self.deliver(frame)
+
+    def deliver(self, frame: bytes) -> None:
+        """Send a frame to the client, behind those that it has not read yet."""
+        self._queue.append(frame)
+        self._queued += len(frame) + _EVENT_OVERHEAD
+        self._wake()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    # The stream
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The events, as many at once as have come meanwhile."""
+        try:
+            while True:
+                if self._queue:
+                    yield self._chunk()
+                elif self._unread:
+                    await self._read()
+                elif self._closed:
+                    return
+                else:
+                    self._waiter = asyncio.get_running_loop().create_future()
+                    await self._waiter
+        finally:
+            self.close()
+
+    def _chunk(self) -> bytes:
+        """The next frames, as many as make a chunk."""
+        queue = self._queue
+        frames, size = [queue.popleft()], 0
+        while queue and (size := size + len(frames[-1])) < _CHUNK_BYTES:
+            frames.append(queue.popleft())
+        self._queued -= sum(map(len, frames)) + _EVENT_OVERHEAD * len(frames)
+        return frames[0] if len(frames) == 1 else b"".join(frames)
+
+    def end(self) -> None:
+        """Put nothing more into the queue; the client reads what is there, and then the end."""
+        self._closed = True
+        # Not now: the storage may be telling its subscribers. And not when the client has read the rest: it may never.
+        asyncio.get_running_loop().call_soon(self.close)
+        self._wake()
+
+    def close(self) -> None:
+        """End it and forget it. Harmless when repeated."""
+        self._closed = True
+        self._state.streams.discard(self)
+        for timer in self._timers:
+            timer.cancel()
+        call = self._call
+        self._state.storage.unsubscribe(call.type.storage, self, call.namespace, self._selection.name)
+        self._wake()
+        closed, self._when_closed = self._when_closed, None
+        if closed is not None:
+            closed()
+
+    def when_closed(self, callback: Callable[[], None]) -> None:
+        """Call this once when the watch has ended, in whatever way."""
+        self._when_closed = callback
+
+
+def _entries(items: Iterable[Entry | Event | bytes]) -> list[Entry]:
+    """The objects in these items, those before an event included."""
+    both = ((item.entry, item.previous) if isinstance(item, Event) else (item,) for item in items)
+    return [entry for each in both for entry in each if isinstance(entry, Entry)]
+
+
+def _at_revision(entry: Entry, revision: int) -> Entry:
+    obj = entry.decode()
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return Entry(entry.namespace, entry.name, revision, encode(obj), entry.labels, entry.version)

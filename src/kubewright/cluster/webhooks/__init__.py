@@ -1,0 +1,3 @@
+"""Calls to admission and conversion webhooks."""
+
+from __future__ import annotations
