@@ -14,14 +14,12 @@ from kubewright.client._heads import Place
 from kubewright.client._kubeconfig import Cluster, Entry
 from kubewright.client._kubeconfig import User as KubeconfigUser
 from kubewright.client._tls import ClientCertificate
-from kubewright.cluster.admission._attributes import Attributes
-from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
 from kubewright.cluster.admission import Attributes
+from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission.webhooks import Response
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.storage._storage import Entry as StoredEntry
-from kubewright.console.forms._merging import Clash, Merged
-from kubewright.console.forms._writing import Written
+from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
 from kubewright.controller._desired import Desired
 from kubewright.operator.endpoints import PageRequest
 from kubewright.webhook._reviews import AdmissionAnswer

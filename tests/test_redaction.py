@@ -60,7 +60,7 @@ def test_own_patterns_read_hostile_texts_in_linear_time() -> None:
         "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
         "from kubewright.redaction import one_line, showable\n"
         "from kubewright.api.wire import shallow\n"
-        "from kubewright.cluster.output._views import _PARAMETER\n"
+        "from kubewright.cluster.output._format import _PARAMETER\n"
         "one_line(' ' * 1_000_000 + '!\\x00')\n"
         "showable('-eyJaaaaaaaa.aaaaaaaa' * 5_000)\n"
         "shallow(b'\\\\\\\"' * 200_000)\n"

@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 
 from kubewright.certificates import KeyPair, write_private
-from kubewright.yaml import dump_yaml
 from kubewright.key_pair import KeyPair, write_private
+from kubewright.yaml import dump_yaml
 
 __all__ = ["write_kubeconfig"]
 

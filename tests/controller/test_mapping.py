@@ -6,8 +6,6 @@ import pytest
 
 from kubewright import resource
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
-from kubewright.cache import Change, ObjectKey, Snapshot
-from kubewright.cache import Change, Intake, ObjectKey, Snapshot
 from kubewright.cache import Change, ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.controller import Watch, owner_keys
 from kubewright.controller._environment import CachedKinds

@@ -9,13 +9,13 @@ from kubewright.client import _connection as client_connection
 from kubewright.client._sender import _ERROR_BYTES
 from kubewright.cluster._cluster import _DEFAULT_HISTORY
 from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
-from kubewright.console import Limits
-from kubewright.console.access import _sessions, _throttle
-from kubewright.console._backend import PAGES_PER_VIEWER
+from kubewright.cluster.serving import _server as cluster_serving
 from kubewright.cluster.serving import _serving as cluster_serving
 from kubewright.cluster.storage._storage import _HISTORY_BYTES, _LARGEST_OBJECT
-from kubewright.cluster.watch._watches import _MAX_PENDING_BYTES
+from kubewright.cluster.watch._stream import _MAX_PENDING_BYTES
 from kubewright.console import Limits, _sessions, _throttle
+from kubewright.console._backend import PAGES_PER_VIEWER
+from kubewright.console.access import _sessions, _throttle
 from kubewright.http import ServerLimits
 from kubewright.operator.endpoints import _authorization
 from kubewright.operator.endpoints import _server as _endpoint_server

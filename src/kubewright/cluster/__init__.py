@@ -1,12 +1,35 @@
-"""The embedded cluster: a Kubernetes API server inside this process.
+"""The embedded cluster: a Kubernetes API server in this process.
 
-`Cluster` is one: `async with Cluster() as cluster: client = cluster.client()`. It starts in milliseconds, keeps objects
-in memory (and, on request, in a snapshot file), and answers in-process clients without sockets; `serve` opens a port
-with TLS for kubectl and every other client. Time and chance are parameters (`clock`, `seed`).
+    async with Cluster() as cluster:
+        client = cluster.client()
 
-It is built to answer as the real kube-apiserver of the same version does: status codes, messages, metadata rules,
-managed fields, lists and watches. The differential tests compare it with the real one, request by request. What it does
-not support it refuses loudly, with status 501 and the reason; it never accepts something and ignores it.
+It starts in milliseconds and keeps objects in memory (optionally in a snapshot file). Clients in this process need no
+socket; `Cluster.serve` opens a port with TLS for kubectl and other clients. Time and randomness are parameters
+(`clock`, `seed`).
+
+It answers like kube-apiserver of the same version: status codes, messages, metadata rules, managed fields, lists and
+watches. The differential tests compare it with the real server, request by request. Unsupported requests are rejected
+with status 501 and the reason; the server never accepts and ignores a feature.
+
+The folders follow the path of a request. Imports go only downwards in this table (`tests/cluster/test_layers.py`):
+
+| folder | responsibility |
+|---|---|
+| `serving` | receives requests: in-process transport, HTTP with TLS |
+| `access` | authentication, impersonation, authorization (RBAC), tokens |
+| `dispatch` | parses the request and calls the code of its verb |
+| `discovery`, `audit` | discovery and OpenAPI documents; the audit log |
+| `admission`, `policies`, `limits` | admission: webhooks, policies, LimitRanges and quotas |
+| `watch` | streams events to clients |
+| `registry` | get, list, create, update, patch, apply, delete; `strategies` and `validation` of built-in kinds |
+| `output` | the negotiated response format: object, metadata, Table |
+| `conversion`, `webhooks` | conversion between versions; calls to webhooks |
+| `storage` | objects, revisions, history, snapshots |
+| `machinery` | shared types: resource types, requests, responses, errors, codecs |
+
+`machinery/_resources.py` is the contract between these folders: read it first. Beside the path of a request are
+`crds` (CustomResourceDefinitions), `schema`, `merge` and `defaults` (pure functions on objects), `protobuf`,
+`controllers`, `nodes` and `workloads` (controllers, which use the API alone), and `laboratory` (fault injection).
 """
 
 from __future__ import annotations
@@ -22,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "ClusterError", "SnapshotError", "User"]
 
-# Behind a door that opens on first use: pytest's plugin and the command line only sometimes need it.
+# Imported on first use: the pytest plugin and the command line need it only sometimes.
 _HOMES = {
     "Cluster": "_cluster",
     "ClusterError": "_cluster",
@@ -30,5 +53,5 @@ _HOMES = {
     "User": "kubewright.cluster.machinery._calls",
 }
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # so that type checkers report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)

@@ -33,10 +33,10 @@ from kubewright.cluster.storage._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
-    from kubewright.cluster.audit._audit import AuditLog
+    from kubewright.cluster.audit._log import AuditLog
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
-    from kubewright.cluster.serving._serving import Serving
+    from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
 
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
@@ -132,7 +132,7 @@ class Cluster:
         audit = None if self._audit_log is None else _audit_log(self._audit_log, self._clock)
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
         self._dispatcher.audit = audit
-        state.callees.services.update(self._services)
+        state.webhook_client.services.update(self._services)
         _add_rooms(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
@@ -173,7 +173,7 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
-        await self._dispatcher.state.callees.close()
+        await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
             await transport.close()
         for stream in list(self._dispatcher.state.streams):
@@ -275,7 +275,7 @@ class Cluster:
     def resolve_service(self, namespace: str, name: str, address: str) -> None:
         """Call webhooks that are behind a Service at this address, `host:port`, from now on."""
         self._services[f"{namespace}/{name}"] = address
-        self._running.state.callees.services[f"{namespace}/{name}"] = address
+        self._running.state.webhook_client.services[f"{namespace}/{name}"] = address
 
     @property
     def lab(self) -> Laboratory:
@@ -317,7 +317,7 @@ class Cluster:
         service account. With RBAC others come in, too, as `system:anonymous`. Without TLS it listens on this machine
         alone, and still wants a token, which most clients do not send without TLS.
         """
-        from kubewright.cluster.serving._serving import Serving
+        from kubewright.cluster.serving._server import Serving
 
         if self._serving is not None:
             raise ClusterError(f"this cluster is served already, at {self._serving.url}")
@@ -351,7 +351,7 @@ class Cluster:
 
 
 def _audit_log(path: Path, clock: Clock) -> AuditLog:
-    from kubewright.cluster.audit._audit import AuditLog
+    from kubewright.cluster.audit._log import AuditLog
 
     try:
         return AuditLog(path, clock)

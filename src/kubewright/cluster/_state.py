@@ -13,7 +13,7 @@ from kubewright.cluster.admission import Chain
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster.storage._storage import Event, Storage
-from kubewright.cluster.webhooks._client import Callees
+from kubewright.cluster.webhooks._client import WebhookClient
 
 if TYPE_CHECKING:
     from kubewright.cluster.merge import FieldManager
@@ -80,7 +80,7 @@ class State:
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
         self.admission = Chain()
         """What has a say in every write; see `kubewright.cluster.admission`."""
-        self.callees = Callees(self.storage, clock)
+        self.webhook_client = WebhookClient(self.storage, clock)
         """The webhooks that are called."""
         self.gate: Gate | None = None
         """What stands between writes and the watches of clients: a laboratory, if there is one."""

@@ -49,9 +49,7 @@ from datetime import timedelta
 
 import msgspec
 
-from kubewright.api import Object
 from kubewright.structs import ExplainingStructMeta
-from kubewright.api._model import Explained
 
 __all__ = ["NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
 

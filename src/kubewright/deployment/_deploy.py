@@ -7,8 +7,6 @@ from collections.abc import Callable
 from kubewright.api import apiextensions, core
 from kubewright.client import Client
 from kubewright.crd import wait_for_definition
-from kubewright.deployment._ownership import FIELD_MANAGER, check_names, in_cluster, namespace_is_ours, title, whose
-from kubewright.crd._serving import until_served
 from kubewright.deployment._ownership import (
     FIELD_MANAGER,
     check_names,

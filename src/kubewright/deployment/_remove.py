@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from kubewright.api import Object, apiextensions, core
 from kubewright.client import Client, NotFound
 from kubewright.crd import describe_blockers, objects_with_finalizers
-from kubewright.deployment._deploy import Say
-from kubewright.deployment._ownership import is_ours, namespace_is_ours, title, whose
-from kubewright.crd._deletion import held_up, waits_for
 from kubewright.deployment._deploy import ReportStep
 from kubewright.deployment._ownership import is_ours, namespace_is_ours, object_title, whose
 from kubewright.durations import format_duration

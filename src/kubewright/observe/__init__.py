@@ -21,9 +21,8 @@ is taken as it comes, by protocol.
 from __future__ import annotations
 
 from kubewright.observe._debug import DebugPages, is_loopback
-from kubewright.observe._history import History, HistoryBounds, HistoryEntry
 from kubewright.observe._former_finalizers import FormerFinalizers
-from kubewright.observe._history import History, HistoryBounds
+from kubewright.observe._history import History, HistoryBounds, HistoryEntry
 from kubewright.observe._inspection import (
     CachedState,
     FieldChange,

@@ -26,7 +26,6 @@ from kubewright.controller import (
 )
 from kubewright.controller.registration import key_of_kind
 from kubewright.durations import format_duration
-from kubewright.observe import Inspection, LogBook, Observer, Sources
 from kubewright.observe import Inspection, LogBook, Observer, Sources, UndeclaredWrites
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._idempotence import check_idempotent

@@ -20,7 +20,6 @@ import msgspec
 
 from kubewright.api import DecodeError, Object, ResourceInfo, decode, info_of, to_dict
 from kubewright.api.kinds import definition_of
-from kubewright.clock import Clock
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
 from kubewright.redaction import as_text

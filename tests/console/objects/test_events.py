@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kubewright.api import Untyped
 from kubewright.cache import Snapshot, SnapshotDecoder
-from kubewright.cache import Intake, Snapshot
 from kubewright.console.objects import EventIndex, EventSubject, event_lines, parse_time
 
 EVENT = Untyped.kind_of("v1", "Event", plural="events")

@@ -9,7 +9,6 @@ import pytest
 
 from kubewright.api import Untyped
 from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
-
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import Node, State, child_kinds, owned_tree
 from kubewright.observe import KindName

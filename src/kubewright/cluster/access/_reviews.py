@@ -16,10 +16,10 @@ from kubewright.cluster.machinery._calls import Call, User
 from kubewright.cluster.machinery._failures import bad_request, invalid_as
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.output._views import view_of
-from kubewright.cluster.registry._bodies import read_object
+from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
-from kubewright.cluster.registry._writes import NOT_HERE
+from kubewright.cluster.registry._store import NOT_HERE
 
 __all__ = ["review"]
 
@@ -44,7 +44,7 @@ def review(state: State, call: Call, authorizer: Authorizer, tokens: Tokens) -> 
     managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     made = _REVIEWS[call.type.kind](managed, _Context(call, authorizer, tokens, state.now()))
     named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
-    return Answer(view_of(call).object(state, named), status=201, warnings=call.warnings)
+    return Answer(output_format(call).object(state, named), status=201, warnings=call.warnings)
 
 
 def _access_review(obj: JSONObject, context: _Context) -> JSONObject:

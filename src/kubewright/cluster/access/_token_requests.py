@@ -15,9 +15,9 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, invalid
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.cluster.machinery._field_errors import invalid as invalid_field
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.registry._bodies import read_object
+from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of
-from kubewright.cluster.registry._writes import NOT_HERE
+from kubewright.cluster.registry._store import NOT_HERE
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 
 if TYPE_CHECKING:

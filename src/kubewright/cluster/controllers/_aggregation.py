@@ -11,7 +11,7 @@ from kubewright.cluster.controllers._writing import type_of
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry._field_managers import manager_of
-from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, Event
 
 __all__ = ["RoleAggregation"]

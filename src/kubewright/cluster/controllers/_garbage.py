@@ -19,7 +19,7 @@ from kubewright.cluster.controllers._writing import controller_user, delete, typ
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.registry._deletes import DeleteOptions
+from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["GarbageCollector"]

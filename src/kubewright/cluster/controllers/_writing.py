@@ -10,9 +10,9 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.conversion._webhook import RemoteConversion, converting
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.registry._deletes import DeleteOptions, delete_object
+from kubewright.cluster.registry._delete import DeleteOptions, delete_object
 from kubewright.cluster.registry._field_managers import manager_of
-from kubewright.cluster.registry._writes import commit, stored_form
+from kubewright.cluster.registry._store import commit, stored_form
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["MANAGER", "controller_user", "create", "delete", "type_of", "update"]

@@ -15,7 +15,7 @@ from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.storage._storage import Entry
-from kubewright.cluster.webhooks._client import CallError
+from kubewright.cluster.webhooks._client import WebhookCallError
 from kubewright.names import label_value_problems, qualified_name_problems
 
 __all__ = ["REVIEW_VERSIONS", "ConversionWebhook", "WebhookConversion"]
@@ -78,9 +78,9 @@ class ConversionWebhook:
             "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": list(objects)},
         }
         try:
-            content = await self._state.callees.post(self._config, review, _SECONDS)
+            content = await self._state.webhook_client.post(self._config, review, _SECONDS)
             answered = _answered(content, uid, version)
-        except (CallError, _BadAnswer) as error:
+        except (WebhookCallError, _BadAnswer) as error:
             raise _failure(f"{about} failed: {error}") from None
         if len(answered) != len(objects):
             raise _failure(f"{about} returned {len(answered)} objects, expected {len(objects)}")

@@ -22,8 +22,8 @@ from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import forbidden, not_found
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.output._views import view_of
-from kubewright.cluster.registry._deletes import (
+from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._delete import (
     DeleteOptions,
     admit_deletion,
     check_preconditions,
@@ -32,7 +32,7 @@ from kubewright.cluster.registry._deletes import (
     read_options,
 )
 from kubewright.cluster.registry._field_managers import manager_of
-from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, Event
 
 if TYPE_CHECKING:
@@ -216,7 +216,9 @@ class Definitions:
         text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
         conditions = _with(status.get("conditions"), "Terminating", "True", "InstanceDeletionPending", text, now)
         definition["status"] = {**status, "conditions": conditions}
-        return Answer(view_of(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings)
+        return Answer(
+            output_format(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings
+        )
 
     def _empty(self, name: str, definition: JSONObject) -> bool:
         """Deletes the objects of a definition. Returns whether none is left."""

@@ -16,14 +16,14 @@ from kubewright.cluster.machinery._answers import Answer, NoAnswer, failed
 from kubewright.cluster.machinery._calls import Call, User, header_of, parse_call
 from kubewright.cluster.machinery._failures import Failure, PlainFailure, bad_request, internal, unsupported
 from kubewright.cluster.machinery._unsupported import check_supported
-from kubewright.cluster.output._views import view_of, wants_yaml
-from kubewright.cluster.registry import _deletes, _patches, _reads, _scale, _writes
+from kubewright.cluster.output._format import output_format, wants_yaml
+from kubewright.cluster.registry import _create, _delete, _patch, _read, _scale, _update
 from kubewright.cluster.registry._finalize import finalize
 from kubewright.cluster.storage._storage import RevisionConflict
-from kubewright.cluster.watch import _watches
+from kubewright.cluster.watch import _stream
 
 if TYPE_CHECKING:
-    from kubewright.cluster.audit._audit import AuditLog, AuditRecord
+    from kubewright.cluster.audit._log import AuditLog, AuditRecord
 
 __all__ = ["Dispatcher", "Override"]
 
@@ -120,11 +120,11 @@ class Dispatcher:
             try:
                 match call.verb:
                     case "get":
-                        return await _reads.get(self.state, call)
+                        return await _read.get(self.state, call)
                     case "list":
-                        return await _reads.list_objects(self.state, call)
+                        return await _read.list_objects(self.state, call)
                     case _:
-                        return await _watches.watch(self.state, call)
+                        return await _stream.watch(self.state, call)
             except Unconverted as missing:  # something that was written since, or long ago
                 await missing.resolve()
 
@@ -133,7 +133,7 @@ class Dispatcher:
 
         Admission may wait for others. When the object has changed meanwhile, all of it begins again.
         """
-        view_of(call)  # refuses a form that we cannot write, before anything is written
+        output_format(call)  # refuses a form that we cannot write, before anything is written
         warned = len(call.warnings)
         while True:
             try:
@@ -164,15 +164,15 @@ class Dispatcher:
             return await finalize(state, call)
         match call.verb:
             case "create":
-                return await _writes.create(state, call)
+                return await _create.create(state, call)
             case "update":
-                return await _writes.update(state, call)
+                return await _update.update(state, call)
             case "patch":
-                return await _patches.patch(state, call)
+                return await _patch.patch(state, call)
             case "delete":
-                return await _deletes.delete(state, call)
+                return await _delete.delete(state, call)
             case _:
-                return await _deletes.delete_collection(state, call)
+                return await _delete.delete_collection(state, call)
 
     async def _subresource(self, call: Call) -> Answer:
         state, name = self.state, call.subresource

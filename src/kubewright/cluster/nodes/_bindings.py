@@ -9,8 +9,8 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, conflic
 from kubewright.cluster.machinery._field_errors import not_supported
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
-from kubewright.cluster.registry._bodies import decode_body
-from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.registry._decoding import decode_body
+from kubewright.cluster.registry._store import commit
 
 __all__ = ["bind"]
 

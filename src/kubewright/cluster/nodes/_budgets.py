@@ -19,7 +19,7 @@ from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.registry._field_managers import manager_of
-from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
 if TYPE_CHECKING:

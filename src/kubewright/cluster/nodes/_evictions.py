@@ -11,9 +11,9 @@ from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.nodes._budgets import spend
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
-from kubewright.cluster.registry._bodies import decode_body
-from kubewright.cluster.registry._deletes import DeleteOptions, check_preconditions, delete_object
-from kubewright.cluster.registry._writes import commit
+from kubewright.cluster.registry._decoding import decode_body
+from kubewright.cluster.registry._delete import DeleteOptions, check_preconditions, delete_object
+from kubewright.cluster.registry._store import commit
 
 __all__ = ["evict"]
 

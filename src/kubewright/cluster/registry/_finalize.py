@@ -7,9 +7,9 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import not_found
-from kubewright.cluster.output._views import view_of
-from kubewright.cluster.registry._bodies import read_object
-from kubewright.cluster.registry._writes import update_object
+from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._decoding import read_object
+from kubewright.cluster.registry._update import update_object
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["finalize"]
@@ -30,5 +30,5 @@ async def finalize(state: State, call: Call) -> Answer:
         wanted["spec"].pop("finalizers", None)
     wanted["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
     made = await update_object(state, call, wanted, found, old, managed=True)
-    view = view_of(call)
+    view = output_format(call)
     return Answer(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))

@@ -15,10 +15,10 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, conflic
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource, UnreadableObject
-from kubewright.cluster.registry._bodies import decode_body, media_type_of
+from kubewright.cluster.registry._decoding import decode_body, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, refusal
-from kubewright.cluster.registry._patches import APPLY, PATCHES, applied_config, patched_document
-from kubewright.cluster.registry._writes import update_object
+from kubewright.cluster.registry._patch import APPLY, PATCHES, applied_config, patched_document
+from kubewright.cluster.registry._update import update_object
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["get_scale", "write_scale"]

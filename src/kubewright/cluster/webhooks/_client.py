@@ -1,10 +1,12 @@
-"""Calls to webhooks, of admission and of conversion: over TLS, with a time limit; failures in the real server's words.
+"""Calls admission and conversion webhooks over TLS, with a timeout. Error messages are those of kube-apiserver.
 
-A `clientConfig` has a URL, or names a Service. A Service of an embedded cluster has no machine behind it, so `Callees`
-looks it up: first among the addresses that the program has named (`Cluster(services=...)`), then among the endpoints of
-the Service that are addresses of this machine.
+A `clientConfig` has a URL or names a Service. Services of an embedded cluster have no machines behind them, so
+`WebhookClient` resolves a Service to:
 
-Time limits count real seconds, because the other side is a real program. A call holds the cluster's clock.
+1. the address that the program registered: `Cluster(services=...)`, `Cluster.resolve_service`;
+2. an endpoint of the Service whose address belongs to this machine.
+
+Timeouts are in real seconds, because the webhook is a real program. A call holds the cluster's clock.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from kubewright.client import HttpOrigin
 
-__all__ = ["CallError", "Callees", "UnusableConfig"]
+__all__ = ["UnusableConfig", "WebhookCallError", "WebhookClient"]
 
 _LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LONGEST_TEXT: Final = 2048
@@ -59,15 +61,15 @@ _MESSAGES: Final = {
 }
 
 
-class CallError(Exception):
+class WebhookCallError(Exception):
     """The webhook could not be asked, or did not answer; the text is the real server's."""
 
 
-class UnusableConfig(CallError):
+class UnusableConfig(WebhookCallError):
     """There is nothing that could be called: the configuration makes no sense."""
 
 
-class Callees:
+class WebhookClient:
     """The webhooks that one cluster calls. `services` maps `namespace/name` to `host:port`."""
 
     def __init__(self, storage: Storage, clock: Clock) -> None:
@@ -77,7 +79,7 @@ class Callees:
         self._origins: dict[tuple[str, str, str], HttpOrigin] = {}
 
     async def post(self, config: JSONObject, body: JSONObject, seconds: int) -> bytes:
-        """Send a review, and the body of a good answer. Raises `CallError`."""
+        """Send a review, and the body of a good answer. Raises `WebhookCallError`."""
         url, address, name = self._place(config, seconds)
         # Named by the review's uid: a webhook server in this process knows by that what holds the clock.
         with self._clock.hold(f"the webhook at {url}", body["request"]["uid"]):
@@ -92,10 +94,10 @@ class Callees:
             async with asyncio.timeout(seconds):
                 return await self._exchange(url, target, origin, encode(body))
         except TimeoutError:
-            raise CallError(f'Post "{url}": context deadline exceeded') from None
+            raise WebhookCallError(f'Post "{url}": context deadline exceeded') from None
         except _Unresolved as error:
             _trusting(config.get("caBundle") or "")  # a bundle that cannot be read is reported first
-            raise CallError(f'Post "{url}": {error}') from None
+            raise WebhookCallError(f'Post "{url}": {error}') from None
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -165,7 +167,7 @@ class Callees:
                     max_response_bytes=_LARGEST_ANSWER,
                 )
             except ValueError:
-                raise CallError(f'Post "{url}": invalid URL') from None
+                raise WebhookCallError(f'Post "{url}": invalid URL') from None
         self._origins[key] = found  # the last one is the one that was used last
         if len(self._origins) > _MOST_ORIGINS:
             unused = next((each for each, origin in self._origins.items() if each != key and not origin.busy), None)
@@ -179,21 +181,21 @@ class Callees:
         try:
             return await _sent(url, origin, body)
         except ssl.SSLCertVerificationError as error:
-            raise CallError(f'Post "{url}": {_certificate_problem(error)}') from None
+            raise WebhookCallError(f'Post "{url}": {_certificate_problem(error)}') from None
         except ssl.SSLError as error:
-            raise CallError(f'Post "{url}": {_tls_problem(error)}') from None
+            raise WebhookCallError(f'Post "{url}": {_tls_problem(error)}') from None
         except socket.gaierror:
             host = urlsplit(f"//{address}").hostname
-            raise CallError(f'Post "{url}": dial tcp: lookup {host}: no such host') from None
+            raise WebhookCallError(f'Post "{url}": dial tcp: lookup {host}: no such host') from None
         except TooLarge:
-            raise CallError(f"the answer is longer than {_LARGEST_ANSWER} bytes") from None
+            raise WebhookCallError(f"the answer is longer than {_LARGEST_ANSWER} bytes") from None
         except ConnectionLost as error:
             problem = "EOF" if error.sent else f"dial tcp {_dialled(address)}: i/o timeout"
-            raise CallError(f'Post "{url}": {problem}') from None
+            raise WebhookCallError(f'Post "{url}": {problem}') from None
         except TimeoutError:
             raise
         except OSError as error:
-            raise CallError(f'Post "{url}": dial tcp {_dialled(address)}: {_connect_problem(error)}') from None
+            raise WebhookCallError(f'Post "{url}": dial tcp {_dialled(address)}: {_connect_problem(error)}') from None
 
 
 async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
@@ -205,10 +207,10 @@ async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
     content = await response.read()
     kind = response.headers.get("Content-Type", "")
     if not 200 <= response.status <= 206:
-        raise CallError(_refused(response.status, content, kind))
+        raise WebhookCallError(_refused(response.status, content, kind))
     if not content:
         said = f"0-length response with status code: {response.status} and content type:"
-        raise CallError(f"{said} {kind or 'application/json'}")
+        raise WebhookCallError(f"{said} {kind or 'application/json'}")
     return content
 
 

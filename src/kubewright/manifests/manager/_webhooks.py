@@ -7,9 +7,8 @@ from typing import Final
 
 from kubewright.api import ObjectMeta, admissionregistration, apiextensions, core, info_of
 from kubewright.manifests._project import Project
-from kubewright.webhook import ConversionDeclaration, configurations
 from kubewright.manifests.manager._deployment import Addition
-from kubewright.webhook import ConversionDeclaration, _configurations
+from kubewright.webhook import ConversionDeclaration, configurations
 
 __all__ = [
     "WEBHOOK_PORT",

@@ -21,9 +21,8 @@ from kubewright.arguments import check_text
 from kubewright.causes import error_text
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
-from kubewright.user_code import contained, containment
 from kubewright.operator.endpoints._server import Page, PageRequest
-from kubewright.user_code import being_cancelled, contained, containment
+from kubewright.user_code import contained, containment
 
 __all__ = ["BUILT_IN", "Check", "HealthPage", "check_check"]
 

@@ -22,8 +22,8 @@ import msgspec
 
 from kubewright.causes import error_text
 from kubewright.client import current_trace
-from kubewright.operator.settings import Settings
 from kubewright.controller import RepeatedError
+from kubewright.operator.settings import Settings
 from kubewright.redaction import showable, visible
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]

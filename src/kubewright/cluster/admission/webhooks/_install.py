@@ -22,4 +22,4 @@ def add_webhooks(dispatcher: Dispatcher) -> None:
         found = state.types.find(_GROUP, "v1", plugin.plural)
         assert found is not None
         found.strategy = ConfigurationStrategy(found.api_version, found.kind, found.qualified, state.admission)
-        state.admission.add(plugin(state, state.callees))
+        state.admission.add(plugin(state, state.webhook_client))

@@ -31,7 +31,7 @@ from kubewright.cluster.admission.webhooks._hooks import Hook, Hooks
 from kubewright.cluster.admission.webhooks._review import Response, ReviewError, read_response, refusal_of, review_of
 from kubewright.cluster.machinery._failures import Failure, bad_request, internal
 from kubewright.cluster.machinery._resources import ResourceType, UnreadableObject
-from kubewright.cluster.webhooks._client import Callees, CallError, UnusableConfig
+from kubewright.cluster.webhooks._client import UnusableConfig, WebhookCallError, WebhookClient
 
 __all__ = ["MutatingWebhooks", "ValidatingWebhooks"]
 
@@ -44,9 +44,9 @@ class _Webhooks(Plugin):
     plural = ""
     mutating = False
 
-    def __init__(self, state: State, callees: Callees) -> None:
+    def __init__(self, state: State, webhook_client: WebhookClient) -> None:
         self._state = state
-        self._callees = callees
+        self._webhook_client = webhook_client
         self._hooks = Hooks(state.storage, self.plural)
 
     def handles(self, attributes: Attributes) -> bool:
@@ -95,9 +95,9 @@ class _Webhooks(Plugin):
         try:
             request = admission_request(attributes, versioned.type, self._state.uid(), versioned.object, versioned.old)
             review = review_of(hook.spec.get("admissionReviewVersions") or [], request)
-            content = await self._callees.post(hook.spec["clientConfig"], review, hook.seconds)
+            content = await self._webhook_client.post(hook.spec["clientConfig"], review, hook.seconds)
             response = read_response(content, review, mutating=self.mutating)
-        except (CallError, ReviewError) as error:
+        except (WebhookCallError, ReviewError) as error:
             self._fail(hook, attributes, _reason(error), key)
             return None
         for name, value in (response.audit_annotations or {}).items():
@@ -117,7 +117,7 @@ class _Webhooks(Plugin):
 def _reason(error: Exception) -> str:
     if isinstance(error, UnusableConfig):
         return f"could not get REST client: {error}"
-    return f"failed to call webhook: {error}" if isinstance(error, CallError) else str(error)
+    return f"failed to call webhook: {error}" if isinstance(error, WebhookCallError) else str(error)
 
 
 class MutatingWebhooks(_Webhooks):

@@ -22,7 +22,7 @@ from kubewright.cluster.machinery._failures import (
 )
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.output._views import view_of
+from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry
 
@@ -45,7 +45,7 @@ class _Token(msgspec.Struct):
 
 async def get(state: State, call: Call) -> Answer:
     """GET of one object."""
-    view = view_of(call)
+    view = output_format(call)
     asked = revision_asked(call)
     await wait_for(state, asked, call)
     horizon = horizon_of(state, call)
@@ -135,7 +135,7 @@ def _list_match_errors(match: str, revision: str, continued: bool) -> list[Field
 
 async def list_objects(state: State, call: Call) -> Answer:
     """GET of a collection."""
-    view = view_of(call)
+    view = output_format(call)
     check_list_options(call)
     if not call.query.get("continue"):
         await wait_for(state, revision_asked(call), call)

@@ -20,9 +20,11 @@ from kubewright.cluster.machinery._failures import (
 from kubewright.cluster.machinery._field_errors import forbidden, required
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.registry._bodies import UnreadableYAML, decode_yaml, fit, media_type_of
+from kubewright.cluster.registry._create import create_object
+from kubewright.cluster.registry._decoding import UnreadableYAML, decode_yaml, fit, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, refusal
-from kubewright.cluster.registry._writes import NOT_HERE, answer, create_object, place, update_object
+from kubewright.cluster.registry._store import NOT_HERE, answer, place
+from kubewright.cluster.registry._update import update_object
 
 __all__ = ["APPLY", "PATCHES", "applied_config", "apply", "patch", "patched_document"]
 

@@ -17,10 +17,10 @@ from kubewright.cluster.machinery._failures import bad_request, conflict, forbid
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
-from kubewright.cluster.output._views import view_of
-from kubewright.cluster.registry._bodies import decode_body
-from kubewright.cluster.registry._reads import select
-from kubewright.cluster.registry._writes import store
+from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._decoding import decode_body
+from kubewright.cluster.registry._read import select
+from kubewright.cluster.registry._store import store
 from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
 __all__ = [
@@ -113,7 +113,7 @@ async def delete(state: State, call: Call) -> Answer:
     if gone and not call.type.strategy.returns_deleted:
         return Answer(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
     status = 202 if not gone and options.orphan is False else 200
-    view = view_of(call)
+    view = output_format(call)
     body = view.raw(state, left) if isinstance(left, Entry) else view.object(state, left)
     return Answer(body, status=status, warnings=call.warnings)
 
@@ -146,7 +146,7 @@ async def delete_collection(state: State, call: Call) -> Answer:
     options = read_options(state, call)
     entries, metadata = select(state, call)
     deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
-    return Answer(view_of(call).list(state, deleted, metadata), warnings=call.warnings)
+    return Answer(output_format(call).list(state, deleted, metadata), warnings=call.warnings)
 
 
 async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:

@@ -19,7 +19,7 @@ from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.output._tables import table_columns, table_row
 from kubewright.cluster.storage._storage import Entry
 
-__all__ = ["YAML", "View", "view_of", "wants_yaml"]
+__all__ = ["YAML", "OutputFormat", "output_format", "wants_yaml"]
 
 YAML: Final = "application/yaml"
 
@@ -37,7 +37,7 @@ _metadata_of: Final = msgspec.json.Decoder(_Metadata)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class OutputFormat:
     """What the client wants to see of objects: `form` is "" for all of it, or `Table`, `PartialObjectMetadata`.
 
     Equal views make equal bytes, so they can be shared.
@@ -124,11 +124,11 @@ class View:
         return f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
 
 
-def view_of(call: Call) -> View:
+def output_format(call: Call) -> OutputFormat:
     """What the client's Accept header asks for."""
     accept = call.header("Accept")
     if not accept or accept == "application/json":
-        return View(call.type)
+        return OutputFormat(call.type)
     without_table = False
     for choice in accept.split(","):
         media_type = choice.partition(";")[0].strip().lower()
@@ -139,14 +139,14 @@ def view_of(call: Call) -> View:
         ):
             continue
         if not form:
-            return View(call.type)
+            return OutputFormat(call.type)
         if parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
             continue
         if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-            return View(call.type, "PartialObjectMetadata", version)
+            return OutputFormat(call.type, "PartialObjectMetadata", version)
         if form == "Table":
             if _has_tables(call):
-                return View(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
+                return OutputFormat(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
             without_table = True
     if call.verb == "watch" and wants_yaml(accept):
         raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")

@@ -26,8 +26,8 @@ from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, expired
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.output._views import View, view_of
-from kubewright.cluster.registry._reads import check_list_options, horizon_of, revision_asked, wait_for
+from kubewright.cluster.output._format import OutputFormat, output_format
+from kubewright.cluster.registry._read import check_list_options, horizon_of, revision_asked, wait_for
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry, Event
 
@@ -45,7 +45,7 @@ _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 async def watch(state: State, call: Call) -> Answer:
     """GET of a collection with `watch=true`."""
-    view = view_of(call)
+    view = output_format(call)
     check_list_options(call)
     asked = revision_asked(call)
     initial = call.query.get("sendInitialEvents")
@@ -77,7 +77,7 @@ class WatchStream:
         "_when_closed",
     )  # fmt: skip
 
-    def __init__(self, state: State, call: Call, view: View, selection: Selection) -> None:
+    def __init__(self, state: State, call: Call, view: OutputFormat, selection: Selection) -> None:
         self._state = state
         self._call = call
         self._view = view

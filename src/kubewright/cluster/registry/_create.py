@@ -1,0 +1,138 @@
+"""Create: POST, and a PUT or an apply of an object that does not exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from kubewright.cluster._state import State
+from kubewright.cluster.admission import Attributes, attributes_of
+from kubewright.cluster.conversion._webhook import read_back
+from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import (
+    Failure,
+    already_exists,
+    forbidden,
+    invalid,
+    not_found,
+)
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._decoding import read_object
+from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
+from kubewright.cluster.registry._store import answer, check_path_namespace, place, store
+from kubewright.cluster.registry.validation import _object_meta
+from kubewright.cluster.storage._storage import Entry, RevisionConflict
+
+__all__ = ["check_namespace", "create", "create_object"]
+
+_NAME_TRIES: Final = 8
+_SYSTEM_FIELDS: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid")
+_NAMESPACES: Final = "/namespaces"
+
+
+async def create(state: State, call: Call) -> Answer:
+    """POST to a collection."""
+    output_format(call)  # refuses a form that we cannot write, before anything is written
+    call.check_options()
+    obj = read_object(state, call)
+    place(call, obj)
+    for field in _SYSTEM_FIELDS:
+        obj["metadata"].pop(field, None)
+    obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
+    return answer(state, call, await create_object(state, call, obj), 201)
+
+
+async def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
+    """Store a new object, or show what would be stored. Fills in what the server decides."""
+    check_namespace(state, call, obj)
+    asked = attributes_of(call, "CREATE", obj)
+    await state.admission.mutate(asked)
+    assert asked.object is not None
+    check_path_namespace(call, asked.object)
+    generated = not asked.object["metadata"].get("name") and bool(asked.object["metadata"].get("generateName"))
+    for _ in range(_NAME_TRIES - 1 if generated else 0):
+        try:
+            return await _create_admitted(state, call, asked)
+        except RevisionConflict:  # somebody took the name meanwhile; there are others
+            continue
+    try:
+        return await _create_admitted(state, call, asked)
+    except RevisionConflict:
+        raise already_exists(call.type, asked.name) from None
+
+
+async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry | JSONObject:
+    type_, obj = call.type, asked.object
+    assert obj is not None
+    obj = {**obj, "metadata": {**obj["metadata"]}}
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion"):
+        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        metadata.pop(field, None)
+    metadata["uid"] = state.uid()
+    metadata["creationTimestamp"] = state.now()
+    if type_.has_status:
+        _clear_status(type_, obj)
+    if type_.strategy.has_generation:
+        metadata["generation"] = 1
+    generated = not metadata.get("name") and bool(metadata.get("generateName"))
+    if generated:
+        metadata["name"] = _free_name(state, type_, metadata)
+    try:
+        type_.strategy.prepare_create(obj)
+        return await _create_prepared(state, call, asked, obj)
+    finally:
+        type_.strategy.settle(metadata["uid"])
+
+
+async def _create_prepared(state: State, call: Call, asked: Attributes, obj: JSONObject) -> Entry | JSONObject:
+    type_, metadata = call.type, obj["metadata"]
+    errors = _object_meta.validate_create(type_, obj) + type_.strategy.validate_create(obj)
+    if errors:
+        raise invalid(type_, metadata.get("name", ""), errors)
+    call.warnings += _object_meta.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
+    await state.admission.validate(replace(asked, object=obj, name=metadata["name"]))
+    if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
+        raise already_exists(type_, metadata["name"])
+    if call.dry_run:
+        return await read_back(type_, obj)
+    return await store(state, type_, obj, None)
+
+
+def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
+    """Nobody but the server sets a new object's status. Go writes an empty one."""
+    if type_.custom:
+        obj.pop("status", None)
+    elif "status" in obj:
+        obj["status"] = type_.strategy.read({"metadata": {}}, problems=None).get("status", {})
+
+
+def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
+    name = ""
+    for _ in range(_NAME_TRIES):
+        name = _object_meta.generated_name(metadata["generateName"], state.rng)
+        if state.storage.get(type_.storage, metadata.get("namespace", ""), name) is None:
+            break
+    return name
+
+
+def check_namespace(state: State, call: Call, obj: JSONObject) -> None:
+    """New objects need a namespace that exists and is not about to go."""
+    if not call.type.namespaced:
+        return
+    found = state.storage.get(_NAMESPACES, "", call.namespace)
+    namespaces = state.types.find("", "v1", "namespaces")
+    if found is None:
+        assert namespaces is not None
+        raise not_found(namespaces, call.namespace)
+    if b'"Terminating"' in found.raw and found.decode().get("status", {}).get("phase") == "Terminating":
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {call.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        text = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+        raise forbidden(call.type, obj["metadata"].get("name", ""), text, [cause])
