@@ -15,7 +15,6 @@ from kubewright.client._kubeconfig import Cluster, Entry
 from kubewright.client._kubeconfig import User as KubeconfigUser
 from kubewright.client._tls import ClientCertificate
 from kubewright.cluster.admission import Attributes
-from kubewright.cluster.admission._attributes import Attributes
 from kubewright.cluster.admission.webhooks import Response
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.storage._storage import Entry as StoredEntry

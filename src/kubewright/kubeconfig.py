@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from kubewright.certificates import KeyPair, write_private
 from kubewright.key_pair import KeyPair, write_private
 from kubewright.yaml import dump_yaml
 

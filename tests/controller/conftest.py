@@ -17,8 +17,7 @@ from kubewright.cache import Informer, ObjectKey
 from kubewright.cache._store_writer import StoreWriter
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import Clock, VirtualClock
-from kubewright.controller import Applier, Controller, Environment
-from kubewright.controller._environment import CachedKinds
+from kubewright.controller import Applier, CachedKinds, Controller, Environment
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator

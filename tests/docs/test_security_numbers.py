@@ -10,10 +10,9 @@ from kubewright.client._sender import _ERROR_BYTES
 from kubewright.cluster._cluster import _DEFAULT_HISTORY
 from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
 from kubewright.cluster.serving import _server as cluster_serving
-from kubewright.cluster.serving import _serving as cluster_serving
 from kubewright.cluster.storage._storage import _HISTORY_BYTES, _LARGEST_OBJECT
 from kubewright.cluster.watch._stream import _MAX_PENDING_BYTES
-from kubewright.console import Limits, _sessions, _throttle
+from kubewright.console import Limits
 from kubewright.console._backend import PAGES_PER_VIEWER
 from kubewright.console.access import _sessions, _throttle
 from kubewright.http import ServerLimits

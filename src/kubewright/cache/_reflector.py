@@ -21,7 +21,6 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from kubewright.api import Object, info_of
-from kubewright.api._codec import UNREADABLE
 from kubewright.api.wire import UNREADABLE
 from kubewright.backoff import Backoff
 from kubewright.cache._decoding import SnapshotDecoder, UnreadableObject, split_event

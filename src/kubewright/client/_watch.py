@@ -8,7 +8,6 @@ from typing import Generic, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from kubewright.api import Object, decode
-from kubewright.api._codec import UNREADABLE
 from kubewright.api.wire import UNREADABLE
 from kubewright.backoff import Backoff
 from kubewright.client._errors import (

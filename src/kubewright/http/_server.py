@@ -37,8 +37,8 @@ _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS,
 class Server:
     """Serves one handler at one address, from `async with` to its end.
 
-    Guarantees: at most `limits.connections` connections are open, handshakes included. A new one is accepted while fewer
-    than `limits.waiting` wait for their clients, or in place of the one that has waited longest. Bodies take at most
+    Guarantees: at most `limits.connections` connections are open, handshakes included. New ones are accepted while
+    fewer than `limits.waiting` wait for their clients, or in place of the one that waited longest. Bodies take at most
     `limits.body_bytes`. Each state of a connection has a deadline, except a running handler and a response that the
     client keeps reading. A failing handler answers 500 and is logged. Entering raises OSError if the address cannot be
     used. Leaving lets running handlers finish within `drain_seconds`, then cancels them.

@@ -9,7 +9,6 @@ from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
 
-from kubewright.api._codec import UNREADABLE
 from kubewright.api.wire import UNREADABLE
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, already_exists, internal, modified

@@ -90,10 +90,10 @@ class QuotaAdmission(Plugin):
             return None
         after = sum_of(used, requested)
         if exceeded := sorted(name for name in requested if after[name] > hard[name]):
-            requested, spent, limited = (
+            asked, spent, limited = (
                 ",".join(f"{name}={amounts[name]}" for name in exceeded) for amounts in (requested, used, hard)
             )
-            text = f"requested: {requested}, used: {spent}, limited: {limited}"
+            text = f"requested: {asked}, used: {spent}, limited: {limited}"
             raise attributes.forbidden(f"exceeded quota: {quota_name}, {text}")
         return entry, after
 

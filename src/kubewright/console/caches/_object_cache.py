@@ -18,10 +18,8 @@ from typing import Any, Final, Literal, Self, TypeAlias
 import msgspec
 
 from kubewright.api import Untyped
-from kubewright.api._codec import UNREADABLE
 from kubewright.api.wire import UNREADABLE
 from kubewright.cache import OWNER_INDEX, Change, Informer, ObjectKey, Snapshot
-from kubewright.cache._store import OWNER_INDEX
 from kubewright.client import Client, Forbidden, Status
 from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.console.access import Viewer, Visibility

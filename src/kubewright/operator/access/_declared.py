@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from kubewright.client import Client, Request, Response, Transport
-from kubewright.client._paths import qualified
+from kubewright.client.wire import qualified_resource
 from kubewright.controller import NotDeclared, Registration
 from kubewright.rbac import Permission
 
@@ -105,7 +105,7 @@ def limits_of(
 ) -> dict[str, set[tuple[str, str]]]:
     """Returns the allowed calls of each resource that is declared with `verbs=`: pairs of (sub)resource and verb."""
     narrowed = {
-        qualified(info)
+        qualified_resource(info)
         for registration in registrations
         for info, verbs in (
             (registration.info, registration.verbs),
