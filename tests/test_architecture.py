@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
+import graphlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -30,8 +34,8 @@ FLOORS = [
     {"api"},
     {"http", "progress"},
     {"causes", "clock", "durations", "lazy"},
-    {"arguments", "redaction", "structs"},
-    {"certificates", "files", "kubeconfig", "yaml"},
+    {"arguments", "kubeconfig", "redaction", "structs"},
+    {"certificates", "files", "yaml"},
     {
         "backoff",
         "garbage",
@@ -44,44 +48,131 @@ FLOORS = [
         "signatures",
         "suggestions",
         "user_code",
+        "version",
     },
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 
-def room_of(file: Path) -> str:
-    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+class Import(NamedTuple):
+    """One import of a module of Kubewright, also inside a function or for typing only."""
+
+    module: str
+    imported: str
+    line: int
+    for_typing: bool
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.imported}"
 
 
-def imported_rooms(file: Path) -> Iterator[tuple[str, int]]:
-    """The rooms of Kubewright that a file imports, with the line; also those imported inside functions."""
-    for node in ast.walk(ast.parse(file.read_text())):
-        if not isinstance(node, ast.ImportFrom | ast.Import):
+def module_of(file: Path) -> str:
+    return ".".join(("kubewright", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+@functools.cache
+def imports() -> list[Import]:
+    return [found for module, file in MODULES.items() for found in imports_in(module, ast.parse(file.read_text()))]
+
+
+def imports_in(module: str, tree: ast.Module) -> Iterator[Import]:
+    for_typing = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for node in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
             continue
-        prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-        for name in [prefix + alias.name for alias in node.names]:
-            parts = name.split(".")
-            if parts[0] == "kubewright" and len(parts) > 1 and parts[1] in FLOOR_OF:
-                yield parts[1], node.lineno
+        for name in names:
+            imported = name if name in MODULES else name.rpartition(".")[0]
+            if imported in MODULES and imported != module:
+                yield Import(module, imported, node.lineno, id(node) in for_typing)
 
 
-def files() -> list[Path]:
-    return [file for file in PACKAGE.rglob("*.py") if file.parent != PACKAGE or not file.stem.startswith("__")]
+def is_door(module: str) -> bool:
+    """Whether other rooms may import it: a package, a module directly below `kubewright`, or a version of an API."""
+    is_version = re.fullmatch(r"kubewright\.api\.\w+\.v\w+", module)
+    return MODULES[module].name == "__init__.py" or module.count(".") == 1 or is_version is not None
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Returns the groups of modules that import each other."""
+    sorter = graphlib.TopologicalSorter(graph)
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        found: list[str] = error.args[1]
+        return [found, *cycles({module: graph[module] - set(found) for module in graph if module not in found})]
+    return []
 
 
 def test_every_room_is_on_a_floor() -> None:
-    assert {room_of(file) for file in files()} == set(FLOOR_OF)
+    rooms = {room_of(module) for module in MODULES} - {"", "__main__"}
+    assert rooms == set(FLOOR_OF)
 
 
 @pytest.mark.promise("Injected time, randomness and transport", "Imports go only downwards.")
 def test_imports_go_only_downwards() -> None:
     upwards = [
-        f"{file.relative_to(PACKAGE)}:{line} imports {room}"
-        for file in files()
-        for room, line in imported_rooms(file)
-        if room != room_of(file) and FLOOR_OF[room] <= FLOOR_OF[room_of(file)]
+        str(found)
+        for found in imports()
+        if (above := FLOOR_OF.get(room_of(found.module))) is not None
+        and (below := FLOOR_OF.get(room_of(found.imported))) is not None
+        and below <= above
+        and room_of(found.module) != room_of(found.imported)
     ]
     assert upwards == []
+
+
+def test_rooms_are_entered_through_their_doors() -> None:
+    inside = [
+        str(found)
+        for found in imports()
+        if room_of(found.module) != room_of(found.imported) and not is_door(found.imported)
+    ]
+    assert inside == []
+
+
+def test_modules_below_the_package_have_public_names() -> None:
+    assert [module for module in MODULES if module.count(".") == 1 and module.startswith("kubewright._")] in (
+        [],
+        ["kubewright.__main__"],
+    )
+
+
+def test_no_module_is_imported_past_a_door_by_its_name() -> None:
+    """`importlib`, lazy exports and the like name modules as strings."""
+    named = [
+        f"{module}:{node.lineno} names {node.value}"
+        for module, file in MODULES.items()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in MODULES and room_of(node.value) != room_of(module) and not is_door(node.value)
+    ]
+    assert named == []
+
+
+@pytest.mark.parametrize("for_typing", [False, True], ids=["at run time", "for typing"])
+def test_no_modules_import_each_other(for_typing: bool) -> None:
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in imports():
+        if for_typing or not found.for_typing:
+            graph[found.module].add(found.imported)
+    assert cycles(graph) == []
 
 
 def test_there_is_one_http_stack() -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0.dev0"
+from kubewright.version import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from kubewright.api import AtLeastOneOf as AtLeastOneOf
@@ -109,7 +111,7 @@ _HOMES = {
     "ValidationError": "kubewright.api",
     "constrain": "kubewright.api",
     "validate": "kubewright.api",
-    "resource": "kubewright.api.kinds._resource",
+    "resource": "kubewright.api.kinds",
     "ApiError": "kubewright.client",
     "BlockingClient": "kubewright.client",
     "Client": "kubewright.client",

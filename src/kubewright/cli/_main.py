@@ -11,18 +11,18 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
-from kubewright import __version__
 from kubewright.cli._commands import LazyGroup
 from kubewright.cli._completion import VARIABLE
 from kubewright.cli._exit_codes import CommandExit
 from kubewright.files import NotWritten
 from kubewright.redaction import visible
+from kubewright.version import VERSION
 
 __all__ = ["cli", "run"]
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="kubewright", message="%(prog)s %(version)s")
+@click.version_option(VERSION, prog_name="kubewright", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """The Python SDK for Kubernetes operators.

@@ -6,9 +6,9 @@ import platform
 
 import click
 
-from kubewright import __version__
 from kubewright.cli._output import Output, output_option
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION
+from kubewright.version import VERSION
 
 __all__ = ["command"]
 
@@ -23,8 +23,8 @@ def command(output: Output) -> None:
       kubewright version --output json
     """
     python = platform.python_version()
-    output.line(f"kubewright {__version__}")
+    output.line(f"kubewright {VERSION}")
     output.line(f"kubernetes {KUBERNETES_VERSION} (control plane for tests)")
     output.line(f"etcd {ETCD_VERSION}")
     output.line(f"python {python}")
-    output.document(kubewright=__version__, kubernetes=KUBERNETES_VERSION, etcd=ETCD_VERSION, python=python)
+    output.document(kubewright=VERSION, kubernetes=KUBERNETES_VERSION, etcd=ETCD_VERSION, python=python)

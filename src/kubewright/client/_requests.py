@@ -320,11 +320,11 @@ def delete_options(
 
 
 def _default_user_agent() -> str:
-    from kubewright import __version__
+    from kubewright.version import VERSION
 
     program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
     safe = "".join(c for c in program if c.isalnum() or c in "-_.") or "python"
-    return f"{safe} kubewright/{__version__} ({_machine()})"
+    return f"{safe} kubewright/{VERSION} ({_machine()})"
 
 
 def _machine() -> str:

@@ -156,7 +156,7 @@ class OperatorReport(_Part, frozen=True, kw_only=True):
 
 def report(sources: Sources, *, name: str = "", started_at: datetime | None = None) -> OperatorReport:
     """All that is known of an operator as a whole. Plain reading; from the operator's event loop."""
-    from kubewright import __version__
+    from kubewright.version import VERSION
 
     requests: dict[str, int] = {}
     for stats in sources.requests():
@@ -164,7 +164,7 @@ def report(sources: Sources, *, name: str = "", started_at: datetime | None = No
             requests[code] = requests.get(code, 0) + count
     return OperatorReport(
         name=name,
-        version=__version__,
+        version=VERSION,
         at=(sources.clock or SystemClock()).now(),
         started_at=started_at,
         controllers=tuple(_controller(one) for one in sources.controllers()),

@@ -36,10 +36,10 @@ class Tracing:
             from opentelemetry import trace
         except ImportError as error:
             raise ImportError("traces need OpenTelemetry's API: pip install 'kubewright[otel]'") from error
-        from kubewright import __version__
+        from kubewright.version import VERSION
 
         self._api = trace
-        self.tracer: Tracer = trace.get_tracer(_NAME, __version__, provider)
+        self.tracer: Tracer = trace.get_tracer(_NAME, VERSION, provider)
 
     @property
     def reconcile(self) -> Callable[..., Reconcile]:

@@ -10,9 +10,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from kubewright import __version__
 from kubewright.scaffold._names import ScaffoldError, package_of
 from kubewright.scaffold._versions import CURRENT, FIRST
+from kubewright.version import VERSION
 
 __all__ = ["RECORD", "Kind", "Record", "project_folder"]
 
@@ -57,7 +57,7 @@ class Record:
     kinds: tuple[Kind, ...] = ()
     scaffold: int = CURRENT
     """The version of the scaffold that it has."""
-    kubewright: str = __version__
+    kubewright: str = VERSION
     """The release of Kubewright that has written it."""
 
     @property

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from kubewright import __version__
 from kubewright.scaffold._merge import Conflict, merge
 from kubewright.scaffold._names import ScaffoldError
 from kubewright.scaffold._plan import Plan, read_text
@@ -25,6 +24,7 @@ from kubewright.scaffold._record import RECORD, Record
 from kubewright.scaffold._replay import scaffolded
 from kubewright.scaffold._versions import CURRENT
 from kubewright.scaffold.codemod import python_files, renames_since, rewrite
+from kubewright.version import VERSION
 
 __all__ = ["FileUpgrade", "Upgrade", "plan_upgrade"]
 
@@ -117,7 +117,7 @@ class Upgrade:
         }
         left = [file for file in self.conflicts(keep) if file.path not in changes]
         if self.needed and not left:
-            changes[RECORD] = replace(self.record, scaffold=self.version, kubewright=__version__).text()
+            changes[RECORD] = replace(self.record, scaffold=self.version, kubewright=VERSION).text()
         gone = [file.path for file in self.files if file.what == "removed" and file.path not in keep]
         renamed = [file.former for file in self.files if file.former and file.path in changes]
         return Plan(changes=changes, removals=(*gone, *renamed))
@@ -132,7 +132,7 @@ def plan_upgrade(folder: Path) -> Upgrade:
         path: _with_new_names(path, text, record.scaffold)
         for path, text in scaffolded(record, scaffold=record.scaffold, kubewright=record.kubewright).items()
     }
-    theirs = scaffolded(record, scaffold=CURRENT, kubewright=__version__)
+    theirs = scaffolded(record, scaffold=CURRENT, kubewright=VERSION)
     project = _Project(folder, record.scaffold)
     files: list[FileUpgrade] = []
     for former, path in _RENAMED.items():

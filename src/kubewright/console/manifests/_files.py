@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kubewright import __version__
 from kubewright.api import Object, ObjectMeta, Quantity, apps, core, meta, networking, rbac
 from kubewright.manifests import File, text_file, write, yaml_file
+from kubewright.version import VERSION
 
 __all__ = [
     "BASE_IMAGE",
@@ -61,7 +61,7 @@ _BUILT_IN_GROUPS: Final = (
 )
 
 _DOCKERFILE: Final = f"""FROM @base@
-RUN pip install --no-cache-dir 'kubewright[console]=={__version__}'
+RUN pip install --no-cache-dir 'kubewright[console]=={VERSION}'
 ENV PYTHONUNBUFFERED=1
 USER 65532:65532
 ENTRYPOINT ["kubewright"]
@@ -124,7 +124,7 @@ def manifest_files(
     files: dict[str, list[Object | dict[str, Any]]] = {
         "namespace.yaml": [_namespace()],
         "rbac.yaml": [_account(), _role(kinds, groups, secrets=secrets), *_bindings(view=not kinds)],
-        "deployment.yaml": [_deployment(image or f"{NAME}:{__version__}", parts, kinds, read_only=read_only)],
+        "deployment.yaml": [_deployment(image or f"{NAME}:{VERSION}", parts, kinds, read_only=read_only)],
         "service.yaml": [_service(parts)],
         "network-policy.yaml": [_network_policy()],
     }
