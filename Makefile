@@ -5,10 +5,10 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test test-all faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 setup: .venv/.ready ## Make .venv with everything that is needed to work on Kubewright
 
@@ -28,9 +28,14 @@ controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and
 browser: ## Find a Chromium for the tests of the console, or install Debian's
 	@tools/browser
 
-# Files of tests are dealt out in their order, so that what a folder shares is started once and ends with it.
-test: controlplane browser ## Run every test, also those on the real control plane; WORKERS=0: in one process
-	$(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Files keep their order, so that fixtures shared by a folder start once and end with it.
+PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+test: setup ## Run the tests that need only Python; WORKERS=0 runs them in one process
+	$(PYTEST) -m "not control_plane and not browser"
+
+test-all: controlplane browser ## Run every test, including those on a real control plane and in a browser
+	$(PYTEST)
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
 	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
@@ -57,6 +62,8 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(RUN) tools.generate_api --check
 	$(RUN) tools.generate_schemas --check
 	$(RUN) tools.promises --check
+	$(RUN) tools.words
+	$(RUN) tools.collected
 	$(RUN) tools.audit requirements/*.lock
 
 sbom: setup ## Write a bill of materials of the runtime dependencies (CycloneDX) to build/kubewright.cdx.json
