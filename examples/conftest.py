@@ -22,7 +22,7 @@ from kubewright.testing import ControlPlane
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster has controllers, too."""
+    """The embedded cluster runs controllers."""
     return {"controllers": True}
 
 
@@ -33,6 +33,6 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
         with BlockingClient.connect(kubeconfig=plane.kubeconfig) as client:
             for crd in crds_of(Foo, Memcached, Network, Password):
                 client.create(crd)
-        # After that, since the garbage collector looks for new kinds only every 30 seconds.
+        # Last, because the garbage collector looks for new kinds only every 30 seconds.
         plane.ensure_controllers()
         yield plane

@@ -1,4 +1,4 @@
-"""Each example is a whole project: what is generated from it is up to date, and it is short."""
+"""Each example is a complete project with current manifests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_manifests_are_what_the_program_says(project: str) -> None:
 
 @pytest.mark.parametrize("project", PROJECTS)
 def test_each_program_fits_on_two_screens(project: str) -> None:
-    """Each of its programs; not what only stands beside them, for tests and demos."""
+    """Only operators are measured, not tests and demos."""
     for program in (EXAMPLES / project).glob("*.py"):
         if not program.name.startswith("test_") and program.name not in ("neutron_server.py", "demo.py"):
             assert len(program.read_text().splitlines()) <= 140, program.name
@@ -45,10 +45,10 @@ def test_each_project_has_a_readme_and_a_sample(project: str) -> None:
 
 
 def test_a_copy_of_a_project_runs_its_own_tests(tmp_path: Path) -> None:
-    """Nothing of this repository is needed, beside the package itself."""
+    """A project needs nothing of this repository except the package."""
     copy = shutil.copytree(EXAMPLES / "foo", tmp_path / "foo", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pytest", "-q", "--cluster", "embedded", "-p", "no:cacheprovider"]
-    command += ["-k", "test_a_foo_gets_its_deployment_its_status_and_an_event"]
+    command += ["-k", "test_creates_deployment_status_and_event"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     ended = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr

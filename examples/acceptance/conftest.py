@@ -1,4 +1,4 @@
-"""What the systems are tried with, all of it on the real control plane."""
+"""Fixtures of the acceptance tests, on the real control plane."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kubewright.crd import install
 from kubewright.testing import ControlPlane, FakeNode, ServiceAccount, add_operator_account
 
 HOME = "operators"
-"""The namespace that the operators' accounts live in."""
+"""The namespace of the operators' service accounts."""
 
 
 @pytest.fixture(scope="session")
 def account_of(control_plane: ControlPlane) -> Callable[[System], ServiceAccount]:
-    """The service account of a system's operator, with the roles that `kubewright manifests` writes and no others."""
+    """Returns a service account with only the roles that `kubewright manifests` generates."""
     control_plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": HOME}})
     accounts = {system.name: add_operator_account(control_plane, system.operator, HOME) for system in SYSTEMS}
     return lambda system: accounts[system.name]
@@ -27,7 +27,7 @@ def account_of(control_plane: ControlPlane) -> Callable[[System], ServiceAccount
 
 @pytest.fixture
 async def world(client: Client, namespace: str) -> AsyncIterator[World]:
-    """A namespace with nodes, and Neutron."""
+    """A namespace with nodes, and a Neutron server."""
     async with AsyncExitStack() as stack:
         await install(client, *(system.kind for system in SYSTEMS))
         await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))

@@ -1,4 +1,4 @@
-"""The five systems as one thing to try: each is given work, turn by turn, and looked at when it should be done."""
+"""The five examples behind one interface: give work, round by round, and check the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class World:
-    """Where a system is tried: a cluster, a namespace of its own, and Neutron."""
+    """The surroundings of a system: a cluster, a namespace and a Neutron server."""
 
     client: Client
     namespace: str
@@ -42,16 +42,16 @@ class System:
     operator: Operator
     kind: type[Object]
     ask: Callable[[World, int], Awaitable[None]]
-    """Ask for something; each turn for something else."""
+    """Creates or changes objects; each round differs."""
     done: Callable[[World, int], Awaitable[None]]
-    """Return when everything is as it was asked for in the turns up to this one; raise if that can never be."""
+    """Returns when the work of all rounds up to this one is done. Raises if that is impossible."""
 
     @property
     def program(self) -> Path:
         return ROOT / "examples" / self.name / f"{self.name}.py"
 
     def environment(self, kubeconfig: Path, world: World, **more: str) -> dict[str, str]:
-        """What the program finds around it when it runs as a process."""
+        """Returns the environment variables of the program."""
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig),
@@ -64,7 +64,7 @@ class System:
 
 
 async def written(world: World, obj: Object, change: dict[str, object]) -> None:
-    """Create the object, or change the one that is there."""
+    """Creates or changes the object."""
     try:
         await world.client.patch(type(obj), obj.metadata.name, MergePatch(change), world.namespace)
     except NotFound:
@@ -164,7 +164,7 @@ async def password_done(world: World, turn: int) -> None:
 
 
 async def ask_memcached(world: World, turn: int) -> None:
-    """Another one each time, in place of the one before."""
+    """Replaces the object of the round before."""
     spec = memcacheds.MemcachedSpec(size=turn % 3 + 1)
     await world.client.create(memcacheds.Memcached(metadata=world.meta(f"cache-{turn}"), spec=spec))
     if turn:

@@ -1,4 +1,4 @@
-"""Each operator runs as its own service account, with the roles that are generated from it and nothing else."""
+"""Each operator runs as its own service account, with only its generated roles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_the_generated_roles_are_enough(
     monkeypatch.setenv("NEUTRON_URL", world.neutron.url)
     monkeypatch.setenv("NEUTRON_TOKEN", "demo")
     account = account_of(system)
-    # As in a pod: with leader election, and definitions only from who is allowed to make them.
+    # As in a pod: with leader election, and without permission to install CRDs.
     defines = bool(system.operator.settings.install_crds)
     async with system.operator.running(
         account, install_crds=defines, webhook_bind="0", leader_elect=True, lease_namespace=account.namespace
@@ -35,22 +35,22 @@ async def test_the_generated_roles_are_enough(
         for turn in range(3):
             await system.ask(world, turn)
             await system.done(world, turn)
-    # Namespaces of earlier tests, which are on their way out, take no events any more.
+    # Terminating namespaces of earlier tests accept no events.
     refused = [line for line in caplog.text.splitlines() if "forbidden" in line.lower() and "terminat" not in line]
     assert refused == []
 
 
 async def test_a_missing_permission_is_named_with_the_kind_and_the_user(control_plane: ControlPlane) -> None:
-    """Other than a missing definition, which has a test beside the example."""
+    """A missing CRD is tested in the example."""
     testresource = next(system.operator for system in SYSTEMS if system.name == "testresource")
-    async with Client.connect(kubeconfig=control_plane.add_user("nobody")) as client:
+    async with Client.connect(kubeconfig=control_plane.add_user("visitor")) as client:
         clock = VirtualClock()
         running = testresource.running(client, install_crds=False, sync_timeout=0.01, clock=clock)
         start = asyncio.create_task(running.__aenter__())
         while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)  # until the cache knows what is wrong
+            await asyncio.sleep(0.02)  # until the cache has an error
         await clock.advance(0.01)
-        with pytest.raises(CacheSyncError, match=r"TestResource .*testresources.* is forbidden.*nobody"):
+        with pytest.raises(CacheSyncError, match=r"TestResource .*testresources.* is forbidden.*visitor"):
             await start
         with pytest.raises(Forbidden, match="customresourcedefinitions"):
             async with testresource.running(client):

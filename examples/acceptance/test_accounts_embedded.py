@@ -1,4 +1,4 @@
-"""The roles that are generated are enough on an embedded cluster that knows roles, too."""
+"""The generated roles suffice on an embedded cluster with RBAC."""
 
 from __future__ import annotations
 

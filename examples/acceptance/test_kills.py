@@ -1,4 +1,4 @@
-"""Each operator is killed twenty times, at moments that a seed decides, and the end is as if it never had been."""
+"""Each operator is killed twenty times, at moments chosen by a seed, and converges to the same state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Start = Callable[[System, dict[str, str]], Awaitable[int]]
 
 @pytest.fixture
 async def start(tmp_path: Path) -> AsyncIterator[Start]:
-    """A function that starts an operator as a process, and answers with its id."""
+    """A function that starts an operator process and returns its id."""
     paths = [str(ROOT / "examples" / system.name) for system in SYSTEMS]
     zygote = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -52,13 +52,13 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
 
 
 def kill(pid: int) -> None:
-    """End a process at once, if it is there."""
+    """Kills a process, if it still runs."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 class Reaper:
-    """Kills a process at a certain one of its requests, which then reaches the server or does not."""
+    """Kills a process at one of its requests, before or after the server receives it."""
 
     def __init__(self, seed: str) -> None:
         self._rng = random.Random(seed)
@@ -69,7 +69,7 @@ class Reaper:
         self.struck = asyncio.Event()
 
     def prepare(self) -> None:
-        """Choose the next moment."""
+        """Chooses the next moment."""
         self._left, self._arrives = self._rng.randint(1, 14), self._rng.random() < 0.5
         self.pid = 0
         self.struck.clear()
@@ -85,7 +85,7 @@ class Reaper:
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: str(system.name))
-async def test_killed_at_any_moment_it_ends_the_same(
+async def test_converges_when_killed_at_any_moment(
     system: System, world: World, control_plane: ControlPlane, start: Start
 ) -> None:
     gateway = await asyncio.to_thread(control_plane.gateway)
@@ -100,7 +100,7 @@ async def test_killed_at_any_moment_it_ends_the_same(
         for wait in waits:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-        kill(pid)  # also one that was done before its moment came
+        kill(pid)  # also a process that finished before its moment
     gateway.fault = None
     await start(system, environment)
     await system.done(world, KILLS - 1)

@@ -1,4 +1,4 @@
-"""The steps of the tutorials, with kubectl, as their readers take them."""
+"""The steps of the tutorials, with kubectl."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @pytest.fixture
 def kubectl(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Kubectl:
-    """Runs kubectl in the test's namespace. The answer is what it prints; with `fails`, also to stderr."""
+    """Runs kubectl in the test's namespace. Returns its output; with `fails`, including stderr."""
 
     async def run(*arguments: str, fails: bool = False) -> str:
         process = await asyncio.create_subprocess_exec(
@@ -32,15 +32,15 @@ def kubectl(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Kube
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        printed, told = (stream.decode() for stream in await process.communicate())
-        assert (process.returncode != 0) == fails, printed + told
-        return printed + told if fails else printed
+        printed, errors = (stream.decode() for stream in await process.communicate())
+        assert (process.returncode != 0) == fails, printed + errors
+        return printed + errors if fails else printed
 
     return run
 
 
 async def shows(kubectl: Kubectl, wanted: str, *arguments: str) -> str:
-    """Ask until the answer has these words."""
+    """Repeats a command until its output contains these words."""
     while True:
         if wanted in (answer := await kubectl(*arguments)):
             return answer
@@ -56,7 +56,7 @@ async def test_the_steps_of_the_sample_controller(kubectl: Kubectl, world: World
         owner = await kubectl("get", "deployment", "example-foo", "-o", "jsonpath={.metadata.ownerReferences[0].kind}")
         assert owner == "Foo"
 
-        # The Deployment follows the Foo, and is put back.
+        # The Deployment follows the Foo, and drift is repaired.
         await kubectl("patch", "foo", "example-foo", "--type=merge", "--patch", '{"spec": {"replicas": 3}}')
         await shows(kubectl, "3", "get", "deployment", "example-foo", "-o", "jsonpath={.status.availableReplicas}")
         await kubectl("scale", "deployment", "example-foo", "--replicas=7")
@@ -64,14 +64,14 @@ async def test_the_steps_of_the_sample_controller(kubectl: Kubectl, world: World
         await kubectl("delete", "deployment", "example-foo")
         await shows(kubectl, "3", "get", "foo", "example-foo", "-o", "jsonpath={.status.availableReplicas}")
 
-        # Events, in both of the ways in which people look at them.
+        # Events, in describe and in get.
         await shows(kubectl, "Foo synced successfully", "describe", "foo", "example-foo")
         events = await shows(
             kubectl, "Synced", "get", "events", "--field-selector", "involvedObject.kind=Foo", "-o", "wide"
         )
         assert "sample-controller" in events
 
-        # A Deployment of that name that is somebody else's.
+        # A foreign Deployment of that name.
         await kubectl("create", "deployment", "taken", "--image=nginx:latest", "--replicas=1")
         clash = tmp_path / "taken.yaml"
         clash.write_text((foo / "example-foo.yaml").read_text().replace("example-foo", "taken"))
@@ -83,7 +83,7 @@ async def test_the_steps_of_the_sample_controller(kubectl: Kubectl, world: World
         owners = await kubectl("get", "deployment", "taken", "-o", "jsonpath={.metadata.ownerReferences}")
         assert owners == ""
 
-        # What cannot be is refused by the schema; what is deleted goes, and its Deployment with it.
+        # The schema rejects invalid values. A deleted Foo takes its Deployment with it.
         refused = await kubectl(
             "patch", "foo", "example-foo", "--type=merge", "--patch", '{"spec": {"replicas": 11}}', fails=True
         )

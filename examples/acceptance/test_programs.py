@@ -1,4 +1,4 @@
-"""The network controller as a program: its flags, and what signals do."""
+"""The network controller as a program: flags and signals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def program(
     world: World, control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """`python network.py --kubeconfig FILE --master URL`, with its caches in sync."""
-    # The flag --master counts: the file names a server that is not there.
+    # --master takes precedence: the kubeconfig names a server that does not exist.
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(control_plane.kubeconfig.read_text().replace(control_plane.url, "https://127.0.0.1:1"))
     process = await asyncio.create_subprocess_exec(
@@ -45,22 +45,22 @@ async def program(
 
 
 async def asked(world: World) -> None:
-    """A Network, whose reconcile has begun and waits for Neutron."""
+    """A Network whose reconcile waits for Neutron."""
     world.neutron.open.clear()
     await NETWORK.ask(world, 0)
     while not world.neutron.requests:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
 
 
-async def test_the_first_signal_lets_running_work_finish(program: asyncio.subprocess.Process, world: World) -> None:
+async def test_first_signal_lets_running_reconciles_finish(program: asyncio.subprocess.Process, world: World) -> None:
     await asked(world)
     program.send_signal(signal.SIGTERM)
     world.neutron.open.set()
     assert await program.wait() == ExitCode.STOPPED
-    await NETWORK.done(world, 0)  # all of it, status included, although it was asked to stop in the middle
+    await NETWORK.done(world, 0)  # completely, including the status, although the signal came during the reconcile
 
 
-async def test_the_second_signal_stops_at_once(program: asyncio.subprocess.Process, world: World) -> None:
+async def test_second_signal_stops_immediately(program: asyncio.subprocess.Process, world: World) -> None:
     await asked(world)
     program.send_signal(signal.SIGINT)
     program.send_signal(signal.SIGTERM)

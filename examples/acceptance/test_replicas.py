@@ -1,4 +1,4 @@
-"""Each operator runs as two replicas. The leader is killed, and the other one does the work."""
+"""Each operator runs as two replicas; when the leader is killed, the other one takes over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEASE = 6.0
 
 
 class Replica:
-    """A process that is started again when it loses the lease by itself, as a pod is: this machine may be slow."""
+    """A process that is restarted when it loses its lease, like a pod. A slow machine may cause that."""
 
     def __init__(self, system: System, environment: dict[str, str], log: Path) -> None:
         self._command = [sys.executable, "-m", "kubewright.cli", "run", str(system.program)]
@@ -38,13 +38,13 @@ class Replica:
             code = await self._process.wait()
 
     async def says(self, text: str) -> None:
-        """Wait until its log has these words."""
+        """Waits until its log contains these words."""
         while text not in (self._log.read_text() if self._log.exists() else ""):
             assert not self._task.done(), self._log.read_text()
             await asyncio.sleep(0.05)
 
     async def kill(self) -> None:
-        """End it at once; nothing is given back."""
+        """Kills it, so that it does not release its lease."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
         await self._task
@@ -80,8 +80,8 @@ async def fail_over(system: System, world: World, account: ServiceAccount, logs:
         await system.done(world, 1)
 
 
-async def test_when_the_leader_is_killed_the_other_replica_does_the_work(
+async def test_second_replica_takes_over_from_a_killed_leader(
     world: World, account_of: Callable[[System], ServiceAccount], tmp_path: Path
 ) -> None:
-    """All five at the same time: most of it is waiting for leases to run out."""
+    """All five at the same time, because most of the test waits for leases to expire."""
     await asyncio.gather(*(fail_over(system, world, account_of(system), tmp_path) for system in SYSTEMS))

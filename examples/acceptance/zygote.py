@@ -23,10 +23,10 @@ PROGRAMS = ("foo", "testresource", "network", "password", "memcached")
 
 
 def main() -> None:
-    """Fork for each line, until there are no more."""
+    """Forks for each line of standard input."""
     for name in (*MODULES, *PROGRAMS):
         importlib.import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: the exit status is not read
     for line in sys.stdin:
         asked = json.loads(line)
         if (child := os.fork()) == 0:
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def run(program: str, environment: dict[str, str], log: str) -> None:
-    """What the child does: be the program."""
+    """Runs the program in the child."""
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)

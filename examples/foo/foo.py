@@ -1,7 +1,7 @@
 """The Kubernetes sample-controller, in one file.
 
-A Foo asks for an nginx Deployment of a certain name and size. The operator makes it, keeps it that way, and tells in
-the Foo's status how many replicas are available.
+A Foo names an nginx Deployment and its size. The operator creates the Deployment, keeps it in sync, and reports the
+number of available replicas in the Foo's status.
 
     kubectl apply -k config/crd
     kubewright run foo.py            # or: python foo.py
@@ -15,21 +15,21 @@ from kubewright.api import apps, core, meta
 
 
 class FooSpec(kw.Model):
-    """What is asked for."""
+    """The desired state."""
 
     deployment_name: str
     replicas: Annotated[int, kw.Range(1, 10)] | None = None
 
 
 class FooStatus(kw.Model):
-    """What is there."""
+    """The observed state."""
 
     available_replicas: int = 0
 
 
 @kw.resource("example.com/v1alpha1", columns={"Available": ".status.availableReplicas"})
 class Foo(kw.Resource[FooSpec, FooStatus]):
-    """Runs an nginx Deployment of the size it asks for."""
+    """Runs an nginx Deployment of the given size."""
 
 
 operator = kw.Operator("sample-controller")
@@ -37,12 +37,12 @@ operator = kw.Operator("sample-controller")
 
 @operator.reconciles(Foo, owns=[apps.Deployment], resync=30)
 async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None:
-    """Make the Deployment match the Foo, and the Foo's status match the Deployment."""
+    """Makes the Deployment match the Foo, and the Foo's status match the Deployment."""
     if not foo.spec.deployment_name:
-        # Trying again would not help; the Foo comes back here when somebody changes it.
+        # A retry would fail in the same way. The next change of the Foo runs this again.
         raise kw.TerminalError("deploymentName must be specified")
     try:
-        # A Foo that does not say (any more) how many replicas it wants leaves their number to others, as it is.
+        # If spec.replicas is unset, or no longer set, another client may scale the Deployment.
         deployment = await ctx.apply(nginx_deployment(foo), release=["spec.replicas"])
     except kw.NotOwned:
         message = f'Resource "{foo.spec.deployment_name}" already exists and is not managed by Foo'
@@ -54,7 +54,7 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None:
 
 
 def nginx_deployment(foo: Foo) -> apps.Deployment:
-    """The Deployment that a Foo asks for."""
+    """Returns the Deployment of a Foo."""
     labels = {"app": "nginx", "controller": foo.metadata.name}
     return apps.Deployment(
         metadata=meta.ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace),

@@ -1,4 +1,4 @@
-"""The sample-controller does what it says: the operator of `foo.py`, and the same by hand."""
+"""Tests of the sample-controller: `foo.py` and `without_operator.py`, on both clusters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
-from by_hand import FooController
 from foo import Foo, FooSpec, nginx_deployment, operator
+from without_operator import FooController
 
 from kubewright.api import apps, core, meta
 from kubewright.client import Client, JsonPatch, MergePatch, NotFound
@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.clusters, pytest.mark.usefixtures("nodes")]
 
 
 @asynccontextmanager
-async def by_hand(client: Client, namespace: str) -> AsyncIterator[None]:
-    """The controller without `Operator`, at work."""
+async def components(client: Client, namespace: str) -> AsyncIterator[None]:
+    """Runs the controller of `without_operator.py`."""
     await install(client, Foo)
     task = asyncio.create_task(FooController(client, namespaces=(namespace,)).run())
     yield
@@ -31,11 +31,11 @@ async def by_hand(client: Client, namespace: str) -> AsyncIterator[None]:
 Controller = Callable[[], AbstractAsyncContextManager[object]]
 
 
-@pytest.fixture(params=["operator", "by_hand"])
+@pytest.fixture(params=["operator", "without_operator"])
 def controller(request: pytest.FixtureRequest, client: Client, namespace: str) -> Controller:
-    """What is tried: `async with controller():`."""
-    if request.param == "by_hand":
-        return lambda: by_hand(client, namespace)
+    """The controller under test: `async with controller():`."""
+    if request.param == "without_operator":
+        return lambda: components(client, namespace)
     return lambda: operator.running(client, namespaces=[namespace])
 
 
@@ -45,20 +45,20 @@ def make(namespace: str, *, deployment: str = "web", replicas: int | None = 2) -
 
 
 async def scaled(client: Client, namespace: str, replicas: int) -> apps.Deployment:
-    """The Deployment, as soon as it has that size."""
+    """Returns the Deployment as soon as it has that size."""
     return await client.wait_for(apps.Deployment, "web", lambda found: found.spec.replicas == replicas, namespace)
 
 
 async def event(client: Client, namespace: str, reason: str) -> core.Event:
-    """The first event with that reason."""
-    async for told in client.watch(core.Event, namespace):
-        if told.object.reason == reason:
-            return told.object
+    """Returns the first event with that reason."""
+    async for watched in client.watch(core.Event, namespace):
+        if watched.object.reason == reason:
+            return watched.object
     raise AssertionError("unreachable")
 
 
 async def until(check: Callable[[], bool]) -> None:
-    """Wait until it is so."""
+    """Waits until the condition is true."""
     while True:
         if check():
             return
@@ -66,7 +66,7 @@ async def until(check: Callable[[], bool]) -> None:
 
 
 async def gone(client: Client, kind: type[Foo] | type[apps.Deployment], name: str, namespace: str) -> None:
-    """Wait until there is no such object."""
+    """Waits until the object is deleted."""
     while True:
         try:
             await client.get(kind, name, namespace)
@@ -75,9 +75,7 @@ async def gone(client: Client, kind: type[Foo] | type[apps.Deployment], name: st
         await asyncio.sleep(0.05)
 
 
-async def test_a_foo_gets_its_deployment_its_status_and_an_event(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_creates_deployment_status_and_event(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         foo = await client.create(make(namespace))
         made = await scaled(client, namespace, 2)
@@ -95,9 +93,7 @@ async def test_a_foo_gets_its_deployment_its_status_and_an_event(
     assert synced.reporting_component == "sample-controller"
 
 
-async def test_the_deployment_follows_the_foo_and_drift_is_repaired(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_follows_the_foo_and_repairs_drift(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         await client.create(make(namespace, replicas=1))
         await scaled(client, namespace, 1)
@@ -112,15 +108,15 @@ async def test_the_deployment_follows_the_foo_and_drift_is_repaired(
         )
 
 
-async def test_a_foo_without_replicas_leaves_the_deployments_own_number_alone(
+async def test_leaves_replicas_alone_without_spec_replicas(
     controller: Controller, client: Client, namespace: str
 ) -> None:
-    """Also one that had them, and then gave them up."""
+    """Also a Foo whose spec.replicas was removed."""
     async with controller():
         await client.create(make(namespace, replicas=3))
         await scaled(client, namespace, 3)
         await client.patch(Foo, "example", JsonPatch([{"op": "remove", "path": "/spec/replicas"}]), namespace)
-        # What comes next is seen after the change above, so the number would have been put back or taken away by then.
+        # The next change is seen after the one above; by then the number would have been restored or removed.
         await client.patch(apps.Deployment, "web", MergePatch({"metadata": {"labels": {"seen": "no"}}}), namespace)
         await client.wait_for(Foo, "example", lambda found: found.status.available_replicas == 3, namespace)
         assert (await scaled(client, namespace, 3)).spec.replicas == 3
@@ -129,9 +125,7 @@ async def test_a_foo_without_replicas_leaves_the_deployments_own_number_alone(
         assert (await client.get(apps.Deployment, "web", namespace)).spec.replicas == 4
 
 
-async def test_the_status_follows_the_deployment_down_to_an_explicit_zero(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_reports_available_replicas_down_to_zero(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         await client.create(make(namespace, replicas=None))
         await client.wait_for(Foo, "example", lambda found: found.status.available_replicas == 1, namespace)
@@ -141,9 +135,7 @@ async def test_the_status_follows_the_deployment_down_to_an_explicit_zero(
     assert (await client.get(untyped, "example", namespace))["status"] == {"availableReplicas": 0}
 
 
-async def test_somebody_elses_deployment_stays_untouched_with_a_warning_until_it_goes(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_does_not_touch_a_foreign_deployment(controller: Controller, client: Client, namespace: str) -> None:
     foo = make(namespace)
     theirs = nginx_deployment(foo)
     theirs.spec.replicas = 0
@@ -157,11 +149,11 @@ async def test_somebody_elses_deployment_stays_untouched_with_a_warning_until_it
         assert (still.metadata.generation, still.spec.replicas) == (theirs.metadata.generation, 0)
         assert still.metadata.owner_references == []
         await client.delete(still)
-        # Retried with backoff: nobody tells the Foo that the Deployment, which is not its own, is gone.
+        # Retried with backoff, because the deletion of a foreign Deployment causes no event for the Foo.
         await client.wait_for(apps.Deployment, "web", lambda found: bool(found.metadata.owner_references), namespace)
 
 
-async def test_deleting_the_foo_deletes_the_deployment(controller: Controller, client: Client, namespace: str) -> None:
+async def test_deletes_the_deployment_with_the_foo(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         await client.create(make(namespace))
         await scaled(client, namespace, 2)
@@ -170,7 +162,7 @@ async def test_deleting_the_foo_deletes_the_deployment(controller: Controller, c
         await gone(client, Foo, "example", namespace)
 
 
-async def test_an_empty_deployment_name_is_logged_and_not_retried_until_the_foo_changes(
+async def test_does_not_retry_an_empty_deployment_name(
     controller: Controller, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with controller():
@@ -181,7 +173,7 @@ async def test_an_empty_deployment_name_is_logged_and_not_retried_until_the_foo_
     assert sum("deploymentName must be specified" in record.getMessage() for record in caplog.records) == 1
 
 
-async def test_a_resync_of_an_unchanged_foo_makes_no_api_call(client: Client, namespace: str) -> None:
+async def test_resync_of_an_unchanged_foo_sends_no_request(client: Client, namespace: str) -> None:
     sent: list[str] = []
     noting = client.with_hooks(lambda request: sent.append(str(request)) if request.verb != "watch" else None)
     clock = VirtualClock()

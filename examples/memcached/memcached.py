@@ -1,7 +1,7 @@
-"""Memcached: cache servers in a Deployment of the size that is asked for.
+"""Memcached: cache servers in a Deployment.
 
-The operator keeps the Deployment as it should be, tells in the status which pods there are and whether all is well, and
-lets a Memcached go only when its last pod has ended.
+The operator keeps the Deployment in sync, reports pods and conditions in the status, and removes its finalizer from a
+deleted Memcached when the last pod has stopped.
 
     kubectl apply --server-side -k config/crd
     kubewright run memcached.py
@@ -18,21 +18,21 @@ OURS = {"app.kubernetes.io/name": "memcached", "app.kubernetes.io/managed-by": "
 
 
 class MemcachedSpec(kw.Model):
-    """What is asked for."""
+    """The desired state."""
 
     size: Annotated[int, kw.Range(1, 5)] = 1
     """The number of nodes."""
     container_port: Annotated[int, kw.Range(1, 65535)] = 11211
-    """The port at which each node listens."""
+    """The port that each node listens on."""
 
 
 class MemcachedStatus(kw.Model):
-    """What is there."""
+    """The observed state."""
 
     nodes: list[str] | None = None
     """The names of the pods."""
     conditions: list[meta.Condition] | None = None
-    """Available: whether all nodes are up. Degraded: whether something is wrong, or it is being deleted."""
+    """Available: all nodes are up. Degraded: the Deployment has a problem, or the object is being deleted."""
 
 
 @kw.resource(
@@ -43,7 +43,7 @@ class MemcachedStatus(kw.Model):
         "Age": ".metadata.creationTimestamp",
     },
 )
-@kw.constrain(kw.Rule("self.metadata.name.size() <= 63", message="its name has at most 63 characters"))
+@kw.constrain(kw.Rule("self.metadata.name.size() <= 63", message="the name must have at most 63 characters"))
 class Memcached(kw.Resource[MemcachedSpec, MemcachedStatus]):
     """Memcached servers."""
 
@@ -52,14 +52,14 @@ operator = kw.Operator("memcached-operator")
 
 
 def memcached_of(pod: core.Pod) -> list[kw.ObjectKey]:
-    """Which Memcached a pod belongs to. Its owner is a ReplicaSet, so this is in its labels."""
+    """Returns the Memcached of a pod, from its labels. The pod's owner is a ReplicaSet."""
     instance = pod.metadata.labels.get(INSTANCE)
     return [kw.ObjectKey(pod.metadata.namespace, instance)] if instance else []
 
 
 @operator.reconciles(Memcached, owns=[apps.Deployment], watches=[kw.Watch(core.Pod, map=memcached_of, labels=OURS)])
 async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
-    """Make the Deployment match the Memcached, and the status match what is there."""
+    """Makes the Deployment match the Memcached, and reports its state."""
     size = memcached.spec.size
     try:
         deployment = await ctx.apply(deployment_of(memcached))
@@ -67,13 +67,13 @@ async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
         ctx.set_condition("Available", False, "NotDeployed", "there are no nodes")
         ctx.set_condition("Degraded", True, "NotOwned", str(error))
         ctx.record("NotOwned", str(error), type="Warning")
-        raise  # it comes back, after a time that grows
+        raise  # retried with backoff
     if ctx.changed:
         ctx.record("Deployed", f"Deployment {deployment.metadata.name} has the size {size}")
 
     up = deployment.status.available_replicas or 0
     ctx.set_condition("Available", up >= size, "AllUp" if up >= size else "Waiting", f"{up} of {size} nodes are up")
-    ctx.set_condition("Degraded", False, "AllWell", "nothing is in the way")
+    ctx.set_condition("Degraded", False, "AllWell", "the Deployment has no problems")
     for condition in deployment.status.conditions or []:
         if (condition.type, condition.status) in (("ReplicaFailure", "True"), ("Progressing", "False")):
             ctx.set_condition("Degraded", True, condition.reason or condition.type, condition.message or "")
@@ -83,25 +83,25 @@ async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
 
 @operator.finalizes(Memcached)
 async def clean_up(memcached: Memcached, ctx: kw.Context[Memcached]) -> kw.Result | None:
-    """Stop the nodes first: when the Memcached is gone, nothing of it runs any more."""
+    """Stops the nodes before the Memcached is removed."""
     deployments = ctx.owned(apps.Deployment)
     if not deployments:
         return None
-    ctx.set_condition("Degraded", True, "Finalizing", "it is being deleted, and its nodes are being stopped")
+    ctx.set_condition("Degraded", True, "Finalizing", "the Memcached is being deleted and its nodes are stopping")
     for deployment in deployments:
         if deployment.metadata.deletion_timestamp is None:
             ctx.record("Deleting", f"Memcached {memcached.metadata.name} is being deleted", type="Warning")
-            await ctx.delete(deployment, propagation="Foreground")  # it goes after its pods
-    return kw.Result(requeue_after=60)  # or, more likely, as soon as the Deployment is gone
+            await ctx.delete(deployment, propagation="Foreground")  # removed after its pods
+    return kw.Result(requeue_after=60)  # the deletion of the Deployment usually comes first
 
 
 def labels_of(memcached: Memcached) -> dict[str, str]:
-    """What the pods of a Memcached are known by."""
+    """Returns the labels of the pods of a Memcached."""
     return {**OURS, INSTANCE: memcached.metadata.name}
 
 
 def deployment_of(memcached: Memcached) -> apps.Deployment:
-    """The Deployment that a Memcached asks for."""
+    """Returns the Deployment of a Memcached."""
     port = memcached.spec.container_port
     server = core.Container(
         name="memcached",
@@ -112,7 +112,7 @@ def deployment_of(memcached: Memcached) -> apps.Deployment:
             allow_privilege_escalation=False, capabilities=core.Capabilities(drop=["ALL"])
         ),
     )
-    as_nobody_special = core.PodSecurityContext(
+    unprivileged = core.PodSecurityContext(
         run_as_non_root=True, run_as_user=11211, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
     )
     return apps.Deployment(
@@ -122,7 +122,7 @@ def deployment_of(memcached: Memcached) -> apps.Deployment:
             selector=meta.LabelSelector(match_labels=labels_of(memcached)),
             template=core.PodTemplateSpec(
                 metadata=meta.ObjectMeta(labels=labels_of(memcached)),
-                spec=core.PodSpec(containers=[server], security_context=as_nobody_special),
+                spec=core.PodSpec(containers=[server], security_context=unprivileged),
             ),
         ),
     )

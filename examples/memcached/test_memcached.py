@@ -1,4 +1,4 @@
-"""Memcacheds get their nodes, tell about them, and go after them."""
+"""Tests of Memcached."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.clusters
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster runs Deployments, too."""
+    """The embedded cluster runs Deployments."""
     return {"controllers": True, "workloads": True}
 
 
 @pytest.fixture
 async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
-    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
+    """Makes pods ready. The real control plane has no nodes, so a fake node runs there."""
     async with contextlib.AsyncExitStack() as stack:
         if cluster_kind == "real":
             await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
@@ -36,7 +36,7 @@ async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncItera
 
 @pytest.fixture
 async def at_work(client: Client, namespace: str) -> AsyncIterator[None]:
-    """The operator runs, in the test's namespace."""
+    """Runs the operator in the test's namespace."""
     async with operator.running(client, namespaces=[namespace]):
         yield
 
@@ -46,7 +46,7 @@ def make(namespace: str, name: str = "one", **spec: Any) -> Memcached:
 
 
 def condition(memcached: Memcached, type_: str) -> tuple[str, str] | None:
-    """Status and reason of a condition that is about the Memcached as it is now."""
+    """Returns status and reason of a condition of the current generation."""
     found = find_condition(memcached.status, type_)
     if found is None or found.observed_generation != memcached.metadata.generation:
         return None
@@ -54,7 +54,7 @@ def condition(memcached: Memcached, type_: str) -> tuple[str, str] | None:
 
 
 async def settled(client: Client, namespace: str, size: int) -> Memcached:
-    """The Memcached, as soon as it is available with that many nodes, each of which is a pod."""
+    """Returns the Memcached as soon as it is available with that many pods."""
 
     def is_settled(found: Memcached) -> bool:
         well = (condition(found, "Available"), condition(found, "Degraded")) == (
@@ -67,7 +67,7 @@ async def settled(client: Client, namespace: str, size: int) -> Memcached:
 
 
 async def events(client: Client, namespace: str, reason: str) -> list[core.Event]:
-    """The events with that reason, as soon as there are any."""
+    """Returns the events with that reason as soon as there is one."""
     while True:
         if found := [event async for event in client.list(core.Event, namespace) if event.reason == reason]:
             return found
@@ -75,7 +75,7 @@ async def events(client: Client, namespace: str, reason: str) -> list[core.Event
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_a_memcached_gets_its_nodes_and_tells_which(client: Client, namespace: str) -> None:
+async def test_runs_and_reports_its_nodes(client: Client, namespace: str) -> None:
     made = await client.create(make(namespace, size=3, container_port=11300))
     memcached = await settled(client, namespace, 3)
     assert memcached.status.nodes == sorted(pod.metadata.name for pod in await client.list(core.Pod, namespace))
@@ -88,12 +88,12 @@ async def test_a_memcached_gets_its_nodes_and_tells_which(client: Client, namesp
     assert server.image == "memcached:1.6-alpine"
     assert [port.container_port for port in server.ports or []] == [11300]
     assert "--port=11300" in (server.command or [])
-    [told] = await events(client, namespace, "Deployed")
-    assert (told.type, told.message) == ("Normal", "Deployment one has the size 3")
+    [found] = await events(client, namespace, "Deployed")
+    assert (found.type, found.message) == ("Normal", "Deployment one has the size 3")
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_the_size_follows_the_memcached_and_drift_is_repaired(client: Client, namespace: str) -> None:
+async def test_follows_the_size_and_repairs_drift(client: Client, namespace: str) -> None:
     await client.create(make(namespace, size=1))
     first = await settled(client, namespace, 1)
     await client.patch(Memcached, "one", MergePatch({"spec": {"size": 4}}), namespace)
@@ -107,7 +107,7 @@ async def test_the_size_follows_the_memcached_and_drift_is_repaired(client: Clie
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_a_pod_that_is_replaced_is_replaced_among_the_nodes(client: Client, namespace: str) -> None:
+async def test_reports_a_replaced_pod(client: Client, namespace: str) -> None:
     await client.create(make(namespace, size=2))
     [lost, kept] = (await settled(client, namespace, 2)).status.nodes or []
     await client.delete(core.Pod, lost, namespace)
@@ -119,9 +119,9 @@ async def test_a_pod_that_is_replaced_is_replaced_among_the_nodes(client: Client
     await client.wait_for(Memcached, "one", is_replaced, namespace)
 
 
-@pytest.mark.clusters("real")  # the workloads of an embedded cluster bring their machines
+@pytest.mark.clusters("real")  # an embedded cluster with workloads has nodes
 @pytest.mark.usefixtures("at_work")
-async def test_without_machines_it_waits_and_says_so(client: Client, namespace: str) -> None:
+async def test_reports_waiting_without_nodes(client: Client, namespace: str) -> None:
     await client.create(make(namespace, size=2))
     waiting = await client.wait_for(Memcached, "one", lambda found: len(found.status.nodes or []) == 2, namespace)
     assert (condition(waiting, "Available"), condition(waiting, "Degraded")) == (
@@ -131,7 +131,7 @@ async def test_without_machines_it_waits_and_says_so(client: Client, namespace: 
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_it_is_degraded_while_its_pods_are_refused(client: Client, namespace: str) -> None:
+async def test_is_degraded_while_pods_are_rejected(client: Client, namespace: str) -> None:
     tight = core.LimitRangeSpec(limits=[core.LimitRangeItem(type="Pod", max={"memory": kw.Quantity("1Mi")})])
     await client.create(core.LimitRange(metadata=meta.ObjectMeta(name="tight", namespace=namespace), spec=tight))
     await client.create(make(namespace))
@@ -147,7 +147,7 @@ async def test_it_is_degraded_while_its_pods_are_refused(client: Client, namespa
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_somebody_elses_deployment_stays_and_the_conditions_say_why(client: Client, namespace: str) -> None:
+async def test_does_not_touch_a_foreign_deployment(client: Client, namespace: str) -> None:
     theirs = deployment_of(make(namespace))
     theirs.metadata.namespace, theirs.spec.replicas = namespace, 0
     await client.create(theirs)
@@ -164,18 +164,18 @@ async def test_somebody_elses_deployment_stays_and_the_conditions_say_why(client
 
 
 @pytest.mark.usefixtures("nodes", "at_work")
-async def test_it_goes_after_its_nodes_and_says_so(client: Client, namespace: str) -> None:
+async def test_is_removed_after_its_nodes(client: Client, namespace: str) -> None:
     await client.create(make(namespace, size=2))
     nodes = (await settled(client, namespace, 2)).status.nodes or []
-    # A pod that takes its time to end.
+    # A pod that stops slowly.
     await client.patch(core.Pod, nodes[0], MergePatch({"metadata": {"finalizers": ["example.com/slow"]}}), namespace)
     await client.delete(Memcached, "one", namespace)
     degraded = await client.wait_for(
         Memcached, "one", lambda found: condition(found, "Degraded") == ("True", "Finalizing"), namespace
     )
     assert degraded.metadata.deletion_timestamp is not None
-    [told] = await events(client, namespace, "Deleting")
-    assert (told.type, told.message) == ("Warning", "Memcached one is being deleted")
+    [found] = await events(client, namespace, "Deleting")
+    assert (found.type, found.message) == ("Warning", "Memcached one is being deleted")
     await client.wait_for(core.Pod, nodes[0], lambda found: found.metadata.deletion_timestamp is not None, namespace)
     assert (await client.get(Memcached, "one", namespace)).metadata.finalizers == [
         "cache.example.com/memcached-operator"
@@ -187,9 +187,7 @@ async def test_it_goes_after_its_nodes_and_says_so(client: Client, namespace: st
 
 
 @pytest.mark.usefixtures("nodes")
-async def test_what_was_deleted_while_the_operator_did_not_run_is_cleaned_up_too(
-    client: Client, namespace: str
-) -> None:
+async def test_cleans_up_after_a_deletion_while_down(client: Client, namespace: str) -> None:
     async with operator.running(client, namespaces=[namespace]):
         await client.create(make(namespace))
         await settled(client, namespace, 1)
@@ -202,7 +200,7 @@ async def test_what_was_deleted_while_the_operator_did_not_run_is_cleaned_up_too
 
 
 async def gone(client: Client, namespace: str) -> None:
-    """Wait until there is no Memcached any more."""
+    """Waits until no Memcached is left."""
     while [one async for one in client.list(Memcached, namespace)]:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
 
@@ -217,9 +215,7 @@ async def gone(client: Client, namespace: str) -> None:
         ({"containerPort": 65536}, "spec.containerPort"),
     ],
 )
-async def test_the_schema_refuses_what_cannot_be(
-    client: Client, namespace: str, spec: dict[str, Any], field: str
-) -> None:
+async def test_schema_rejects_invalid_values(client: Client, namespace: str, spec: dict[str, Any], field: str) -> None:
     await install(client, Memcached)
     body = {"apiVersion": "cache.example.com/v1alpha1", "kind": "Memcached", "metadata": {"name": "bad"}, "spec": spec}
     with pytest.raises(ApiError) as error:
@@ -227,7 +223,7 @@ async def test_the_schema_refuses_what_cannot_be(
     assert field in str(error.value)
 
 
-async def test_a_name_that_is_too_long_for_its_pods_is_refused(client: Client, namespace: str) -> None:
+async def test_rejects_a_name_too_long_for_labels(client: Client, namespace: str) -> None:
     await install(client, Memcached)
-    with pytest.raises(ApiError, match="its name has at most 63 characters"):
+    with pytest.raises(ApiError, match="the name must have at most 63 characters"):
         await client.create(make(namespace, name="m" * 64))

@@ -1,9 +1,9 @@
-"""Network: an external system, OpenStack Neutron, kept in step with objects in the cluster.
+"""Network: an external system, OpenStack Neutron, kept in sync with objects in the cluster.
 
-For each Network there is one network with one subnet in Neutron. The operator finds it by a tag with the object's uid,
-creates, changes and replaces what differs, and deletes it before the object goes.
+Each Network has one network with one subnet in Neutron. The operator finds it by a tag with the object's uid, creates,
+changes and replaces what differs, and deletes it when the object is deleted.
 
-    python neutron_server.py &        # a small stand-in; or point NEUTRON_URL and NEUTRON_TOKEN to the real one
+    python neutron_server.py &        # a small test server; or set NEUTRON_URL and NEUTRON_TOKEN to a real Neutron
     kubectl apply --server-side -k config/crd
     python network.py --kubeconfig ~/.kube/config
     kubectl apply -f example-network.yaml
@@ -28,14 +28,14 @@ _INSIDE = kw.Rule(
 
 @kw.constrain(_INSIDE)
 class NetworkSpec(kw.Model):
-    """What is asked for."""
+    """The desired state."""
 
     cidr: Annotated[str, kw.Length(maximum=43), _CIDR]
     gateway: Annotated[str, kw.Length(maximum=39), _ADDRESS]
 
 
 class NetworkStatus(kw.Model):
-    """Whether Neutron has it."""
+    """The observed state."""
 
     conditions: list[meta.Condition] | None = None
 
@@ -51,17 +51,17 @@ class Network(kw.Resource[NetworkSpec, NetworkStatus]):
 
 operator = kw.Operator("network-controller", concurrency=2, resync=30)
 neutron = Neutron()
-operator.attach(lambda running: neutron)  # its connections are opened and closed with the operator
+operator.attach(lambda running: neutron)  # opened and closed with the operator
 
 
 @operator.reconciles(Network)
 async def sync(network: Network, ctx: kw.Context[Network]) -> None:
-    """Make Neutron match the Network; at each resync too, so that drift there does not last."""
+    """Makes Neutron match the Network. Each resync repairs drift."""
     try:
         changed = await match(network)
     except NeutronError as error:
-        tell_failure(ctx, error)
-        raise  # it comes back, after a time that grows
+        report_failure(ctx, error)
+        raise  # retried with backoff
     ctx.set_condition("Synced", True, "Synced", "Neutron has this network")
     if changed:
         ctx.record("Synced", "Network synced successfully")
@@ -69,21 +69,21 @@ async def sync(network: Network, ctx: kw.Context[Network]) -> None:
 
 @operator.finalizes(Network)
 async def clean_up(network: Network, ctx: kw.Context[Network]) -> None:
-    """Delete what Neutron has, before the Network goes; also if it was deleted while this program did not run."""
+    """Deletes the network in Neutron, also if the Network was deleted while the operator was down."""
     try:
         for found in await neutron.networks(network.metadata.uid):
             await neutron.delete_network(found["id"])
     except NeutronError as error:
-        tell_failure(ctx, error)
+        report_failure(ctx, error)
         raise
 
 
 async def match(network: Network) -> bool:
-    """Create, change and delete in Neutron what differs, and say whether anything did."""
+    """Creates, changes and deletes in Neutron what differs. Returns whether anything did."""
     name, tag = network.metadata.name, network.metadata.uid
     first, *surplus = await neutron.networks(tag) or [await neutron.create_network(name, tag)]
     changed = bool(surplus)
-    for extra in surplus:  # made twice: an answer was lost
+    for extra in surplus:  # created twice, because a response was lost
         await neutron.delete_network(extra["id"])
     if tag not in first["tags"]:
         await neutron.tag_network(first["id"], tag)
@@ -95,7 +95,7 @@ async def match(network: Network) -> bool:
 
 
 async def match_subnet(network: str, spec: NetworkSpec) -> bool:
-    """The same for the one subnet. Its CIDR cannot be changed, so another one takes its place."""
+    """Does the same for the subnet. Neutron cannot change a CIDR, so the subnet is replaced."""
     changed, fitting = False, False
     for subnet in await neutron.subnets(network):
         if subnet["cidr"] != spec.cidr or fitting:
@@ -111,14 +111,14 @@ async def match_subnet(network: str, spec: NetworkSpec) -> bool:
     return changed or not fitting
 
 
-def tell_failure(ctx: kw.Context[Network], error: NeutronError) -> None:
-    """Show in status and events what is wrong with Neutron."""
+def report_failure(ctx: kw.Context[Network], error: NeutronError) -> None:
+    """Reports a Neutron error in the status and as an event."""
     ctx.set_condition("Synced", False, "NeutronFailed", str(error))
     ctx.record("SyncFailed", str(error), type="Warning")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, argument_default=argparse.SUPPRESS)
-    parser.add_argument("--kubeconfig", help="the file that names the cluster")
-    parser.add_argument("--master", dest="server", help="the API server's address, in place of the one in the file")
+    parser.add_argument("--kubeconfig", help="path of the kubeconfig")
+    parser.add_argument("--master", dest="server", help="URL of the API server; overrides the kubeconfig")
     operator.run(**vars(parser.parse_args()))

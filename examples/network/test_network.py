@@ -1,4 +1,4 @@
-"""Neutron follows the Networks, whatever happens on either side."""
+"""Tests of Network, with a Neutron server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOKEN = "a-secret-token"
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NeutronServer]:
-    """Neutron, and the operator's way to it."""
+    """A Neutron server that the operator uses."""
     async with NeutronServer(token=TOKEN) as started:
         monkeypatch.setenv("NEUTRON_URL", started.url)
         monkeypatch.setenv("NEUTRON_TOKEN", TOKEN)
@@ -35,7 +35,7 @@ def make(namespace: str, cidr: str = "192.168.0.0/16", gateway: str = "192.168.0
 
 
 async def until(check: Callable[[], bool]) -> None:
-    """Wait until it is so."""
+    """Waits until the condition is true."""
     while True:
         if check():
             return
@@ -47,15 +47,15 @@ async def synced(client: Client, namespace: str) -> Network:
 
 
 async def event(client: Client, namespace: str, reason: str) -> core.Event:
-    """The first event with that reason."""
-    async for told in client.watch(core.Event, namespace):
-        if told.object.reason == reason:
-            return told.object
+    """Returns the first event with that reason."""
+    async for found in client.watch(core.Event, namespace):
+        if found.object.reason == reason:
+            return found.object
     raise AssertionError("unreachable")
 
 
 def external(server: NeutronServer) -> list[tuple[str, list[str], list[tuple[str, str]]]]:
-    """All that Neutron has: name, tags and subnets of each network."""
+    """Returns name, tags and subnets of each network in Neutron."""
     return [
         (
             network["name"],
@@ -66,15 +66,13 @@ def external(server: NeutronServer) -> list[tuple[str, list[str], list[tuple[str
     ]
 
 
-async def test_a_network_is_made_changed_and_deleted_in_neutron(
-    client: Client, namespace: str, server: NeutronServer
-) -> None:
+async def test_creates_changes_and_deletes_in_neutron(client: Client, namespace: str, server: NeutronServer) -> None:
     async with operator.running(client, namespaces=[namespace]):
         made = await client.create(make(namespace))
         await synced(client, namespace)
-        told = await event(client, namespace, "Synced")
-        assert (told.type, told.message) == ("Normal", "Network synced successfully")
-        assert told.reporting_component == "network-controller"
+        found = await event(client, namespace, "Synced")
+        assert (found.type, found.message) == ("Normal", "Network synced successfully")
+        assert found.reporting_component == "network-controller"
         assert external(server) == [("one", [made.metadata.uid], [("192.168.0.0/16", "192.168.0.1")])]
         [before] = server.subnets
         await client.patch(Network, "one", MergePatch({"spec": {"gateway": "192.168.0.2"}}), namespace)
@@ -89,9 +87,7 @@ async def test_a_network_is_made_changed_and_deleted_in_neutron(
         assert server.subnets == {}
 
 
-async def test_a_network_that_was_deleted_while_the_operator_was_down_is_cleaned_up(
-    client: Client, namespace: str, server: NeutronServer
-) -> None:
+async def test_cleans_up_after_a_deletion_while_down(client: Client, namespace: str, server: NeutronServer) -> None:
     async with operator.running(client, namespaces=[namespace]):
         await client.create(make(namespace))
         await synced(client, namespace)
@@ -109,9 +105,7 @@ async def test_a_network_that_was_deleted_while_the_operator_was_down_is_cleaned
             await asyncio.sleep(0.02)
 
 
-async def test_drift_in_neutron_is_repaired_by_the_next_resync(
-    client: Client, namespace: str, server: NeutronServer
-) -> None:
+async def test_resync_repairs_drift_in_neutron(client: Client, namespace: str, server: NeutronServer) -> None:
     clock = VirtualClock()
     async with operator.running(client, namespaces=[namespace], clock=clock) as running:
         made = await client.create(make(namespace))
@@ -152,7 +146,7 @@ def make_it_twice(server: NeutronServer) -> None:
     server.networks["zzz"] = {**first, "id": "zzz"}
 
 
-async def test_an_outage_shows_backs_off_and_loses_nothing(
+async def test_recovers_from_an_outage(
     client: Client, namespace: str, server: NeutronServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with operator.running(client, namespaces=[namespace]) as running:
@@ -165,10 +159,10 @@ async def test_an_outage_shows_backs_off_and_loses_nothing(
         assert condition is not None
         assert (condition.status, condition.reason) == ("False", "NeutronFailed")
         assert condition.message == "Neutron is not there for GET /v2.0/networks: status 503"
-        told = await event(client, namespace, "SyncFailed")
-        assert (told.type, told.message) == ("Warning", condition.message)
+        found = await event(client, namespace, "SyncFailed")
+        assert (found.type, found.message) == ("Warning", condition.message)
         await until(lambda: running.controller(Network).stats.reconciles["error"] >= 2)
-        # Changed and even deleted during the outage: all of it is done when it is over.
+        # Changes and deletions during the outage are carried out after it.
         await client.patch(Network, "one", MergePatch({"spec": {"gateway": "192.168.0.9"}}), namespace)
         second = make(namespace, "10.0.0.0/8", "10.0.0.1")
         second.metadata.name = "two"
@@ -203,7 +197,7 @@ async def test_an_outage_shows_backs_off_and_loses_nothing(
         ("10.0.0.0/8", None, "spec.gateway"),
     ],
 )
-async def test_anything_but_a_cidr_and_an_address_inside_it_is_refused_with_the_fields_name(
+async def test_rejects_invalid_cidr_and_gateway_by_field(
     client: Client, namespace: str, cidr: str | None, gateway: str | None, field: str
 ) -> None:
     await install(client, Network)
@@ -214,13 +208,13 @@ async def test_anything_but_a_cidr_and_an_address_inside_it_is_refused_with_the_
     assert field in {cause.field for cause in error.value.causes}
 
 
-async def test_the_definition_says_that_its_protected_group_is_not_approved(client: Client) -> None:
+async def test_crd_marks_its_protected_group_as_unapproved(client: Client) -> None:
     await install(client, Network)
     crd = await client.get(apiextensions.CustomResourceDefinition, "networks.samplecrd.k8s.io")
     assert crd.metadata.annotations["api-approved.kubernetes.io"] == "unapproved, sample"
 
 
-async def test_there_are_two_workers_and_a_resync_of_thirty_seconds() -> None:
+async def test_has_two_workers_and_a_resync_of_thirty_seconds() -> None:
     [registration] = operator.registrations()
     assert (registration.concurrency, registration.resync) == (2, 30)
 
@@ -229,7 +223,7 @@ async def test_there_are_two_workers_and_a_resync_of_thirty_seconds() -> None:
 
 
 @pytest.mark.clusters("embedded")
-async def test_reads_are_repeated_and_creations_are_not(server: NeutronServer) -> None:
+async def test_client_retries_reads_but_not_creations(server: NeutronServer) -> None:
     server.broken = True
     async with Neutron(server.url, TOKEN, tries=3) as neutron:
         with pytest.raises(NeutronError, match="status 503"):
@@ -242,7 +236,7 @@ async def test_reads_are_repeated_and_creations_are_not(server: NeutronServer) -
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_request_ends_in_time_and_a_refusal_says_what(server: NeutronServer) -> None:
+async def test_client_has_timeouts_and_reports_rejections(server: NeutronServer) -> None:
     server.open.clear()
     async with Neutron(server.url, TOKEN, tries=1, timeout=0.05) as neutron:
         with pytest.raises(NeutronError, match="no answer in time"):

@@ -1,7 +1,7 @@
-"""Password: a Secret with a random password, for whoever asks for one.
+"""Password: a Secret with a random password.
 
-What is asked for is checked three times: each number by the schema, what a rule can say by a CEL rule in the schema,
-and the rest by a webhook, which also fills in what was left out. The password itself is in the Secret and nowhere else.
+The schema validates each number, a CEL rule in the schema validates their combination, and a webhook validates the
+rest. Another webhook sets defaults. The password is stored in the Secret and nowhere else.
 
     kubectl apply --server-side -k config/default
     kubectl apply -f example-password.yaml
@@ -30,7 +30,7 @@ LONGEST = 100_000
     ),
 )
 class PasswordSpec(kw.Model):
-    """What is asked for."""
+    """The desired state."""
 
     length: Annotated[int, kw.Range(8)] = 20
     digit: Annotated[int, kw.Range(0)] = 10
@@ -40,7 +40,7 @@ class PasswordSpec(kw.Model):
 
 
 class PasswordStatus(kw.Model):
-    """What came of it: InSync, or Failed and why."""
+    """The result: InSync, or Failed with the reason."""
 
     state: str = ""
     reason: str | None = None
@@ -56,7 +56,7 @@ operator = kw.Operator("password-operator")
 
 @operator.defaults(Password)
 def fill_in(password: Password) -> None:
-    """What was not said is no."""
+    """Sets options that are missing to false."""
     spec = password.spec
     spec.case_sensitive = bool(spec.case_sensitive)
     spec.disallow_repeat = bool(spec.disallow_repeat)
@@ -64,7 +64,7 @@ def fill_in(password: Password) -> None:
 
 @operator.validates(Password)
 def check(password: Password) -> Iterator[FieldError]:
-    """Refuse what cannot be, on create and on update."""
+    """Rejects an impossible composition, on create and on update."""
     spec = password.spec
     if spec.digit + spec.symbol > spec.length:
         yield FieldError.invalid(
@@ -72,10 +72,10 @@ def check(password: Password) -> Iterator[FieldError]:
         )
 
 
-# The Secret is made once and never written again, so creating is all that is asked for beside reading.
+# The Secret is created once and never changed, so the operator needs no verb to change it.
 @operator.reconciles(Password, owns=[kw.Owned(core.Secret, verbs=["get", "list", "watch", "create"])])
 async def sync(password: Password, ctx: kw.Context[Password]) -> kw.Result | None:
-    """Make the Secret, unless it is there, and say how that went."""
+    """Creates the Secret if it does not exist, and reports the result."""
     try:
         await ensure_secret(password, ctx)
     except ValueError as error:
@@ -88,21 +88,21 @@ async def sync(password: Password, ctx: kw.Context[Password]) -> kw.Result | Non
 
 
 async def ensure_secret(password: Password, ctx: kw.Context[Password]) -> None:
-    """Make sure that there is a Secret, and that it is ours."""
+    """Creates the Secret. Raises ValueError if another owner has a Secret of that name."""
     name, namespace = password.metadata.name, password.metadata.namespace
     secret = ctx.get(core.Secret, name)
     if secret is None:
         content = {"password": generate(password.spec).encode()}
         try:
             secret = await ctx.create(core.Secret(metadata=meta.ObjectMeta(name=name), data=content))
-        except AlreadyExists:  # the cache has not heard of it yet
+        except AlreadyExists:  # the cache is behind
             secret = await ctx.client.get(core.Secret, name, namespace)
     if not is_controlled_by(secret, password):
         raise ValueError(f'Secret "{name}" already exists and is not managed by Password')
 
 
 def generate(spec: PasswordSpec) -> str:
-    """A random password of that composition. Raises ValueError, which says what is impossible."""
+    """Returns a random password. Raises ValueError for an impossible composition."""
     letters = string.ascii_letters if spec.case_sensitive else string.ascii_lowercase
     parts = [(letters, spec.length - spec.digit - spec.symbol), (string.digits, spec.digit), (SYMBOLS, spec.symbol)]
     characters: list[str] = []

@@ -1,4 +1,4 @@
-"""Passwords become Secrets, and nobody else ever sees them."""
+"""Tests of Password."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ async def in_state(client: Client, namespace: str, state: str) -> Password:
 
 
 async def secret_of(client: Client, namespace: str) -> str:
-    """The password that was made."""
+    """Returns the generated password."""
     secret = await client.get(core.Secret, "one", namespace)
     return (secret.data or {})["password"].decode()
 
 
-async def test_a_password_gets_its_secret_and_keeps_it(client: Client, namespace: str) -> None:
+async def test_creates_the_secret_once(client: Client, namespace: str) -> None:
     async with operator.running(client, namespaces=[namespace], webhook_bind="0"):
         made = await client.create(make(namespace, length=30, digit=7, symbol=5))
         await in_state(client, namespace, "InSync")
         first = await secret_of(client, namespace)
-        # Whatever else is asked for later: a password that is in use does not change.
+        # A later change of the spec does not change the password.
         await client.patch(Password, "one", MergePatch({"spec": {"length": 40}, "status": None}), namespace)
     async with operator.running(client, namespaces=[namespace], webhook_bind="0") as running:
         while not running.controller(Password).stats.reconciles["success"]:  # noqa: ASYNC110
@@ -56,7 +56,7 @@ async def test_a_password_gets_its_secret_and_keeps_it(client: Client, namespace
     assert sum(one in SYMBOLS for one in word) == 5
 
 
-async def test_deleting_the_password_deletes_the_secret(client: Client, namespace: str) -> None:
+async def test_deletes_the_secret_with_the_password(client: Client, namespace: str) -> None:
     async with operator.running(client, namespaces=[namespace], webhook_bind="0"):
         await client.create(make(namespace))
         await in_state(client, namespace, "InSync")
@@ -65,7 +65,7 @@ async def test_deleting_the_password_deletes_the_secret(client: Client, namespac
             await asyncio.sleep(0.02)
 
 
-async def test_somebody_elses_secret_stays_and_the_state_says_why(client: Client, namespace: str) -> None:
+async def test_does_not_touch_a_foreign_secret(client: Client, namespace: str) -> None:
     theirs = core.Secret(metadata=meta.ObjectMeta(name="one", namespace=namespace), data={"mine": b"1"})
     await client.create(theirs)
     async with operator.running(client, namespaces=[namespace], webhook_bind="0"):
@@ -78,7 +78,7 @@ async def test_somebody_elses_secret_stays_and_the_state_says_why(client: Client
         assert done.status.reason is None
 
 
-async def test_the_password_is_in_no_log_event_or_status(
+async def test_password_appears_in_no_log_event_or_status(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -88,12 +88,12 @@ async def test_the_password_is_in_no_log_event_or_status(
         word = await secret_of(client, namespace)
         await client.patch(Password, "one", MergePatch({"metadata": {"labels": {"again": "yes"}}}), namespace)
         await client.wait_for(Password, "one", lambda found: "again" in found.metadata.labels, namespace)
-        told = str(running.inspect(Password, "one", namespace))
+        inspected = str(running.inspect(Password, "one", namespace))
     everywhere = [msgspec.json.encode(await client.list(kind, namespace)) for kind in (Password, core.Event)]
     encoded = (await client.get(core.Secret, "one", namespace)).metadata.origin
     assert encoded is not None
     base64 = msgspec.json.decode(encoded.raw)["data"]["password"]
-    for text in (caplog.text, told, *(one.decode() for one in everywhere)):
+    for text in (caplog.text, inspected, *(one.decode() for one in everywhere)):
         assert word not in text
         assert base64 not in text
 
@@ -108,9 +108,7 @@ async def test_the_password_is_in_no_log_event_or_status(
         ({"length": 40, "digit": 11, "disallowRepeat": True}, "spec.digit"),  # the CEL rule
     ],
 )
-async def test_the_schema_refuses_numbers_that_cannot_be(
-    client: Client, namespace: str, spec: dict[str, Any], field: str
-) -> None:
+async def test_schema_rejects_invalid_numbers(client: Client, namespace: str, spec: dict[str, Any], field: str) -> None:
     await install(client, Password)
     body = {"apiVersion": "secret.example.com/v1alpha1", "kind": "Password", "metadata": {"name": "bad"}, "spec": spec}
     with pytest.raises(ApiError) as error:
@@ -118,7 +116,7 @@ async def test_the_schema_refuses_numbers_that_cannot_be(
     assert field in str(error.value)
 
 
-async def test_the_schema_has_the_defaults_and_the_columns(client: Client, namespace: str) -> None:
+async def test_schema_has_defaults_and_columns(client: Client, namespace: str) -> None:
     await install(client, Password)
     path = f"/apis/secret.example.com/v1alpha1/namespaces/{namespace}/passwords"
     body = {"apiVersion": "secret.example.com/v1alpha1", "kind": "Password", "metadata": {"name": "one"}}
@@ -129,8 +127,8 @@ async def test_the_schema_has_the_defaults_and_the_columns(client: Client, names
     assert columns == {"State": ".status.state", "Age": ".metadata.creationTimestamp"}
 
 
-async def test_the_webhooks_refuse_and_fill_in(client: Client, namespace: str) -> None:
-    """Served over TLS, and called by the API server itself."""
+async def test_webhooks_validate_and_set_defaults(client: Client, namespace: str) -> None:
+    """The API server calls the webhooks over TLS."""
     async with operator.running(client, namespaces=[namespace]):
         with pytest.raises(ApiError, match=MESSAGE) as error:
             await client.create(make(namespace, length=19))
@@ -142,7 +140,7 @@ async def test_the_webhooks_refuse_and_fill_in(client: Client, namespace: str) -
         await in_state(client, namespace, "InSync")
 
 
-async def test_what_gets_past_the_webhook_ends_as_failed(client: Client, namespace: str) -> None:
+async def test_reports_an_impossible_password_as_failed(client: Client, namespace: str) -> None:
     async with operator.running(client, namespaces=[namespace], webhook_bind="0"):
         await client.create(make(namespace, length=8))
         assert (await in_state(client, namespace, "Failed")).status.reason == MESSAGE
@@ -157,7 +155,7 @@ async def test_what_gets_past_the_webhook_ends_as_failed(client: Client, namespa
 
 @pytest.mark.clusters("embedded")
 @pytest.mark.parametrize("case_sensitive", [False, True])
-def test_a_password_is_composed_as_asked(case_sensitive: bool) -> None:
+def test_generates_the_given_composition(case_sensitive: bool) -> None:
     spec = PasswordSpec(length=60, digit=10, symbol=20, case_sensitive=case_sensitive, disallow_repeat=case_sensitive)
     words = {generate(spec) for _ in range(20)}
     assert len(words) == 20
@@ -169,6 +167,6 @@ def test_a_password_is_composed_as_asked(case_sensitive: bool) -> None:
 
 
 @pytest.mark.clusters("embedded")
-def test_only_creating_secrets_is_allowed_beside_reading_them() -> None:
+def test_may_only_read_and_create_secrets() -> None:
     allowed = {one.verb for one in operator.permissions() if one.resource == "secrets" and one.where == WATCHED}
     assert allowed == {"get", "list", "watch", "create"}

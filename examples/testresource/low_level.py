@@ -1,8 +1,8 @@
-"""The TestResource controller by hand, from the parts that the client-go tutorial uses.
+"""The TestResource controller without `Operator`, from the components that the client-go tutorial uses.
 
-The definition is created from code and polled until it is established. A shared informer with a local resync feeds a
-queue; a worker takes keys from it, reads the object from the lister, writes its status and records an event.
-`testresource.py` beside this file is the same with the loop done for you.
+The program creates the CRD and polls it until it is established. A shared informer with a local resync adds keys to a
+queue; a worker takes keys from it, reads the object from the lister, writes its status and records an event. In
+`testresource.py`, `Operator` does all of this.
 
     python low_level.py --kubeconfig ~/.kube/config
 """
@@ -26,7 +26,7 @@ log = logging.getLogger("testresource-controller")
 
 
 async def define(client: Client) -> None:
-    """Create the definition unless it is there; then ask each second, for ten, whether it is established."""
+    """Creates the CRD if it does not exist, and polls it each second, for ten seconds, until it is established."""
     definition = crd_of(TestResource)
     with contextlib.suppress(AlreadyExists):
         await client.create(definition)
@@ -50,14 +50,14 @@ class TestResourceController:
         self.informer.add_handler(self.changed, resync=60)
 
     def changed(self, change: Change[TestResource]) -> None:
-        """Called in the watch loop: put the key in the queue, and return."""
+        """Runs in the watch loop: adds the key to the queue and returns."""
         self.queue.add(change.key)
 
     async def run(self) -> None:
-        """Define the kind, make the sample, and work until cancelled."""
+        """Installs the CRD, creates the sample, and runs until cancelled."""
         await define(self.client)
         async with self.recorder, self.caches:
-            await self.caches.wait_for_sync(timeout=30)  # or an error that names the kind, and what it lacks
+            await self.caches.wait_for_sync(timeout=30)  # the error names the kind and the cause
             with contextlib.suppress(AlreadyExists):
                 await self.client.create(sample())
             async for key in self.queue:
@@ -65,26 +65,26 @@ class TestResourceController:
                     try:
                         await self.handle(key)
                     except Exception:
-                        log.exception("%s failed; trying again later", key)
+                        log.exception("%s failed; retrying", key)
                         self.queue.add_rate_limited(key)
                     else:
                         self.queue.forget(key)
 
     async def handle(self, key: ObjectKey) -> None:
-        """Mark one object as handled."""
+        """Marks one object as handled."""
         resource = self.informer.lister.get_key(key)
         if resource is None or resource.status == HANDLED:
             return
-        # What a lister returns is a copy, so it can be changed; `update` sends just the difference.
+        # A lister returns a private copy. Change it; `update` sends only the difference.
         resource.status = HANDLED
         self.informer.written(await self.client.update(resource))
         self.recorder.record(resource, "ObjectHandled", "Object is handled by custom controller.")
 
 
 async def main() -> None:
-    """Run until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(description="The TestResource controller, by hand.")
-    parser.add_argument("--kubeconfig", help="the file that names the cluster")
+    """Runs until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(description="The TestResource controller, without Operator.")
+    parser.add_argument("--kubeconfig", help="path of the kubeconfig")
     logging.basicConfig(level=logging.INFO)
     async with Client.connect(kubeconfig=parser.parse_args().kubeconfig) as client:
         running = asyncio.create_task(TestResourceController(client).run())

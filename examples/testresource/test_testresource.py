@@ -1,4 +1,4 @@
-"""TestResource does what it says: the operator of `testresource.py`, and the same by hand."""
+"""Tests of TestResource: `testresource.py` and `low_level.py`, on both clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import low_level
 import pytest
-import testresource as tr  # whose class pytest would take for a test, were it among the names here
+import testresource as tr  # pytest would collect its class as a test if it were imported by name
 
 import kubewright as kw
 from kubewright.api import apiextensions, core, meta
@@ -27,8 +27,8 @@ Controller = Callable[[], AbstractAsyncContextManager[object]]
 
 
 @asynccontextmanager
-async def by_hand(client: Client) -> AsyncIterator[None]:
-    """The controller without `Operator`, at work."""
+async def components(client: Client) -> AsyncIterator[None]:
+    """Runs the controller of `low_level.py`."""
     controller = low_level.TestResourceController(client)
     task = asyncio.create_task(controller.run())
     while not controller.informer.synced:  # noqa: ASYNC110
@@ -38,11 +38,11 @@ async def by_hand(client: Client) -> AsyncIterator[None]:
     await asyncio.wait([task])
 
 
-@pytest.fixture(params=["operator", "by_hand"])
+@pytest.fixture(params=["operator", "low_level"])
 def controller(request: pytest.FixtureRequest, client: Client) -> Controller:
-    """What is tried: `async with controller():`. It defines the kind itself."""
-    if request.param == "by_hand":
-        return lambda: by_hand(client)
+    """The controller under test: `async with controller():`. It installs its CRD."""
+    if request.param == "low_level":
+        return lambda: components(client)
     return lambda: tr.operator.running(client)
 
 
@@ -56,14 +56,14 @@ async def handled(client: Client, name: str, namespace: str) -> tr.TestResource:
 
 
 async def events(client: Client, uid: str, namespace: str) -> list[core.Event]:
-    """The events about an object, as soon as there are some."""
-    async for told in client.watch(core.Event, namespace, fields={"involvedObject.uid": uid}):
-        if told.type == "ADDED":
+    """Returns the events of an object as soon as there is one."""
+    async for watched in client.watch(core.Event, namespace, fields={"involvedObject.uid": uid}):
+        if watched.type == "ADDED":
             break
     return list(await client.list(core.Event, namespace, fields={"involvedObject.uid": uid}))
 
 
-async def test_the_program_defines_its_kind_by_itself(controller: Controller, client: Client, namespace: str) -> None:
+async def test_installs_its_crd(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         crd = await client.wait_for(
             apiextensions.CustomResourceDefinition,
@@ -84,17 +84,13 @@ async def test_the_program_defines_its_kind_by_itself(controller: Controller, cl
     assert schema.properties["spec"].properties["command"].pattern == "^(echo).*"
 
 
-async def test_a_definition_that_is_there_is_fine_and_so_is_the_sample(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_accepts_existing_crd_and_sample(controller: Controller, client: Client, namespace: str) -> None:
     for _ in range(2):
         async with controller():
             await handled(client, "example-tr2", "default")
 
 
-async def test_a_new_object_is_handled_once_with_an_event(
-    controller: Controller, client: Client, namespace: str
-) -> None:
+async def test_handles_a_new_object_once_with_an_event(controller: Controller, client: Client, namespace: str) -> None:
     async with controller():
         await client.wait_for(tr.TestResource, "example-tr2", lambda found: True, "default")
         made = await client.create(make(namespace))
@@ -103,26 +99,26 @@ async def test_a_new_object_is_handled_once_with_an_event(
         assert (event.type, event.reason) == ("Normal", "ObjectHandled")
         assert event.message == "Object is handled by custom controller."
         assert event.reporting_component == "testresource-controller"
-        # A change of a handled object is seen, and nothing is done about it.
+        # A change of a handled object has no effect.
         first.metadata.labels = {"touched": "yes"}
         touched = await client.update(first)
         await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="later", namespace=namespace)))
         other = make(namespace)
         other.metadata.name = "two"
         await client.create(other)
-        await handled(client, "two", namespace)  # which was changed later, so the first one's turn is over
+        await handled(client, "two", namespace)  # changed later, so the first object has been handled by now
         still = await client.get(tr.TestResource, "one", namespace)
         assert still.metadata.resource_version == touched.metadata.resource_version
         assert len(await events(client, made.metadata.uid, namespace)) == 1
 
 
-async def test_the_times_are_those_of_the_tutorial() -> None:
-    """Ten seconds for the definition, thirty for the cache, and a look at everything each minute."""
+async def test_uses_the_timeouts_of_the_tutorial() -> None:
+    """Ten seconds for the CRD, thirty for the cache, and a resync each minute."""
     settings = tr.operator.settings
     assert (settings.install_timeout, settings.sync_timeout, settings.resync) == (10, 30, 60)
 
 
-async def test_the_program_makes_its_sample(controller: Controller, client: Client, namespace: str) -> None:
+async def test_creates_its_sample(controller: Controller, client: Client, namespace: str) -> None:
     await install(client, tr.TestResource)
     with contextlib.suppress(NotFound):
         await client.delete(tr.TestResource, "example-tr2", "default")
@@ -139,7 +135,7 @@ async def test_the_program_makes_its_sample(controller: Controller, client: Clie
         ({"command": "echo"}, "spec.customProperty"),
     ],
 )
-async def test_the_schema_refuses_other_commands_and_missing_fields(
+async def test_schema_rejects_other_commands_and_missing_fields(
     client: Client, namespace: str, spec: dict[str, str], field: str
 ) -> None:
     await install(client, tr.TestResource)
@@ -155,12 +151,12 @@ async def test_the_schema_refuses_other_commands_and_missing_fields(
         )
 
 
-async def test_a_cache_that_does_not_fill_says_which_kind_and_that_the_definition_is_missing(client: Client) -> None:
-    """By a twin of the kind that nobody has defined."""
+async def test_sync_error_names_kind_and_missing_crd(client: Client) -> None:
+    """With a similar kind whose CRD is not installed."""
 
     @kw.resource("missing.insujang.github.io/v1beta1", kind="TestResource")
     class Missing(kw.Resource[tr.TestResourceSpec, str | None]):
-        """Like it, but not there."""
+        """A kind without a CRD in the cluster."""
 
     clock = VirtualClock()
     operator = Operator("testresource-controller", sync_timeout=0.01, clock=clock)
@@ -172,14 +168,14 @@ async def test_a_cache_that_does_not_fill_says_which_kind_and_that_the_definitio
     running = operator.running(client, install_crds=False)
     start = asyncio.create_task(running.__aenter__())
     while running.caches is None or not any(one.health.last_error for one in running.caches.informers):  # noqa: ASYNC110
-        await asyncio.sleep(0.02)  # until the cache knows what is wrong
+        await asyncio.sleep(0.02)  # until the cache has an error
     await clock.advance(0.01)
     with pytest.raises(CacheSyncError, match=r"TestResource .*the server does not serve testresources\.missing"):
         await start
 
 
-async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_error(client: Client) -> None:
-    """Its names are taken by somebody else's kind of the same group."""
+async def test_reports_a_crd_that_is_not_established(client: Client) -> None:
+    """Another kind of the same group has its names."""
     taken = crd_of(tr.TestResource)
     name = "squatters.taken.insujang.github.io"
     taken.metadata.name, taken.spec.group = name, "taken.insujang.github.io"
@@ -193,7 +189,7 @@ async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_err
 
     @kw.resource("taken.insujang.github.io/v1beta1", kind="TestResource")
     class Late(kw.Resource[tr.TestResourceSpec, str | None]):
-        """Comes second."""
+        """A kind whose names are taken."""
 
     operator = Operator("testresource-controller", install_crds=True, install_timeout=10)
 
@@ -207,9 +203,7 @@ async def test_a_definition_that_is_not_established_is_given_up_with_a_clear_err
 
 
 @pytest.mark.clusters("embedded")
-async def test_by_hand_the_definition_is_asked_for_each_second_and_given_up_after_ten(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_low_level_polls_the_crd_for_ten_seconds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:

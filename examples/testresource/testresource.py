@@ -1,7 +1,7 @@
-"""TestResource: a kind that its own program defines, and that is handled once.
+"""TestResource: a kind that its own program installs, and whose objects are handled once.
 
-A TestResource holds a command. The operator defines the kind at its start, makes a sample, marks every new object as
-HANDLED, and tells so in an event. Its status is a plain text beside the spec, and no subresource.
+A TestResource has a command. The operator installs the CRD at startup, creates a sample, marks every new object as
+HANDLED, and records an event. The status is a plain string without a status subresource.
 
     python testresource.py            # or: kubewright run testresource.py
     kubectl get ts
@@ -19,7 +19,7 @@ HANDLED = "HANDLED"
 
 
 class TestResourceSpec(kw.Model):
-    """What is asked for."""
+    """The desired state."""
 
     command: Annotated[str, kw.Pattern("^(echo).*")]
     custom_property: str
@@ -30,20 +30,20 @@ class TestResource(kw.Resource[TestResourceSpec, str | None]):
     """A command, and whether it was handled."""
 
 
-# It defines its kind itself, and gives up after 10 seconds; its cache has 30 to fill.
+# Installs its CRD within 10 seconds, and fills its cache within 30; otherwise it exits with an error.
 operator = kw.Operator("testresource-controller", install_crds=True, install_timeout=10, sync_timeout=30, resync=60)
 
 
 @operator.reconciles(TestResource)
 async def handle(resource: TestResource, ctx: kw.Context[TestResource]) -> None:
-    """Mark a new object as handled. The object is a copy of what the cache has: nothing is changed in place."""
+    """Marks a new object as handled."""
     if resource.status != HANDLED:
         await ctx.set_status(HANDLED)
         ctx.record("ObjectHandled", "Object is handled by custom controller.")
 
 
 def sample() -> TestResource:
-    """The object that the program makes by itself."""
+    """Returns the object that the program creates."""
     return TestResource(
         metadata=meta.ObjectMeta(name="example-tr2", namespace="default"),
         spec=TestResourceSpec(command="echo Hello World!", custom_property="thisisshouldbeshown"),
@@ -53,7 +53,7 @@ def sample() -> TestResource:
 @operator.needs(TestResource, verbs=["create"])
 @contextlib.asynccontextmanager
 async def with_sample(running: kw.Running) -> AsyncIterator[None]:
-    """Make the sample before the controllers start; one that is there already is fine."""
+    """Creates the sample, if it does not exist, before the controllers start."""
     with contextlib.suppress(AlreadyExists):
         await running.client.create(sample())
     yield

@@ -33,7 +33,7 @@ def test_the_page_about_reconciling_registers_what_it_shows() -> None:
     assert [one.name for one in other.registrations()] == ["site", "class", "keys"]
 
 
-@pytest.mark.promise("Running an operator", "The same can be done by hand, without `Operator`.")
-def test_the_page_about_doing_it_by_hand_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.promise("Running an operator", "Every component works without `Operator`.")
+def test_page_without_operator_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLE)
-    assert run_page("by-hand.md")["queue"].name == "foos"
+    assert run_page("without-operator.md")["queue"].name == "foos"

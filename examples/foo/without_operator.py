@@ -1,10 +1,10 @@
-"""The sample-controller by hand, as the client-go tutorials do it: without `Operator`.
+"""The sample-controller without `Operator`, as the client-go tutorials build it.
 
-Two shared informers feed one rate-limited queue with keys. Two workers take keys from it, read the objects from the
-listers, and make the Deployment match the Foo. `foo.py` beside this file is the same with the reconcile loop,
-ownership, server-side apply and much else done for you; this is for when you want the parts alone.
+Two shared informers add keys to one rate-limited queue. Two workers take keys from it, read the objects from the
+listers, and make the Deployment match the Foo. Use this if you need only some of the components; in `foo.py`,
+`Operator` does the reconcile loop, ownership, server-side apply and more for you.
 
-    python by_hand.py --kubeconfig ~/.kube/config
+    python without_operator.py --kubeconfig ~/.kube/config
 """
 
 import argparse
@@ -25,42 +25,42 @@ log = logging.getLogger("sample-controller")
 
 
 class ResourceExists(Exception):
-    """There is a Deployment of that name, and it is not ours."""
+    """A Deployment of that name exists and belongs to another owner."""
 
 
 class FooController:
-    """Keeps one Deployment for each Foo."""
+    """Keeps one Deployment in sync for each Foo."""
 
     def __init__(self, client: Client, *, namespaces: tuple[str, ...] = ()) -> None:
         self.client = client
         self.recorder = EventRecorder(client, component="sample-controller")
-        # One watch for each kind, however many listen to it.
+        # One watch per kind, shared by all handlers.
         self.caches = Caches(client, namespaces=namespaces)
         self.foos = self.caches.informer(Foo)
         self.deployments = self.caches.informer(apps.Deployment)
-        # Failing keys back off, each for itself; all retries together are limited too.
+        # Each failing key has its own backoff; the token bucket limits all retries together.
         self.queue: WorkQueue[ObjectKey] = WorkQueue(
             "foos", rate_limiter=MaxOf(ExponentialBackoff(0.005, 1000), TokenBucket(50, 300))
         )
         self.foos.add_handler(self.foo_changed, resync=30)
         self.deployments.add_handler(self.deployment_changed)
 
-    # Handlers are called in the watch loop: they put a key in the queue, and return.
+    # Handlers run in the watch loop: add a key to the queue and return.
 
     def foo_changed(self, change: Change[Foo]) -> None:
-        """A Foo is there, was changed or is gone: look at it. Live changes go before what was there anyway."""
+        """Enqueues a Foo that was added, changed or deleted. Live changes come before the initial list and resyncs."""
         background = change.initial or change.type == "resync"
         self.queue.add(change.key, priority=LOW_PRIORITY if background else 0)
 
     def deployment_changed(self, change: Change[apps.Deployment]) -> None:
-        """A Deployment was changed: look at the Foo that controls it, or did so before the change."""
+        """Enqueues the Foo that controls a changed Deployment, or that controlled it before the change."""
         for key in owner_keys(change, info_of(Foo)):
             self.queue.add(key, priority=LOW_PRIORITY if change.initial else 0)
 
     async def run(self, workers: int = 2) -> None:
-        """Work until cancelled."""
+        """Runs until cancelled."""
         async with self.recorder, self.caches:
-            # Not before the caches are full: a Deployment that we have not heard of yet must not count as missing.
+            # With an incomplete cache, an existing Deployment would look missing.
             await self.caches.wait_for_sync(timeout=30)
             log.info("caches in sync; starting %d workers", workers)
             try:
@@ -71,25 +71,25 @@ class FooController:
                 self.queue.shutdown(drain=False)
 
     async def work(self) -> None:
-        """Take keys one after the other. The queue never hands out a key that another worker still has."""
+        """Processes keys one after the other. The queue never gives the same key to two workers."""
         async for key in self.queue:
             with self.queue.processing(key):
                 try:
                     await self.sync(key)
                 except Exception:
-                    log.exception("%s failed; trying again later", key)
+                    log.exception("%s failed; retrying", key)
                     self.queue.add_rate_limited(key)
                 else:
                     self.queue.forget(key)
 
     async def sync(self, key: ObjectKey) -> None:
-        """Make the world match one Foo."""
+        """Reconciles one Foo."""
         foo = self.foos.lister.get_key(key)
         if foo is None or foo.metadata.deletion_timestamp is not None:
-            return  # its Deployment goes with it: that is what the owner reference is for
+            return  # the garbage collector deletes its Deployment, because of the owner reference
         if not foo.spec.deployment_name:
             log.error("%s: deploymentName must be specified", key)
-            return  # trying again would not help
+            return  # a retry would fail in the same way
 
         changed = False
         deployment = self.deployments.lister.get(foo.spec.deployment_name, key.namespace)
@@ -97,14 +97,14 @@ class FooController:
             deployment = nginx_deployment(foo)
             set_controller(deployment, owner=foo)
             deployment = await self.client.create(deployment)
-            self.deployments.written(deployment)  # so that the next sync sees it, whatever the watch is doing
+            self.deployments.written(deployment)  # the next sync sees it even if the watch is behind
             changed = True
         if not is_controlled_by(deployment, foo):
             message = f'Resource "{deployment.metadata.name}" already exists and is not managed by Foo'
             self.recorder.record(foo, "ErrResourceExists", message, type="Warning")
             raise ResourceExists(message)
 
-        # What a lister returns is ours alone: it can be changed, and `update` sends just the difference.
+        # A lister returns a private copy. Change it; `update` sends only the difference.
         if foo.spec.replicas is not None and deployment.spec.replicas != foo.spec.replicas:
             deployment.spec.replicas = foo.spec.replicas
             deployment = await self.client.update(deployment)
@@ -119,10 +119,10 @@ class FooController:
 
 
 async def main() -> None:
-    """Run until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(description="The sample-controller, by hand.")
-    parser.add_argument("--kubeconfig", help="the file that names the cluster")
-    parser.add_argument("--master", help="the API server's address")
+    """Runs until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(description="The sample-controller, without Operator.")
+    parser.add_argument("--kubeconfig", help="path of the kubeconfig")
+    parser.add_argument("--master", help="URL of the API server")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO)
     async with Client.connect(kubeconfig=arguments.kubeconfig, server=arguments.master) as client:
