@@ -123,7 +123,7 @@ def test_skips_patterns_with_one_warning_without_the_engine(caplog: pytest.LogCa
             kw.validate(Word(spec=Spec(word="a" * 40 + "!")))
     assert [record.getMessage() for record in caplog.records] == [
         "patterns are not checked here, the API server checks them: google-re2 is not installed;"
-        " to check them, pip install 'kubewright[cel]'"
+        " to check them, pip install 'kubewright[test]'"
     ]
     with pytest.raises(EngineMissing, match="google-re2"):
         text_matches("a", "a")

@@ -1,7 +1,7 @@
 """Regular expressions of Kubernetes: Go's syntax (RE2), evaluated in linear time.
 
 A pattern comes from a CustomResourceDefinition, which another client may have written. Python's `re` backtracks:
-`^(a+)+$` against 30 letters takes seconds. RE2 (google-re2, part of the extra `cel`) takes a time that grows with the
+`^(a+)+$` against 30 letters takes seconds. RE2 (google-re2, part of the extra `test`) takes a time that grows with the
 text alone, and means what the API server means: found anywhere in the text, ASCII `\\d` and `\\w`, `$` only at the end.
 There is no fallback to `re`.
 """
@@ -63,7 +63,7 @@ class EngineMissing(ImportError):
     """A pattern must be evaluated, and google-re2 is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("patterns need the package google-re2: pip install 'kubewright[cel]'")
+        super().__init__("patterns need the package google-re2: pip install 'kubewright[test]'")
 
 
 def has_engine(regex: str = "") -> bool:
@@ -96,7 +96,7 @@ def skip_pattern() -> None:
     """Logs, once per process, that patterns are not checked because the engine is missing."""
     log.warning(
         "patterns are not checked here, the API server checks them: google-re2 is not installed;"
-        " to check them, pip install 'kubewright[cel]'"
+        " to check them, pip install 'kubewright[test]'"
     )
 
 

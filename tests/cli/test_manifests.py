@@ -332,7 +332,7 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
 """
 
 
-@pytest.mark.skipif(not is_available(), reason="needs the extra cel")
+@pytest.mark.skipif(not is_available(), reason="needs the extra test")
 @pytest.mark.parametrize("command", ["manifests", "chart", "installer", "bundle"])
 def test_rules_that_do_not_compile_are_told_with_class_and_field_and_nothing_is_written(
     command: str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,8 @@ from packaging.version import Version
 SETTINGS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
 PROJECT = SETTINGS["project"]
 GROUPS = (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), SETTINGS["dependency-groups"]["test"])
-REQUIREMENTS = [Requirement(one) for group in GROUPS for one in group]
+# An extra can name others: `dev` is kubewright[test,console].
+REQUIREMENTS = [found for group in GROUPS for one in group if (found := Requirement(one)).name != "kubewright"]
 FIXED = {"aiohttp": "3.14.3", "cryptography": "50.0.0", "click": "8.3.3", "nicegui": "3.12.0", "pyyaml": "5.4"}
 """The first release without the advisories that docs/design/dependencies.md names."""
 

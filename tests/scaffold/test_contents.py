@@ -122,7 +122,7 @@ def test_the_metadata_is_the_projects_own(project: Path) -> None:
 def test_the_tests_of_a_project_can_evaluate_rules(project: Path) -> None:
     """The embedded cluster refuses a definition with CEL rules where nobody could evaluate them."""
     found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
-    assert "kubewright[cel]" in found["optional-dependencies"]["dev"]
+    assert "kubewright[test]" in found["optional-dependencies"]["dev"]
 
 
 @pytest.mark.promise("Projects", "The samples of two versions of a kind are two objects.")

@@ -29,7 +29,7 @@ class ValidationError(ValueError):
 def validate(obj: Object) -> None:
     """Raise `ValidationError` when the object breaks a rule of its kind, as far as that can be told without the server.
 
-    Paths are those that the server names. CEL (`Rule`) is evaluated where the extra `cel` is installed; without it,
+    Paths are those that the server names. CEL (`Rule`) is evaluated where the extra `test` is installed; without it,
     only `ExactlyOneOf` and its relatives are. Rules about changes (`Immutable`) need the object as it was, and are left
     to the server. An object that passes may still be refused there: the server knows more, as the rules for names and
     labels, quotas and webhooks. Raises TypeError for a kind without a schema, as an `Untyped` is.

@@ -13,7 +13,7 @@ __all__ = ["check_rules"]
 def check_rules(*kinds: type[Object]) -> None:
     """Raise ValueError for rules that the server would not compile, with the class, the field and the compiler's words.
 
-    Nothing is said where the extra `cel` is not installed: then the server is the first who knows.
+    Nothing is said where the extra `test` is not installed: then the server is the first who knows.
     """
     if problems := [problem for kind in kinds for problem in _problems(kind)]:
         raise ValueError("\n".join(problems))

@@ -208,5 +208,5 @@ def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # as if it were not installed
     _syntax._environment.cache_clear()
     assert not is_available()
-    with pytest.raises(ExtraMissing, match=r"pip install 'kubewright\[cel\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install 'kubewright\[test\]'"):
         _syntax.parse("1 + 1")

@@ -71,7 +71,7 @@ async def test_rejects_policies_and_rules_without_the_cel_extra(
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         status, body = await post(transport, definitions, definition)
     assert status == 501
-    assert "pip install 'kubewright[cel]'" in body["message"]
+    assert "pip install 'kubewright[test]'" in body["message"]
 
 
 @pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")

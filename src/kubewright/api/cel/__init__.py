@@ -1,6 +1,6 @@
 """CEL, the language of rules in Kubernetes: checked, weighed and evaluated as the API server does it.
 
-The parser is that of `cel-expr-python` (the extra `cel`), Google's own; everything that follows it is here, because the
+The parser is that of `cel-expr-python` (the extra `test`), Google's own; everything that follows it is here, because the
 API server's CEL is more than the language: types that come from schemas, functions of its own, a price for each step,
 and its own words for what is wrong. `docs/design/cel.md` has the reasons.
 

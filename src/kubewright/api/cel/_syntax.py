@@ -1,4 +1,4 @@
-"""From text to a tree, by the parser of `cel-expr-python` (the extra `cel`).
+"""From text to a tree, by the parser of `cel-expr-python` (the extra `test`).
 
 It is Google's own parser in C++, of the same grammar as the API server's: what it refuses, it refuses in the server's
 words. It hands its tree over in protobuf's wire format, which is read here.
@@ -45,7 +45,7 @@ class ExtraMissing(ImportError):
     """CEL was asked for where the library for it is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("CEL needs the packages cel-expr-python and google-re2: pip install 'kubewright[cel]'")
+        super().__init__("CEL needs the packages cel-expr-python and google-re2: pip install 'kubewright[test]'")
 
 
 def is_available() -> bool:

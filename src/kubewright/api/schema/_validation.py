@@ -1,6 +1,6 @@
 """What the API server would say about an object, from the same schema.
 
-Every rule, with the same paths of fields. CEL rules are evaluated where the extra `cel` is installed; elsewhere only
+Every rule, with the same paths of fields. CEL rules are evaluated where the extra `test` is installed; elsewhere only
 those of `ExactlyOneOf` and its relatives are. As on the server, CEL is not asked of an object that has the wrong shape.
 The server does more (rules about changes, names and labels in the metadata, what admission adds), so an object without
 violations here may still be refused there.

@@ -2,7 +2,7 @@
 
 Supported are structural schemas with every OpenAPI validation, pruning, defaulting, printer columns, the status and
 scale subresources, selectable fields, and several versions with the conversion strategies Webhook and None. CEL rules
-are evaluated by `kubewright.api.cel` if the extra `cel` is installed, and rejected with the reason otherwise.
+are evaluated by `kubewright.api.cel` if the extra `test` is installed, and rejected with the reason otherwise.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Problem:
 
 
 class Checker:
-    """The rules of one kind. Made once: it compiles the CEL rules of the schema, where the extra `cel` is there."""
+    """The rules of one kind. Made once: it compiles the CEL rules of the schema, where the extra `test` is there."""
 
     def __init__(self, field: Field, *, namespaced: bool) -> None:
         self.field = field
