@@ -54,7 +54,7 @@ class TestLabelSelectors:
             (
                 "b,-a",
                 "label selector 'b,-a': label key '-a': the name '-a' must consist of letters, digits, '-', '_' and "
-                "'.', beginning and ending with a letter or digit (at position 2)",
+                "'.', starting and ending with a letter or digit (at position 2)",
                 2,
             ),
             (
@@ -108,7 +108,7 @@ class TestLabelSelectors:
         ("operator", "values", "message"),
         [
             (SelectorOperator.IN, (), "label 'a': 'in' needs at least one value"),
-            (SelectorOperator.EXISTS, ("x",), "label 'a': a requirement that it exists, or does not, takes no values"),
+            (SelectorOperator.EXISTS, ("x",), "label 'a': 'exists' takes no values"),
             (SelectorOperator.EQUALS, ("x", "y"), "label 'a': '=' needs exactly one value, not 2"),
             (SelectorOperator.LESS_THAN, (), "label 'a': '<' needs exactly one value, not 0"),
         ],

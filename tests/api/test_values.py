@@ -101,5 +101,5 @@ def test_percentages_scale_as_in_apimachinery(value: int | str, total: int, up: 
 
 @pytest.mark.parametrize("text", ["5", "abc", "%", "5 %", " 5%", "1.5%", "%5", "50%%", ""])
 def test_other_texts_are_not_percentages(text: str) -> None:
-    with pytest.raises(ValueError, match="is neither a whole number nor a percentage such as '25%'"):
+    with pytest.raises(ValueError, match="is neither an integer nor a percentage such as '25%'"):
         scaled_value(text, 10, round_up=True)

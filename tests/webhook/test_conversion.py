@@ -231,7 +231,7 @@ async def test_a_value_that_does_not_fit_is_told_to_nobody(caplog: pytest.LogCap
     async with asking(operator) as asker:
         response = await convert(asker, V1, stored)
     text = (
-        f"Safe one cannot be converted from {V1ALPHA1} to {V1}: spec.lock: not one of the values that the model knows"
+        f"Safe one cannot be converted from {V1ALPHA1} to {V1}: spec.lock: not one of the values that the model allows"
     )
     assert response["result"] == {"status": "Failure", "message": text}
     assert text in caplog.messages

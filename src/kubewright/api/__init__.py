@@ -1,18 +1,21 @@
 """Typed Kubernetes objects.
 
-- `Model`, `Object`, `Resource[Spec, Status]` and `@resource` define kinds; `Untyped` stands for kinds that are not
-  known when the program is written.
-- The built-in kinds live in one package per API group, imported on first use: `from kubewright.api import apps, core`,
-  then `apps.Deployment`; older and newer versions by name: `from kubewright.api.autoscaling import v1`.
-- `decode`, `encode`, `to_dict`, `from_dict` go between objects and JSON, `from_yaml` reads YAML. An object that does
-  not fit its model raises `DecodeError`, which names the object and the field's path.
-- Rules for values (`Range`, `Pattern`, `ListType`, `Rule`, ...) stand in annotations and in `@constrain`; `validate`
+- `Model`, `Object`, `Resource[Spec, Status]` and `@kubewright.resource` define kinds. `Untyped` is for kinds without a
+  class.
+- The built-in kinds are in one package per API group, imported on first use: `from kubewright.api import apps, core`,
+  then `apps.Deployment`. Other versions are imported by name: `from kubewright.api.autoscaling import v1`.
+- `decode`, `encode`, `to_dict` and `from_dict` convert between objects and JSON, `from_yaml` and `to_yaml` between
+  objects and YAML. An object that does not fit its model raises `DecodeError`, which names the object and the field.
+- Constraints (`Range`, `Pattern`, `ListType`, `Rule`, ...) are written in annotations and in `@constrain`. `validate`
   checks an object against them before it is sent. They do not change decoding.
-- A pydantic model can stand wherever a `Model` can: as the spec or status of a kind, or inside one.
-- Values: `Quantity`, `IntOrString`, `Time`, `MicroTime`, `JSON`. Selectors, conditions and owner references have their
-  own functions here.
+- A pydantic model can be used wherever a `Model` can: as the spec or status of a kind, or inside one.
+- Values are `Quantity`, `IntOrString`, `Time`, `MicroTime` and `JSON`. There are functions for selectors, conditions
+  and owner references.
 
-Objects are ordinary and mutable. `None` means absent; everything else is sent to the server (see `Model`).
+Objects are mutable. `None` means absent; every other value is sent to the server (see `Model`).
+
+Packages below this one are for code that works on kinds in general: `kubewright.api.kinds`, `kubewright.api.schema`,
+`kubewright.api.wire` and `kubewright.api.cel`. Read `_model.py` and `_object.py` first.
 """
 
 from __future__ import annotations
@@ -233,7 +236,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name in _HOMES:
             return _find(name)
-        # `from kubewright.api import apps` asks for the attribute first; no suggestion is needed then.
+        # `from kubewright.api import apps` looks up the attribute before it imports the package.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 

@@ -1,8 +1,8 @@
-"""Bytes to objects and back, with errors that name the object and the field.
+"""Decodes and encodes objects, with errors that name the object and the field.
 
-`decode` is one call into msgspec. Only when that fails is the object looked at again: built-in kinds get Go's zero
-values where the server sent null or nothing for a required field (it does: the `rules` of an empty ClusterRole), and an
-object that still does not fit its model raises `DecodeError`.
+`decode` is one call into msgspec. If it fails, the object is repaired once: built-in kinds get Go's zero values where
+the server sent null or nothing for a required field, such as the `rules` of an empty ClusterRole. An object that still
+does not fit its model raises `DecodeError`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["DecodeError", "decode", "encode", "from_dict", "to_dict"]
 
 T = TypeVar("T")
 
-_NOT_JSON: Final = "not JSON, or cut off"
+_NOT_JSON: Final = "not JSON, or truncated"
 _encoder = msgspec.json.Encoder(enc_hook=enc_hook)
 
 
 class DecodeError(ValueError):
-    """What was read does not fit the model. `object_name` and `path` say where, `reason` says what is expected.
+    """An object does not fit its model. `object_name` and `path` say where, `reason` says what is expected.
 
-    The message lacks the value that does not fit, which may be a secret: logs and events are read by many.
+    The message does not contain the value, which may be a secret: it reaches logs and events.
     """
 
     def __init__(self, object_name: str, path: str, reason: str) -> None:
@@ -49,7 +49,10 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(type_: type[T], raw: bytes) -> T:
-    """The object in these bytes. A kind remembers the bytes, so that a later `update` sends only what changed."""
+    """Returns the object in these bytes. It keeps the bytes, so that a later `update` sends only the changes.
+
+    Raises `DecodeError` for bytes that do not fit the type.
+    """
     kind: Any = type_
     try:
         try:
@@ -66,30 +69,30 @@ def decode(type_: type[T], raw: bytes) -> T:
     if isinstance(made, Object):
         name_kind(made)
         made.metadata.remember(Origin(type_, raw))
-    found: T = made  # a `cast` would be a call, for each object that is read
+    found: T = made  # without `cast`, which would be one call per object
     return found
 
 
 def encode(value: object) -> bytes:
     """Returns the JSON of an object, or of any part of one.
 
-    Raises ValueError, which names the object and the field, for a datetime without a time zone and for a float that is
-    NaN or infinite. Raises TypeError, which does so too, for a value of a type that JSON cannot hold.
+    Raises ValueError for a datetime without a time zone and for a float that is NaN or infinite, and TypeError for a
+    value of a type that JSON cannot hold. Both name the object and the field.
     """
     _refuse_not_encodable(value)
     return _encoded(value)
 
 
 def to_dict(value: object) -> Any:
-    """Returns the same as plain dicts and lists, by the names on the wire. Raises ValueError as `encode` does."""
+    """Returns an object as plain dicts and lists, with JSON names. Raises as `encode` does."""
     _refuse_not_encodable(value)
     return msgspec.json.decode(_encoded(value))
 
 
 def from_dict(type_: type[T], content: Any) -> T:
-    """The object in these plain dicts and lists, by the names on the wire. It does not count as read from a server.
+    """Returns the object in plain dicts and lists with JSON names. It does not count as read from a server.
 
-    Raises `DecodeError` for content that does not fit the type, and for values that `encode` refuses.
+    Raises `DecodeError` for content that does not fit the type, and for values that `encode` rejects.
     """
     if refused := not_encodable(content):
         raise DecodeError(type_.__name__, refused[0].path, refused[0].message)
@@ -136,7 +139,7 @@ def _decode_untyped(type_: type[Untyped], raw: bytes) -> Untyped:
         raise DecodeError(type_.__name__, "", misfit_of(dict[str, Any], content)[1])
     metadata = content.pop("metadata", None) or {}
     try:
-        # Through bytes rather than `convert`: the managed fields stay undecoded that way.
+        # Decoding bytes, unlike `convert`, leaves the managed fields undecoded.
         meta = _decoder(ObjectMeta).decode(_encoder.encode(metadata))
     except msgspec.DecodeError:
         repaired = repair(ObjectMeta, metadata)
@@ -164,7 +167,7 @@ def _decode_again(type_: Any, raw: bytes) -> Any:
 
 
 def _name(type_: type, content: Any) -> str:
-    """`Foo default/my-foo`, as well as it can be told."""
+    """Returns `Foo default/my-foo`, or less if the content has no name."""
     metadata = content.get("metadata") if isinstance(content, dict) else None
     if not isinstance(metadata, dict) or not metadata.get("name"):
         return type_.__name__

@@ -1,8 +1,8 @@
-"""Conditions: what an object's status says about it, one entry per aspect.
+"""Conditions of a status: one entry per aspect, such as `Ready`.
 
-`set_condition` writes `metav1.Condition`s, on anything that has `conditions: list[Condition]` (or `| None`): usually
-the status of your own kind. The reading functions also take the statuses of built-in kinds, whose conditions are of
-their own types: `is_condition_true(pod.status, "Ready")`.
+`set_condition` writes `metav1.Condition`s to anything that has `conditions: list[Condition]` (or `| None`), usually the
+status of your own kind. The reading functions also accept the statuses of built-in kinds, which have their own types of
+conditions: `is_condition_true(pod.status, "Ready")`.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ def set_condition(
     now: datetime,
     observed_generation: int | None = None,
 ) -> bool:
-    """Add or update the condition of that type in place, and say whether anything changed.
+    """Adds or updates the condition of this type, and returns whether anything changed.
 
-    `last_transition_time` becomes `now` (in whole seconds, as the server keeps it) when the condition is new or its
-    status changes, and stays when only its reason, message or observed generation do. A message that is an error is
-    its text, and what cannot be encoded is written out. Raises ValueError for what the server would refuse.
+    `last_transition_time` becomes `now`, in whole seconds as the server stores it, if the condition is new or its
+    status changes. It stays if only the reason, message or observed generation change. An exception as message becomes
+    its message; characters that cannot be encoded are escaped. Raises ValueError for values that the server rejects.
     """
     from kubewright.api.meta.v1 import Condition
 
@@ -96,7 +96,7 @@ def set_condition(
 
 
 def find_condition(target: _Readable[_C] | None, type: str) -> _C | None:  # noqa: A002
-    """The condition of that type; None when there is none, or no status at all."""
+    """Returns the condition of this type; None if there is none, or no status."""
     for condition in (target.conditions if target is not None else None) or ():
         if condition.type == type:
             return condition
@@ -104,13 +104,13 @@ def find_condition(target: _Readable[_C] | None, type: str) -> _C | None:  # noq
 
 
 def is_condition_true(target: _Readable[_AnyCondition] | None, type: str) -> bool:  # noqa: A002
-    """Whether the condition is there and its status is True."""
+    """Whether the condition exists and its status is True."""
     condition = find_condition(target, type)
     return condition is not None and condition.status == "True"
 
 
 def remove_condition(target: _Writable | _WritableOrNone, type: str) -> bool:  # noqa: A002
-    """Remove the condition of that type, and say whether it was there."""
+    """Removes the condition of this type, and returns whether it existed."""
     before = target.conditions or []
     after = [condition for condition in before if condition.type != type]
     if len(after) == len(before):

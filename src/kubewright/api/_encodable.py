@@ -86,17 +86,17 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 
 @cache  # grows with the models that are used, not with the objects
 def _fields_to_look_at(model: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """The attributes, and their names on the wire, that may hold a value that cannot be encoded."""
+    """Returns the attributes that may hold a value that cannot be encoded, with their JSON names."""
     names = zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True)
     try:
         types = [field.type for field in msgspec.structs.fields(model)]
-    except NameError:  # an annotation names a class that exists for type checkers alone
+    except NameError:  # an annotation names a class that only type checkers import
         return tuple(names)
     return tuple(name for name, hint in zip(names, types, strict=True) if _may_hold(hint, set()))
 
 
 def _may_hold(hint: Any, seen: set[Any]) -> bool:
-    """Whether a value of this type may be, or contain, a float or a datetime. True for types that are not known."""
+    """Whether a value of this type may be, or contain, a float or a datetime. True for unknown types."""
     origin = get_origin(hint)
     if origin is Annotated:
         return _may_hold(get_args(hint)[0], seen)
@@ -108,7 +108,7 @@ def _may_hold(hint: Any, seen: set[Any]) -> bool:
         return True
     if not issubclass(hint, msgspec.Struct):
         return not issubclass(hint, _HARMLESS)
-    if hint in seen:  # the search that met it first looks at its fields
+    if hint in seen:  # its fields are checked where it was seen first
         return False
     seen.add(hint)
     try:

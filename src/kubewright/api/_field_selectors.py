@@ -1,8 +1,8 @@
 r"""Field selectors: `metadata.name=web-1,status.phase!=Running`.
 
-Requirements are `field=value`, `field==value` or `field!=value`, joined by commas, and must all hold. In a value, `\`,
-`,` and `=` are written `\\`, `\,` and `\=`, and white space counts. Which fields can be selected is the server's
-business: every kind has `metadata.name` and `metadata.namespace`, a custom resource what its definition names.
+Requirements are `field=value`, `field==value` or `field!=value`, joined by commas. All of them must hold. In a value,
+`\`, `,` and `=` are escaped as `\\`, `\,` and `\=`, and white space counts. The server decides which fields can be
+selected: `metadata.name` and `metadata.namespace` for every kind, and the selectable fields of a custom resource.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubewright.api._selectors import SelectorError
 
 __all__ = ["FieldRequirement", "FieldSelector"]
 
-_TERM: Final = re.compile(r"(?:[^,\\]|\\.|\\\Z)+", re.DOTALL)  # up to a comma that is not escaped
+_TERM: Final = re.compile(r"(?:[^,\\]|\\.|\\\Z)+", re.DOTALL)  # up to an unescaped comma
 _OPERATOR: Final = re.compile(r"!=|==?")
 _BACKSLASH_OR_EQUALS: Final = re.compile(r"\\(?P<escaped>.?)|=", re.DOTALL)
 _SPECIAL: Final = re.compile(r"[\\,=]")
@@ -25,7 +25,7 @@ _NOT_IN_A_FIELD: Final = re.compile(r"[\\,=!\s]")
 
 
 class FieldRequirement(msgspec.Struct, frozen=True):
-    """A field must have that value or, when `equal` is False, any other."""
+    """A field has this value or, if `equal` is False, any other."""
 
     field: str
     value: str
@@ -36,7 +36,7 @@ class FieldRequirement(msgspec.Struct, frozen=True):
             raise SelectorError(f"expected a field such as metadata.name, found {self.field!r}")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether the field is as required. A missing field has an empty value."""
+        """Whether the fields meet the requirement. A missing field has an empty value."""
         return (fields.get(self.field, "") == self.value) is self.equal
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class FieldRequirement(msgspec.Struct, frozen=True):
 
 
 class FieldSelector(msgspec.Struct, frozen=True):
-    """A field selector: requirements that must all hold, in the order of their text. Immutable and hashable."""
+    """A field selector: requirements that must all hold, sorted. Immutable and hashable."""
 
     requirements: tuple[FieldRequirement, ...] = ()
 
@@ -54,12 +54,12 @@ class FieldSelector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a selector. Raises SelectorError that says where and what was expected."""
+        """Parses a selector. Raises SelectorError with the position and what was expected."""
         return cls(tuple(_requirements(text)))
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, str]) -> Self:
-        """The selector for objects whose fields have all these values."""
+        """Returns the selector for objects whose fields have all these values."""
         return cls(tuple(FieldRequirement(field, value) for field, value in fields.items()))
 
     def matches(self, fields: Mapping[str, str]) -> bool:
@@ -68,7 +68,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
 
     @property
     def selects_everything(self) -> bool:
-        """Whether it restricts nothing."""
+        """Whether the selector has no requirements."""
         return not self.requirements
 
     def __and__(self, other: FieldSelector) -> FieldSelector:

@@ -1,5 +1,4 @@
-"""The API groups of Kubernetes itself, and how the package of one has the types of its best version: it imports them
-when one of them is first used."""
+"""The built-in API groups. The package of a group imports the types of its preferred version on first use."""
 
 from __future__ import annotations
 
@@ -37,11 +36,11 @@ BUILT_IN_GROUPS: Final = frozenset(
         "storagemigration.k8s.io",
     }
 )
-"""Those that have a package here. Other groups, also others under `k8s.io`, come from definitions and add-ons."""
+"""The groups that have a package here. Other groups, even others under `k8s.io`, come from definitions and add-ons."""
 
 
 def on_first_use(package: str, module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package with the types of a module."""
+    """Returns `__getattr__` and `__dir__` for a package that offers the types of a module."""
 
     def names() -> list[str]:
         types = import_module(module)
@@ -51,7 +50,7 @@ def on_first_use(package: str, module: str) -> tuple[Callable[[str], object], Ca
     def find(name: str) -> object:
         if name == "__all__":
             return names()
-        # Types begin with a capital. To look for anything else, such as the module of another version, imports nothing.
+        # Types start with a capital letter. Looking up other names, such as another version's module, imports nothing.
         if name[:1].isupper() and name in names():
             return vars(sys.modules[package])[name]
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])

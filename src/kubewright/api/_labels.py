@@ -1,4 +1,4 @@
-"""What Kubernetes accepts as the key and the value of a label."""
+"""Checks label keys and values as Kubernetes does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["check_label_key", "check_label_value"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
-_NAME_RULE: Final = "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+_NAME_RULE: Final = "letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
 
 
 def check_label_key(key: str) -> None:
-    """Raise ValueError unless the key is a name such as `app`, or one with a prefix such as `example.com/app`."""
+    """Raises ValueError unless the key is a name such as `app`, or has a prefix, as in `example.com/app`."""
     prefix, slash, name = key.rpartition("/")
     if slash:
         if not prefix:
@@ -33,7 +33,7 @@ def check_label_key(key: str) -> None:
 
 
 def check_label_value(value: str) -> None:
-    """Raise ValueError unless the value is empty, or made of at most 63 letters, digits, `-`, `_` and `.`."""
+    """Raises ValueError unless the value is empty, or at most 63 letters, digits, `-`, `_` and `.`."""
     if len(value) > 63:
         raise ValueError(f"label value {value!r} has {len(value)} characters, at most 63 are allowed")
     if value and not _NAME.fullmatch(value):

@@ -1,8 +1,8 @@
-"""Where a value does not fit its model, and what the model expects there.
+"""Finds the field of an object that does not fit its model, and what the model expects there.
 
-The message is made from the path and the types alone, so it cannot hold the value, which may be a secret; msgspec's
-own message quotes some values. The place is found by decoding the parts of the object one by one, which happens only
-after the object could not be decoded.
+The message is built from the path and the types, so it cannot contain the value, which may be a secret; msgspec's own
+message quotes some values. The field is found by decoding the parts of the object one by one, after decoding the whole
+object has failed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _JSON_TYPES: Final[dict[type, str]] = {
 
 
 def misfit_of(type_: Any, content: Any) -> tuple[str, str]:
-    """Returns the path of the first value that does not fit, and what is expected there."""
+    """Returns the path of the first value that does not fit, and the problem."""
     path = ""
     while True:
         for step, inner, value in _parts(type_, content):
@@ -65,7 +65,7 @@ def _problem(type_: Any, content: Any) -> str:
     if is_pydantic(plain) and isinstance(content, dict):
         try:
             decode_pydantic(plain, content)
-        except ValueError as error:  # pydantic's message, asked for without the input
+        except ValueError as error:  # pydantic's message, without the input
             return str(error)
     expected = _expected(plain)
     found = _JSON_TYPES[type(content)]
@@ -80,7 +80,7 @@ def _problem(type_: Any, content: Any) -> str:
             return "missing required field `spec`"
         return f"the object does not fit {plain.__name__}"
     if get_origin(plain) is Literal or (isinstance(plain, type) and issubclass(plain, Enum)):
-        return "not one of the values that the model knows"
+        return "not one of the values that the model allows"
     return f"the value is not {_described(plain)}"
 
 
@@ -93,7 +93,7 @@ def _described(plain: Any) -> str:
 
 
 def _expected(type_: Any) -> tuple[str, ...]:
-    """The JSON types that a type is decoded from; none for one that nothing is known of."""
+    """Returns the JSON types that a type is decoded from; none for an unknown type."""
     plain, _ = without_none(type_)
     origin, arguments = get_origin(plain), get_args(plain)
     if origin is Annotated:

@@ -2,13 +2,13 @@
 
 A model is a `msgspec.Struct` with the settings that Kubernetes needs:
 
-- attributes are snake_case, the wire is camelCase (`deployment_name` is `deploymentName`; a trailing underscore keeps
-  clear of Python's keywords: `from_` is `from`); `msgspec.field(name="podIP")` names the wire exactly where it differs;
-- constructors take keywords only;
-- `None` means absent. Whatever is not `None` is sent, also when it is 0, "" or empty, and also when it equals the
-  default: Go's omitempty, and msgspec's own `omit_defaults`, get that wrong;
-- unknown fields on the wire do not fail; they are not kept in the model, but an `update` does not drop them
-  (see `kubewright.client`).
+- Attributes are snake_case, JSON names are camelCase: `deployment_name` is `deploymentName`. A trailing underscore
+  avoids Python's keywords: `from_` is `from`. `msgspec.field(name="podIP")` sets the JSON name where it differs.
+- Constructors take keyword arguments only.
+- `None` means absent. Every other value is sent, even 0, "", an empty list, or the default. (Go's omitempty and
+  msgspec's `omit_defaults` drop such values.)
+- Unknown JSON fields do not fail. The model does not keep them, but an `update` does not drop them either (see
+  `kubewright.client`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Default", "Model", "wire_name"]
 
 @cache
 def wire_name(attribute: str) -> str:
-    """The name on the wire of a Python attribute: `match_labels` is `matchLabels`, `from_` is `from`."""
+    """Returns the JSON name of a Python attribute: `match_labels` is `matchLabels`, `from_` is `from`."""
     first, *rest = attribute.rstrip("_").split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
@@ -38,8 +38,8 @@ _MUTABLE = (list, dict, set, msgspec.Struct)
 class Default:
     """A default that is always sent.
 
-    msgspec leaves out a field whose value is its default, judged by identity; a factory is never left out. `value`
-    stays readable for whoever writes a schema from the model.
+    msgspec omits a field whose value is identical to its default, but never one with a default factory. `value` is for
+    code that generates a schema from the model.
     """
 
     __slots__ = ("value",)
@@ -48,15 +48,15 @@ class Default:
         self.value = value
 
     def __call__(self) -> object:
-        """A private copy of the default."""
+        """Returns a private copy of the default."""
         return copy.deepcopy(self.value) if isinstance(self.value, _MUTABLE) else self.value
 
     def __repr__(self) -> str:
         return f"Default({self.value!r})"
 
 
-class _Made:
-    """A default factory that msgspec does not recognise as `list` or `dict`, so that what it makes is sent."""
+class _Factory:
+    """Wraps a default factory such as `list`, so that msgspec does not omit the empty value."""
 
     __slots__ = ("factory",)
 
@@ -71,13 +71,13 @@ _FieldType = type(msgspec.field())
 
 
 def _always_sent(default: object) -> object:
-    """The same default, in a form that msgspec does not leave out when encoding."""
+    """Returns the default in a form that msgspec does not omit when encoding."""
     if default is None:
         return default
     if isinstance(default, _FieldType):
         given: Any = default
         if given.default_factory in (list, dict, set):
-            return msgspec.field(default_factory=_Made(given.default_factory), name=given.name)
+            return msgspec.field(default_factory=_Factory(given.default_factory), name=given.name)
         if given.default is None or given.default is msgspec.NODEFAULT:
             return default
         return msgspec.field(default_factory=Default(given.default), name=given.name)
@@ -85,12 +85,12 @@ def _always_sent(default: object) -> object:
 
 
 class ModelType(ExplainingStructMeta):
-    """The metaclass of `Model`. `omit_empty=True` is for metadata, whose empty values mean absent to the server too."""
+    """The metaclass of `Model`. `omit_empty=True` is for metadata: for the server, empty values are absent there."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, omit_empty: bool = False, **config: Any
     ) -> ModelType:
-        """Make the class, with keyword-only fields and with defaults that are always sent."""
+        """Creates the class with keyword-only fields, and with defaults that are always sent."""
         config.setdefault("kw_only", True)  # msgspec does not inherit it
         if not omit_empty:
             for attribute in _fields_with_default(namespace):
@@ -100,7 +100,7 @@ class ModelType(ExplainingStructMeta):
 
 
 def _fields_with_default(namespace: dict[str, Any]) -> list[str]:
-    """The annotated attributes of a class body that have a value, without class variables."""
+    """Returns the annotated attributes of a class body that have a value, without class variables."""
     annotations = namespace.get("__annotations__")
     if annotations is None and sys.version_info >= (3, 14):  # annotations are evaluated lazily there
         import annotationlib
@@ -121,7 +121,7 @@ if TYPE_CHECKING:
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
     class Model(msgspec.Struct):
-        """The base of every typed object and of every part of one; see the module."""
+        """The base of every typed object and of every part of one. See the module's documentation."""
 
         def __init_subclass__(
             cls,
@@ -141,6 +141,6 @@ else:
         omit_defaults=True,
         repr_omit_defaults=True,
         rename=wire_name,
-        gc=False,  # objects are trees: a cycle could not be encoded anyway, and collections cost a third of a long list
+        gc=False,  # objects are trees; garbage collection would take a third of the time of a long list
     ):
-        """The base of every typed object and of every part of one; see the module."""
+        """The base of every typed object and of every part of one. See the module's documentation."""

@@ -1,4 +1,4 @@
-"""`Object`: what has `apiVersion`, `kind` and `metadata`; and `ResourceInfo`, where its kind lives on the server."""
+"""`Object`, the base of everything with `apiVersion`, `kind` and `metadata`, and `ResourceInfo`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECRETS = {
 
 
 class ResourceInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a kind lives on the server."""
+    """The names of a kind on the server: group, version, kind, resource, scope, subresources."""
 
     group: str
     version: str
@@ -34,7 +34,7 @@ class ResourceInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def api_version(self) -> str:
-        """Group and version as objects carry them: `apps/v1`, or `v1` for the core group."""
+        """Group and version as in objects: `apps/v1`, or `v1` for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -47,10 +47,10 @@ class ResourceInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObjectType(ModelType):
-    """Names the kind of an object that is made by calling its class.
+    """Sets `api_version` and `kind` of an object that is created by calling its class.
 
-    `__post_init__` would be the wrong place: it also runs when an object inside another one is decoded (the claim
-    templates of a StatefulSet), and that must not gain names which it does not carry on the wire.
+    `__post_init__` would also run for embedded objects that are decoded, such as the claim templates of a StatefulSet.
+    Those must not gain fields that they do not have in JSON.
     """
 
     if not TYPE_CHECKING:
@@ -71,22 +71,25 @@ else:
 
 
 class Object(_ObjectBase, omit_empty=True):
-    """Anything with `apiVersion`, `kind` and `metadata`. Both names are filled in from the class when an object is made
-    or decoded without them (the items of a list carry none)."""
+    """Anything with `apiVersion`, `kind` and `metadata`.
+
+    The class fills in `api_version` and `kind` if an object is created or decoded without them, as the items of a list
+    are.
+    """
 
     __resource__: ClassVar[ResourceInfo]
-    __definition__: ClassVar[Any]  # a `Definition`, see `definition_of`; it stands above this module
+    __definition__: ClassVar[Any]  # a `Definition`, which a higher module defines; see `definition_of`
 
     api_version: str = ""
     kind: str = ""
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
     def __repr__(self) -> str:
-        # The content of a Secret, or a token, must not reach a log by way of a traceback or a debug line.
+        # The content of a Secret, or a token, must not reach a log through a traceback or a debug line.
         return f"<{self}, content hidden>" if self._is_secret else super().__repr__()
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        # Nor by way of the rich library, which prints tracebacks with all variables.
+        # The rich library prints tracebacks with all variables.
         return [("metadata", self.metadata)] if self._is_secret else super().__rich_repr__()
 
     @property
@@ -99,7 +102,7 @@ class Object(_ObjectBase, omit_empty=True):
 
 
 def name_kind(made: Object) -> None:
-    """Fill in the names of an object's kind where they are absent."""
+    """Sets `api_version` and `kind` of an object if they are absent."""
     if not made.api_version or not made.kind:
         info = info_of(type(made))
         made.api_version = info.api_version
@@ -107,7 +110,7 @@ def name_kind(made: Object) -> None:
 
 
 def info_of(kind: type[Object] | Object) -> ResourceInfo:
-    """Where a kind lives on the server; a clear error for a class that is not a kind."""
+    """Returns the `ResourceInfo` of a kind. Raises TypeError for a class that is not a kind."""
     cls = kind if isinstance(kind, type) else type(kind)
     info = getattr(cls, "__resource__", None)
     if isinstance(info, ResourceInfo):
@@ -126,7 +129,7 @@ def builtin(
     namespaced: bool,
     subresources: tuple[str, ...] = (),
 ) -> Callable[[ObjectT], ObjectT]:
-    """Make a generated class a kind that Kubernetes itself serves."""
+    """Makes a generated class a kind that Kubernetes itself serves."""
     group, _, version = api_version.rpartition("/")
 
     def decorate(cls: ObjectT) -> ObjectT:

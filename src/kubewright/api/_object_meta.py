@@ -1,6 +1,6 @@
-"""The metadata that every object carries, and the bytes an object was read from.
+"""The metadata of objects, and the bytes that an object was read from.
 
-In metadata, unlike elsewhere, an empty string, list or map means absent: the server makes no difference either, and so
+In metadata, unlike elsewhere, an empty string, list or map means absent, as it does for the server. So
 `pod.metadata.labels.get("app")` and `pod.metadata.name` need no check for None.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["ManagedFieldsEntry", "ObjectMeta", "Origin", "OwnerReference"]
 
 
 class OwnerReference(Model):
-    """A link from an object to one that owns it: when the last owner goes, so does the object."""
+    """A reference to an owner of an object. The garbage collector deletes the object after its last owner."""
 
     api_version: str
     kind: str
@@ -28,7 +28,7 @@ class OwnerReference(Model):
 
 
 class ManagedFieldsEntry(Model):
-    """Which fields one manager has set. The field set stays undecoded until `fields` asks for it."""
+    """The fields that one field manager has set. `fields` decodes them on demand."""
 
     manager: str | None = None
     operation: str | None = None
@@ -39,12 +39,12 @@ class ManagedFieldsEntry(Model):
     subresource: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """The set of managed fields, in the server's `f:name` / `k:{...}` notation."""
+        """Returns the managed fields, in the server's `f:name` / `k:{...}` notation."""
         return msgspec.json.decode(self.fields_v1, type=dict[str, Any]) if self.fields_v1 is not msgspec.UNSET else {}
 
 
 class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The object as the server sent it: what `update` compares with. Travels with the metadata, also through copies."""
+    """The object as the server sent it, for `update` to compare with. Copies of the metadata keep it."""
 
     kind: type
     raw: bytes
@@ -54,7 +54,7 @@ class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
-    """Name, identity and bookkeeping of an object."""
+    """The name, identity and bookkeeping of an object."""
 
     __list_keys__: ClassVar = {"finalizers": (), "ownerReferences": ("uid",)}
 
@@ -76,11 +76,11 @@ class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
 
     @property
     def origin(self) -> Origin | None:
-        """The bytes this object was read from; None when it was made here."""
+        """The bytes that this object was read from; None if it was created here."""
         return self.__dict__.get("origin")
 
     def remember(self, origin: Origin | None) -> None:
-        """Note what the object was read from (the client does this)."""
+        """Stores what the object was read from. The client calls it."""
         if origin is None:
             self.__dict__.pop("origin", None)
         else:
@@ -90,7 +90,7 @@ class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
         return _with_origin(msgspec.structs.replace(self), self.origin)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickling and deep copies come through here: the origin is immutable, so both may share or repeat it.
+        # Pickling and deep copies use this. The origin is immutable, so they can share it.
         values = {name: getattr(self, name) for name in self.__struct_fields__}
         return _rebuild, (type(self), values, self.origin and (self.origin.kind, self.origin.raw))
 

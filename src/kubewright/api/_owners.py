@@ -1,8 +1,8 @@
-"""Owner references: which object another one belongs to, and goes with.
+"""Owner references: which object owns another one, and is its controller.
 
-An owner is known by its uid: an object of the same kind and name that was made later is another one. At most one owner
-is the controller. A namespaced owner can own only in its own namespace, since the garbage collector looks nowhere else;
-a cluster-scoped owner can own anything.
+An owner is identified by its uid: a later object of the same kind and name is another one. At most one owner is the
+controller. A namespaced owner can own only objects in its namespace, because the garbage collector looks nowhere else;
+a cluster-scoped owner can own any object.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = [
 
 
 class OwnerError(ValueError):
-    """An object that cannot own, or be owned, as asked."""
+    """An object cannot own the other one."""
 
 
 class AlreadyOwned(OwnerError):
-    """Another object controls this one. `controller` is the reference to it."""
+    """Another object controls this one already. `controller` is the reference to it."""
 
     def __init__(self, message: str, controller: OwnerReference) -> None:
         super().__init__(message)
@@ -35,9 +35,9 @@ class AlreadyOwned(OwnerError):
 
 
 def owner_reference(owner: Object, *, controller: bool = True, block_owner_deletion: bool = True) -> OwnerReference:
-    """The reference that makes this object an owner.
+    """Returns the reference to this object as an owner.
 
-    Raises OwnerError when it lacks a name or uid, that is, when it was neither read from nor created on a server.
+    Raises OwnerError if the object has no name or uid, that is, if it was neither read from nor created on a server.
     """
     for field in ("api_version", "kind"):
         if not getattr(owner, field):
@@ -58,9 +58,9 @@ def owner_reference(owner: Object, *, controller: bool = True, block_owner_delet
 
 
 def set_controller(obj: Object, *, owner: Object, block_owner_deletion: bool = True) -> None:
-    """Make `owner` the controller of `obj`; an owner reference that it already has is updated.
+    """Makes `owner` the controller of `obj`. Updates an existing reference to the same owner.
 
-    Raises AlreadyOwned when another object controls it, OwnerError when the owner cannot own it.
+    Raises AlreadyOwned if another object controls it, and OwnerError if the owner cannot own it.
     """
     reference = owner_reference(owner, block_owner_deletion=block_owner_deletion)
     _check_scope(obj, owner)
@@ -75,9 +75,9 @@ def set_controller(obj: Object, *, owner: Object, block_owner_deletion: bool = T
 
 
 def add_owner(obj: Object, *, owner: Object, block_owner_deletion: bool = False) -> None:
-    """Make `owner` one of the owners of `obj`, without controlling it. No change when it already is one.
+    """Adds `owner` to the owners of `obj`, without making it the controller. Changes nothing if it already is one.
 
-    Raises OwnerError when the owner cannot own it.
+    Raises OwnerError if the owner cannot own it.
     """
     reference = owner_reference(owner, controller=False, block_owner_deletion=block_owner_deletion)
     _check_scope(obj, owner)
@@ -86,7 +86,7 @@ def add_owner(obj: Object, *, owner: Object, block_owner_deletion: bool = False)
 
 
 def remove_owner(obj: Object, *, owner: Object) -> bool:
-    """Remove `owner` from the owners of `obj`, and say whether it was one."""
+    """Removes `owner` from the owners of `obj`, and returns whether it was one."""
     references = obj.metadata.owner_references
     kept = [reference for reference in references if not owner.metadata.uid or reference.uid != owner.metadata.uid]
     obj.metadata.owner_references = kept
@@ -94,12 +94,12 @@ def remove_owner(obj: Object, *, owner: Object) -> bool:
 
 
 def controller_of(obj: Object) -> OwnerReference | None:
-    """The reference to the owner that controls this object."""
+    """Returns the reference to the controller of this object; None if it has none."""
     return next((reference for reference in obj.metadata.owner_references if reference.controller), None)
 
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:
-    """Whether the controller of `obj` is this very `owner`, by uid."""
+    """Whether `owner` is the controller of `obj`, by uid."""
     reference = controller_of(obj)
     return reference is not None and reference.uid == owner.metadata.uid
 

@@ -7,9 +7,9 @@
     @kw.resource("example.com/v1")
     class Foo(kw.Resource[FooSpec, None]): ...
 
-The names on the wire are the model's aliases. Its JSON schema becomes the structural schema of the definition; rules of
-ours (`kw.ListType`, `kw.Rule`, ...) may stand in its annotations too. pydantic checks its rules whenever it reads an
-object: one that was stored before a rule was made does not decode, unlike one of a `Model`.
+JSON names are the model's aliases. Its JSON schema becomes the structural schema of the definition. Its annotations can
+also have Kubewright's constraints (`kw.ListType`, `kw.Rule`, ...). pydantic validates when it decodes: unlike with a
+`Model`, an object that was stored before a constraint existed does not decode.
 
 pydantic is imported only by programs that import it themselves.
 """
@@ -39,12 +39,12 @@ __all__ = [
 
 def is_pydantic(type_: object) -> TypeGuard[type[BaseModel]]:
     """Whether this is the class of a pydantic model."""
-    pydantic = sys.modules.get("pydantic")  # without it, there can be none
+    pydantic = sys.modules.get("pydantic")  # not imported: there is no pydantic model
     return pydantic is not None and isinstance(type_, type) and issubclass(type_, pydantic.BaseModel)
 
 
 def decode_pydantic(model: type[BaseModel], value: object) -> BaseModel:
-    """The model with this content. Raises ValueError, which names the field by its names on the wire."""
+    """Returns the model with this content. Raises ValueError, which names the field by its JSON name."""
     from pydantic import ValidationError
 
     try:
@@ -56,14 +56,14 @@ def decode_pydantic(model: type[BaseModel], value: object) -> BaseModel:
 
 
 def encode_pydantic(value: BaseModel) -> dict[str, Any]:
-    """The content of a model by its names on the wire. As in our own models, None is absent unless it is required."""
+    """Returns the content of a model, with JSON names. As in a `Model`, None is absent unless the field is required."""
     content: dict[str, Any] = value.model_dump(mode="json", by_alias=True)
     _drop_absent(value, content)
     return content
 
 
 def _drop_absent(value: Any, content: Any) -> None:
-    """Take out of the content what is None and need not be there, as far down as models reach."""
+    """Removes optional fields that are None, in nested models too."""
     if is_pydantic(type(value)) and isinstance(content, dict):
         for name, field in type(value).model_fields.items():
             wire = field.serialization_alias or name
@@ -81,12 +81,12 @@ def _drop_absent(value: Any, content: Any) -> None:
 
 
 def required_of(model: type[BaseModel]) -> list[str]:
-    """The fields of a model that have no default."""
+    """Returns the fields of a model that have no default."""
     return [name for name, field in model.model_fields.items() if field.is_required()]
 
 
 def members_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The annotations of a model by the names on the wire, with the rules that stand in them."""
+    """Returns the annotations of a model by JSON name, with their constraints."""
     members: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         hint: Any = field.annotation
@@ -97,25 +97,25 @@ def members_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def wire_of(name: str, field: Any) -> str:
-    """Returns the name of a model's field on the wire."""
+    """Returns the JSON name of a model's field."""
     alias = field.validation_alias if isinstance(field.validation_alias, str) else field.alias
     return alias or name
 
 
 def check_readable(hint: Any, where: str) -> None:
-    """Raise TypeError for a model in an annotation that could not read, or not write back, what a server sends."""
+    """Raises TypeError for a model that cannot read, or not write back, what a server sends."""
     for found in _models_in(hint, set()):
         if found.model_config.get("extra") == "forbid":
             raise TypeError(
-                f'{where}: {found.__name__} has extra="forbid", so that an object with a field of a newer version could'
-                ' not be read; use extra="ignore", and an update keeps such fields'
+                f'{where}: {found.__name__} has extra="forbid", so an object with a field of a newer version cannot be'
+                ' read; use extra="ignore", and an update keeps such fields'
             )
         for name, field in found.model_fields.items():
             if (field.serialization_alias or name) != wire_of(name, field) or (
                 field.validation_alias is not None and not isinstance(field.validation_alias, str)
             ):
                 raise TypeError(
-                    f"{where}: {found.__name__}.{name} is read and written by different names; on the wire it has one"
+                    f"{where}: {found.__name__}.{name} is read and written by different names; it needs one JSON name"
                 )
 
 
@@ -132,7 +132,7 @@ def _models_in(hint: Any, seen: set[Any]) -> Iterator[type[BaseModel]]:
 
 
 def unwrapped(hint: Any) -> tuple[Any, list[Any]]:
-    """The type without None and without annotations, and what was annotated."""
+    """Returns the type without None and annotations, and the annotations."""
     metadata: list[Any] = []
     while True:
         if get_origin(hint) is Annotated:
@@ -151,7 +151,7 @@ _NULL: Final[Mapping[str, str]] = {"type": "null"}
 
 
 def without_null(node: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A JSON schema without the alternative of null, and whether it had one."""
+    """Returns a JSON schema without the alternative null, and whether it had one."""
     branches = node.get("anyOf")
     if not branches or _NULL not in branches:
         return dict(node), False

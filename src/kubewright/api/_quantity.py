@@ -1,14 +1,15 @@
 """Amounts of resources: `500m`, `1.5Gi`, `12e6`.
 
-`Quantity` behaves as apimachinery's `resource.Quantity` does: a fixed-point number with nine decimal places, and the
-kind of suffix it was written with. Anything finer than a billionth is rounded away from zero ("who asks for a little
-gets a little"), binary amounts are capped at 2**63-1, and the canonical form has no fraction and the largest suffix
-that keeps the number exact.
+`Quantity` behaves like apimachinery's `resource.Quantity`: a fixed-point number with nine decimal places, and the kind
+of suffix it was written with. Digits below a billionth are rounded away from zero. Binary amounts are limited to
+2**63-1. The canonical form has no fraction and the largest suffix that keeps the number exact.
 
-Where Go's own code contradicts its documentation, Kubewright keeps to the documentation, so that no number changes
-silently: a text without any digit is refused (Go reads `m` as 0); 1000E is written `1000E` (Go writes `1`); `value()`
-rounds negative fractions away from zero whatever their suffix, and does not wrap around at 64 bits; the canonical form
-never repeats a sign or a fraction from the input (Go gives `+1` and `1.500` back as they came).
+Where Go's code contradicts its documentation, Kubewright follows the documentation, so that no number changes silently:
+
+- A string without a digit is rejected. Go reads `m` as 0.
+- 1000E is written as `1000E`. Go writes `1`.
+- `value()` rounds negative fractions away from zero for every suffix, and does not wrap around at 64 bits.
+- The canonical form drops a leading `+` and trailing zeros. Go returns `+1` and `1.500` unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["Quantity", "QuantityFormat"]
 
 _NANO: Final = 10**9
 _MAX_BINARY: Final = (2**63 - 1) * _NANO
-_MAX_TEXT: Final = 1000  # bounds the work that a hostile object can cause; a real quantity has a dozen characters
+_MAX_TEXT: Final = 1000  # limits the work that a hostile object can cause; a real quantity has a dozen characters
 
 EXPECTED: Final = (
     "a quantity: expected a number with an optional suffix "
@@ -33,7 +34,7 @@ _GRAMMAR: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE]?)|[eE](?P<exponent>[+-]?0*[0-9]{1,3}))"
 )
-_COMMON: Final = re.compile(r"[0-9]{1,18}(?:[KMGTPE]i|[numkMGTPE]?)")  # what nearly all of them look like
+_COMMON: Final = re.compile(r"[0-9]{1,18}(?:[KMGTPE]i|[numkMGTPE]?)")  # the form of nearly all quantities
 
 _BINARY_POWERS: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_POWERS: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -57,14 +58,14 @@ class QuantityFormat(Enum):
 class Quantity:
     """An amount such as `500m` CPU or `1.5Gi` of memory. Immutable, hashable, exact.
 
-    Made from text, it keeps that text and gives it back (`str`), so an object that is read and written is not changed;
-    `canonical` is the form that the API server would write. Numbers are taken as they are: `Quantity(2)`,
-    `Quantity(0.5)`. Quantities compare, and hash, by value, also with integers: `Quantity("1000m") == 1`.
+    A quantity that is created from a string keeps it: `str` returns it unchanged, so reading and writing an object does
+    not change it. `canonical` returns the form that the API server writes. Numbers are accepted too: `Quantity(2)`,
+    `Quantity(0.5)`. Quantities compare and hash by value, also with integers: `Quantity("1000m") == 1`.
 
-    `+` and `-` take quantities and integers, `*` takes integers. The result is written as the left operand was, or as
+    `+` and `-` take quantities and integers, `*` takes integers. The result has the suffixes of the left operand, or of
     the right one if the left is zero.
 
-    Raises ValueError for text that is not a quantity; the number itself is worked out on first use.
+    Raises ValueError for a string that is not a quantity. The number is computed on first use.
     """
 
     __slots__ = ("_amount", "_format", "_text")
@@ -87,12 +88,12 @@ class Quantity:
 
     @classmethod
     def from_int(cls, value: int, format: QuantityFormat = QuantityFormat.DECIMAL) -> Self:  # noqa: A002
-        """A whole number that is written with the given suffixes: `from_int(2**30, QuantityFormat.BINARY)` is `1Gi`."""
+        """Returns an integer with the given suffixes: `from_int(2**30, QuantityFormat.BINARY)` is `1Gi`."""
         return cls._of(value * _NANO, format)
 
     @classmethod
     def from_milli(cls, value: int, format: QuantityFormat = QuantityFormat.DECIMAL) -> Self:  # noqa: A002
-        """A number of thousandths: `from_milli(1500)` is `1500m`."""
+        """Returns a number of thousandths: `from_milli(1500)` is `1500m`."""
         return cls._of(value * 10**6, format)
 
     @classmethod
@@ -112,7 +113,7 @@ class Quantity:
             _set(self, "_format", form)
         return amount, form
 
-    # What it is worth
+    # Value
 
     @property
     def format(self) -> QuantityFormat:
@@ -120,16 +121,16 @@ class Quantity:
         return self._parsed()[1]
 
     def value(self) -> int:
-        """The number, rounded away from zero to a whole one."""
+        """Returns the number, rounded away from zero to an integer."""
         return _divide_away_from_zero(self._parsed()[0], _NANO)
 
     def milli_value(self) -> int:
-        """The number of thousandths, rounded away from zero: how CPU time is usually counted."""
+        """Returns the number of thousandths, rounded away from zero, as CPU time is usually counted."""
         return _divide_away_from_zero(self._parsed()[0], 10**6)
 
     def as_decimal(self) -> Decimal:
-        """The exact number."""
-        # From text, since Decimal's operators round to the precision of the current context.
+        """Returns the exact number."""
+        # From a string, because Decimal's operators round to the precision of the current context.
         return Decimal(f"{self._parsed()[0]}e-9")
 
     def __float__(self) -> float:
@@ -138,10 +139,10 @@ class Quantity:
     def __bool__(self) -> bool:
         return self._parsed()[0] != 0
 
-    # How it is written
+    # Form
 
     def canonical(self) -> str:
-        """The form in which the API server writes this amount: `0.5` becomes `500m`, `1.5Gi` becomes `1536Mi`."""
+        """Returns the form that the API server writes: `0.5` becomes `500m`, `1.5Gi` becomes `1536Mi`."""
         return _canonical(*self._parsed())
 
     def __str__(self) -> str:
@@ -161,7 +162,7 @@ class Quantity:
 
     def __hash__(self) -> int:
         whole, rest = divmod(self._parsed()[0], _NANO)
-        # Equal to an int means the same hash as that int.
+        # A quantity that equals an int has the same hash.
         return hash((whole, rest)) if rest else hash(whole)
 
     def __lt__(self, other: Quantity | int) -> bool:
@@ -217,10 +218,10 @@ class Quantity:
     # Immutability
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a Quantity cannot be changed: make a new one instead of setting .{name}")
+        raise AttributeError(f"a Quantity is immutable: create a new one instead of setting .{name}")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a Quantity cannot be changed: .{name} cannot be deleted")
+        raise AttributeError(f"a Quantity is immutable: .{name} cannot be deleted")
 
     def __copy__(self) -> Self:
         return self
@@ -243,14 +244,14 @@ def _amount_of(value: object) -> int | None:
 
 def _number_text(value: float | Decimal) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise TypeError(f"a quantity is a text such as '500m' or a number, not {type(value).__name__}")
+        raise TypeError(f"a quantity is a string such as '500m' or a number, not {type(value).__name__}")
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def _checked(text: str) -> str:
-    """The text without surrounding space, if it is a quantity."""
+    """Returns the string without surrounding space. Raises ValueError if it is not a quantity."""
     stripped = text.strip()
     if len(stripped) > _MAX_TEXT:
         raise ValueError(f"{stripped[:20]}... is not a quantity: it has {len(stripped)} characters")
@@ -262,7 +263,7 @@ def _checked(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> tuple[int, QuantityFormat]:
-    """Billionths and family of suffixes of a text that has been checked."""
+    """Returns the billionths and the family of suffixes of a checked string."""
     match = _GRAMMAR.fullmatch(text)
     assert match is not None
     fraction = match["fraction"] or ""
@@ -295,7 +296,7 @@ def _canonical(amount: int, form: QuantityFormat) -> str:
             number, steps = number // 1024, steps + 1
         return f"{number}{_BINARY_SUFFIXES[steps]}"
     number, power = amount, -9
-    # Beyond 10**18 there is no decimal suffix, but there is always an exponent.
+    # There is no decimal suffix beyond 10**18, but there is always an exponent.
     while number % 1000 == 0 and (power < 18 or form is QuantityFormat.EXPONENT):
         number, power = number // 1000, power + 3
     if form is QuantityFormat.EXPONENT:

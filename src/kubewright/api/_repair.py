@@ -1,8 +1,8 @@
-"""Go's zero values, where a built-in kind's required field is null or missing.
+"""Fills in Go's zero values where a required field of a built-in kind is null or missing.
 
-The OpenAPI document calls a field required when Go always writes it; but Go writes a nil list as null, and old or
-hand-made objects lack fields that newer servers require. Go's own clients read such objects as zero values, so ours do.
-A user's own models are left as they are: there a missing field is a mistake worth hearing about.
+In the OpenAPI document, a field is required if Go always writes it. But Go writes a nil list as null, and older objects
+lack fields that newer servers require. Go's clients read such fields as zero values, and so does Kubewright. Models of
+users are not repaired: there, a missing field is an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ZEROS: dict[Any, object] = {str: "", int: 0, float: 0.0, bool: False, datetime:
 
 
 def repair(type_: Any, content: Any) -> Any:
-    """The same content with zero values filled in, as far down as built-in models reach."""
+    """Returns the content with zero values filled in, inside built-in models only."""
     type_, optional = without_none(type_)
     if isinstance(type_, type) and issubclass(type_, Model):
         if content is None and not optional:
@@ -57,7 +57,7 @@ def _repair_model(model: type[Model], content: dict[str, Any]) -> dict[str, Any]
 
 
 def without_none(type_: Any) -> tuple[Any, bool]:
-    """The type without Annotated and without None, and whether None was allowed."""
+    """Returns the type without Annotated and None, and whether None was allowed."""
     if get_origin(type_) is Annotated:
         return without_none(get_args(type_)[0])
     if get_origin(type_) in (Union, UnionType):

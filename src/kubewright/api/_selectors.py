@@ -1,16 +1,16 @@
 """Label selectors: `app=web,tier in (front,back),!canary,priority>5`.
 
-`Selector` is the label selector of list, watch and delete requests, and what a `LabelSelector` in an object means. The
-grammar, the order in which requirements are written and what they match are apimachinery's:
+`Selector` is the label selector of list, watch and delete requests, and the meaning of a `LabelSelector` in an object.
+The grammar, the order of requirements and their meaning are apimachinery's:
 
-- `key=value`, `key==value`, `key!=value`: equal or not (a missing label is not equal to anything);
-- `key in (a,b)`, `key notin (a,b)`: one of, none of (a missing label is in no set);
-- `key`, `!key`: the label is there, or is not;
-- `key>5`, `key<5`: the label is an integer above or below;
-- requirements are joined by commas and must all hold; no requirement at all selects everything.
+- `key=value`, `key==value`, `key!=value`: equal or not. A missing label is not equal to anything.
+- `key in (a,b)`, `key notin (a,b)`: one of, none of. A missing label is in no set.
+- `key`, `!key`: the label exists, or does not.
+- `key>5`, `key<5`: the label is an integer above or below.
+- Requirements are joined by commas, and all of them must hold. A selector without requirements selects everything.
 
-"Selects nothing" is the contradiction `nothing,!nothing`, so that it stays true when it is sent to a server. (Go's
-selector for nothing is written as an empty text, which selects everything.)
+The selector that selects nothing is the contradiction `nothing,!nothing`, so that it also selects nothing on a server.
+(Go's selector for nothing is an empty string, which selects everything.)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Requirement", "Selector", "SelectorError", "SelectorOperator"]
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be understood. `position` is where in the text, None when it was not made from text."""
+    """An invalid selector. `position` is the index in the string; None if it was not created from a string."""
 
     def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class SelectorOperator(Enum):
     LESS_THAN = "<"
 
 
-# Tuples, because they compare by identity first: an enum's hash is a Python call, and `matches` runs once per object.
+# Tuples compare by identity first; the hash of an enum is a Python call, and `matches` runs once per object.
 _SETS: Final = (SelectorOperator.IN, SelectorOperator.NOT_IN)
 _EXISTENCE: Final = (SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST)
 _ORDER: Final = (SelectorOperator.GREATER_THAN, SelectorOperator.LESS_THAN)
@@ -60,7 +60,7 @@ _POSITIVE: Final = (SelectorOperator.EQUALS, SelectorOperator.IN, SelectorOperat
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """One condition on one label. Values are kept sorted, each once. Raises SelectorError when it makes no sense."""
+    """One condition on one label. Values are sorted and unique. Raises SelectorError for an invalid requirement."""
 
     key: str
     operator: SelectorOperator
@@ -81,7 +81,7 @@ class Requirement(msgspec.Struct, frozen=True):
         if operator in _SETS and not count:
             raise SelectorError(f"label {self.key!r}: '{operator.value}' needs at least one value")
         if operator in _EXISTENCE and count:
-            raise SelectorError(f"label {self.key!r}: a requirement that it exists, or does not, takes no values")
+            raise SelectorError(f"label {self.key!r}: '{operator.value}' takes no values")
         if operator not in _SETS and operator not in _EXISTENCE and count != 1:
             raise SelectorError(f"label {self.key!r}: '{operator.value}' needs exactly one value, not {count}")
         if operator in _ORDER and _integer(self.values[0]) is None:
@@ -90,7 +90,7 @@ class Requirement(msgspec.Struct, frozen=True):
             )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether these labels meet the requirement."""
+        """Whether the labels meet the requirement."""
         operator, value = self.operator, labels.get(self.key)
         if operator in _POSITIVE:
             return value in self.values
@@ -119,7 +119,7 @@ class Requirement(msgspec.Struct, frozen=True):
 class Selector(msgspec.Struct, frozen=True):
     """A label selector: requirements that must all hold, ordered by key. Immutable and hashable.
 
-    `str` is the form that the API server takes; `Selector.parse` reads it back to an equal selector.
+    `str` returns the form that the API server accepts; `Selector.parse` turns it into an equal selector.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -130,31 +130,31 @@ class Selector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a selector. Raises SelectorError that says where and what was expected."""
+        """Parses a selector. Raises SelectorError with the position and what was expected."""
         return cls(tuple(_Parser(text).requirements()))
 
     @classmethod
     def everything(cls) -> Self:
-        """The selector that matches all labels; the same as `Selector()`."""
+        """Returns the selector that matches all labels; the same as `Selector()`."""
         return cls()
 
     @classmethod
     def nothing(cls) -> Self:
-        """A selector that matches no labels, here and on the server."""
+        """Returns a selector that matches no labels, here and on the server."""
         return cls(
             (Requirement("nothing", SelectorOperator.EXISTS), Requirement("nothing", SelectorOperator.DOES_NOT_EXIST))
         )
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Self:
-        """The selector for objects that carry all these labels."""
+        """Returns the selector for objects that have all these labels."""
         return cls(tuple(Requirement(key, SelectorOperator.EQUALS, (value,)) for key, value in labels.items()))
 
     @classmethod
     def from_label_selector(cls, selector: LabelSelector | None) -> Self:
-        """What a `LabelSelector` inside an object selects: None selects nothing, an empty one everything.
+        """Returns the selector of a `LabelSelector` in an object: None selects nothing, an empty one everything.
 
-        Raises SelectorError that names the expression.
+        Raises SelectorError, which names the expression.
         """
         if selector is None:
             return cls.nothing()
@@ -173,13 +173,13 @@ class Selector(msgspec.Struct, frozen=True):
         return cls(tuple(requirements))
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Whether these labels meet every requirement. None is the same as no labels."""
+        """Whether the labels meet every requirement. None is the same as no labels."""
         present = labels or {}
         return all(requirement.matches(present) for requirement in self.requirements)
 
     @property
     def selects_everything(self) -> bool:
-        """Whether it restricts nothing."""
+        """Whether the selector has no requirements."""
         return not self.requirements
 
     def __and__(self, other: Selector) -> Selector:
@@ -202,7 +202,7 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}", re.ASCII)
 
 
 def _integer(text: str) -> int | None:
-    """The number, if the server would take the text for one."""
+    """Returns the integer, if the server reads the string as one."""
     if not _INTEGER.fullmatch(text):
         return None
     number = int(text)
@@ -213,12 +213,12 @@ _TOKEN: Final = re.compile(r"[ \t\r\n]*(?:(?P<symbol>!=|==|[=!(),<>])|(?P<word>[
 _BINARY_OPERATORS: Final = {
     operator.value: operator
     for operator in SelectorOperator
-    if operator not in _EXISTENCE  # those are not written between a key and a value
+    if operator not in _EXISTENCE  # they are not written between a key and a value
 }
 
 
 class _Parser:
-    """A recursive-descent parser that looks one token ahead."""
+    """A recursive-descent parser with one token of lookahead."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -237,7 +237,7 @@ class _Parser:
         return current
 
     def _take_word(self) -> str:
-        """The current word, or an empty one where there is none: an empty value is a value."""
+        """Returns the current word, or an empty one: an empty value is valid."""
         return self._take() if self._is_word else ""
 
     def _fail(self, expected: str) -> SelectorError:

@@ -1,4 +1,4 @@
-"""`Resource[Spec, Status]`: a kind with a spec and a status, either of which may be absent on the wire."""
+"""`Resource[Spec, Status]`: a kind with a spec and a status, each of which can be absent in JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ StatusT = TypeVar("StatusT")
 
 
 class _Absent:
-    """Stands in for a spec or status that was not given, until `__post_init__` replaces it."""
+    """A placeholder for an absent spec or status, until `__post_init__` replaces it."""
 
 
 _ABSENT = _Absent()
@@ -28,9 +28,9 @@ _ABSENT = _Absent()
 class Resource(Object, Generic[SpecT, StatusT]):
     """A kind with a spec and a status.
 
-    A spec or status that is absent decodes to an empty model where the model allows it. A status is absent until
-    somebody writes it: so its fields all have defaults, or the status is declared with `| None` (also a plain string:
-    `Resource[FooSpec, str | None]`). `Resource[FooSpec, None]` has no status at all.
+    An absent spec or status decodes to an empty model, if the model has no required fields. A status is absent until a
+    controller writes it, so all its fields need defaults, or it is declared with `| None`. A status can also be a plain
+    value: `Resource[FooSpec, str | None]`. `Resource[FooSpec, None]` has no status.
     """
 
     __empty_spec__: ClassVar[Callable[[], Any]]
@@ -45,7 +45,7 @@ class Resource(Object, Generic[SpecT, StatusT]):
 
     def __post_init__(self) -> None:
         if not hasattr(type(self), "__resource__"):
-            info_of(type(self))  # raises, and says what to do
+            info_of(type(self))  # raises, with the fix
         spec: object = self.spec
         if spec is _ABSENT:
             self.spec = type(self).__empty_spec__()
@@ -55,15 +55,15 @@ class Resource(Object, Generic[SpecT, StatusT]):
 
 
 def requires_spec(kind: type[Resource[Any, Any]]) -> bool:
-    """Whether an object of the kind must have a spec: whether an empty one would lack something."""
+    """Whether an object of the kind must have a spec, because an empty one would lack required fields."""
     spec = next(field.type for field in msgspec.structs.fields(kind) if field.name == "spec")
     return not _allows_none(spec) and not (is_model(spec) and not _required_fields(spec))
 
 
 def new_status(kind: type[Object]) -> Any:
-    """An empty status for an object of the kind that has none yet; None where the kind has no model for it.
+    """Returns an empty status for an object of the kind; None if the kind has no status model.
 
-    Raises TypeError when the model requires something, and the status may be absent for that reason.
+    Raises TypeError if the status model has required fields.
     """
     if not issubclass(kind, Resource):
         return None
@@ -78,9 +78,9 @@ def new_status(kind: type[Object]) -> Any:
 
 
 def status_names(kind: type[Object]) -> dict[str, str] | None:
-    """Returns the fields of a kind's status, as Python names them, with their names on the wire.
+    """Returns the JSON names of the fields of a kind's status, by Python name.
 
-    None where the status has no model: untyped kinds, and a status that is a plain value.
+    Returns None if the status has no model: for untyped kinds, and for a status that is a plain value.
     """
     declared = next((field.type for field in msgspec.structs.fields(kind) if field.name == "status"), None)
     model = model_in(declared)
@@ -92,7 +92,7 @@ def status_names(kind: type[Object]) -> dict[str, str] | None:
 
 
 def bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
-    """Note the type arguments of `Resource[Spec, Status]` on the class, and return the status type."""
+    """Stores the type arguments of `Resource[Spec, Status]` on the class, and returns the status type."""
     for base in cls.__mro__:
         for parametrized in getattr(base, "__orig_bases__", ()):
             if get_origin(parametrized) is Resource:
@@ -101,24 +101,24 @@ def bind_spec_and_status(cls: type[Resource[Any, Any]]) -> Any:
                 cls.__empty_spec__ = staticmethod(_empty("spec", spec))
                 cls.__empty_status__ = staticmethod(_empty("status", status))
                 return status
-    raise TypeError(f"{cls.__name__} must say its spec and status: class {cls.__name__}(Resource[Spec, Status])")
+    raise TypeError(f"{cls.__name__} must declare its spec and status: class {cls.__name__}(Resource[Spec, Status])")
 
 
 def _check_status(kind: str, status: Any) -> None:
     if _allows_none(status):
         return
     if not is_model(status):
-        raise TypeError(f"the status of {kind} is absent until somebody writes it: declare it with | None")
+        raise TypeError(f"the status of {kind} is absent until a controller writes it: declare it with | None")
     if required := _required_fields(status):
         name = status.__name__
         raise TypeError(
-            f"the status of {kind} is absent until somebody writes it, but {name} requires {', '.join(required)}:"
+            f"the status of {kind} is absent until a controller writes it, but {name} requires {', '.join(required)}:"
             f" give them defaults, or declare Resource[..., {name} | None]"
         )
 
 
 def _empty(field: str, type_: Any) -> Callable[[], Any]:
-    """What makes the value of an absent spec or status; the error is worded as msgspec words it while decoding."""
+    """Returns a factory for an absent spec or status. Its error is worded like msgspec's decoding errors."""
     if _allows_none(type_):
         return lambda: None
     if is_model(type_) and not _required_fields(type_):
@@ -132,7 +132,7 @@ def _empty(field: str, type_: Any) -> Callable[[], Any]:
 
 
 def model_in(type_: Any) -> type[Any] | None:
-    """The model that a spec or status is, or may be, as in `FooStatus | None`; None when it is something else."""
+    """Returns the model of a spec or status, also of `FooStatus | None`; None if it is not a model."""
     if is_model(type_):
         model: type[Any] = type_
         return model
@@ -142,6 +142,7 @@ def model_in(type_: Any) -> type[Any] | None:
 
 
 def is_model(type_: Any) -> bool:
+    """Whether a type is a `Model` or a pydantic model."""
     return (isinstance(type_, type) and issubclass(type_, Model)) or is_pydantic(type_)
 
 
@@ -152,7 +153,7 @@ def _allows_none(type_: Any) -> bool:
 def _required_fields(model: type[Any]) -> list[str]:
     if is_pydantic(model):
         return required_of(model)
-    # Not msgspec.structs.fields: that resolves annotations, which may name classes that do not exist yet.
+    # msgspec.structs.fields would resolve annotations, which can name classes that do not exist yet.
     defaults = model.__struct_defaults__
     names = model.__struct_fields__
     return [

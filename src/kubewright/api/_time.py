@@ -1,7 +1,7 @@
-"""Times on the wire: RFC 3339, in whole seconds (`Time`) or with six decimals (`MicroTime`).
+"""Times in JSON: RFC 3339, in whole seconds (`Time`) or with six decimals (`MicroTime`).
 
-In Python both are timezone-aware datetimes. Kubernetes writes UTC with a `Z`; every RFC 3339 offset and any number of
-decimals is understood, and what is finer than a microsecond is lost.
+In Python both are timezone-aware datetimes. Kubernetes writes UTC with a `Z`. Every RFC 3339 offset and any number of
+decimals can be read; digits below a microsecond are dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 __all__ = ["NO_TIME_ZONE", "MicroTime", "Time", "format_micro_time", "format_time", "parse_time", "whole_seconds"]
 
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
-"""A timezone-aware datetime, such as `metadata.creation_timestamp`. The API server keeps only its whole seconds."""
+"""A timezone-aware datetime, such as `metadata.creation_timestamp`. The API server stores whole seconds."""
 
 NO_TIME_ZONE: Final = (
     "has no time zone: Kubernetes stores moments, not local times. Use datetime.now(UTC) or add tzinfo=UTC"
@@ -27,20 +27,20 @@ _RFC3339: Final = re.compile(
 
 
 class MicroTime(datetime):
-    """A timezone-aware datetime that is written with all six decimals, as Leases and Events require.
+    """A timezone-aware datetime that is written with six decimals, as Leases and Events require.
 
-    Everything that makes a datetime makes a MicroTime: `MicroTime.now(UTC)`. `MicroTime.of` turns one into the other.
+    It has the constructors of datetime: `MicroTime.now(UTC)`. `MicroTime.of` converts a datetime.
     """
 
     @classmethod
     def of(cls, moment: datetime) -> Self:
-        """The same moment in UTC. Raises ValueError for a datetime without a time zone."""
+        """Returns the same moment in UTC. Raises ValueError for a datetime without a time zone."""
         utc = _in_utc(moment)
         return cls(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, UTC)
 
 
 def parse_time(text: str) -> datetime:
-    """Read an RFC 3339 time, with or without decimals, into UTC. Raises ValueError that names the text."""
+    """Parses an RFC 3339 time, with or without decimals, into UTC. Raises ValueError, which quotes the string."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an RFC 3339 time such as 2030-01-31T12:00:00Z")
@@ -58,17 +58,17 @@ def parse_time(text: str) -> datetime:
 
 
 def whole_seconds(moment: datetime) -> datetime:
-    """The moment as the API server keeps a `Time`: UTC, the decimals cut off. Raises ValueError without a time zone."""
+    """Returns the moment as the API server stores a `Time`: UTC, truncated. Raises ValueError without a time zone."""
     return _in_utc(moment).replace(microsecond=0)
 
 
 def format_time(moment: datetime) -> str:
-    """The moment as `2030-01-31T12:00:00Z`: UTC, the decimals cut off. Raises ValueError without a time zone."""
+    """Returns `2030-01-31T12:00:00Z`: UTC, truncated to seconds. Raises ValueError without a time zone."""
     return whole_seconds(moment).replace(tzinfo=None).isoformat() + "Z"
 
 
 def format_micro_time(moment: datetime) -> str:
-    """The moment as `2030-01-31T12:00:00.000000Z`: UTC, six decimals. Raises ValueError without a time zone."""
+    """Returns `2030-01-31T12:00:00.000000Z`: UTC, six decimals. Raises ValueError without a time zone."""
     return _in_utc(moment).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 

@@ -1,4 +1,4 @@
-"""`Untyped`: an object whose kind is not known when the program is written."""
+"""`Untyped`: an object of a kind without a class."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Untyped"]
 
 
 class Untyped(Object):
-    """An object with typed metadata and everything else as plain JSON, by its names on the wire.
+    """An object with typed metadata. Everything else is plain JSON, with JSON names.
 
-    `Untyped.kind_of("example.com/v1", "Foo", plural="foos")` makes the class that the client's verbs take; the client
-    can also look it up on the server (`await client.kind("example.com/v1", "Foo")`). Then `foo["spec"]["replicas"] = 3`
-    works as on a dict.
+    `Untyped.kind_of("example.com/v1", "Foo", plural="foos")` returns a class for the client's verbs. The client can
+    also look it up on the server: `await client.kind("example.com/v1", "Foo")`. Then `foo["spec"]["replicas"] = 3`
+    works as with a dict.
     """
 
     content: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -32,13 +32,13 @@ class Untyped(Object):
         singular: str | None = None,
         subresources: Collection[str] = (),
     ) -> type[Untyped]:
-        """A class for one kind, to hand to the client's verbs.
+        """Returns a class for one kind, for the client's verbs.
 
-        `subresources` are those that the server has: `{"status"}` where the status is written at /status, as it is for
-        most kinds.
+        `subresources` are those that the server has: `{"status"}` if the status is written at /status, as for most
+        kinds.
         """
         if isinstance(subresources, str):
-            raise TypeError(f"subresources is a set of names, such as {{{subresources!r}}}, not a text")
+            raise TypeError(f"subresources is a set of names, such as {{{subresources!r}}}, not a string")
         group, _, version = api_version.rpartition("/")
         metaclass: Any = type(Untyped)
         made: type[Untyped] = metaclass(kind, (Untyped,), {"__module__": __name__, "__doc__": f"Untyped {kind}."})
@@ -66,5 +66,5 @@ class Untyped(Object):
         return field in self.content
 
     def get(self, field: str, default: Any = None) -> Any:
-        """A top-level field, or the default when it is absent."""
+        """Returns a top-level field, or the default if it is absent."""
         return self.content.get(field, default)

@@ -1,4 +1,4 @@
-"""Checking an object against the rules of its kind, before the server does."""
+"""Checks an object against the constraints of its kind, before it is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ValidationError", "Violation", "validate"]
 
 
 class ValidationError(ValueError):
-    """An object breaks rules of its kind. `violations` has each of them with the path of its field."""
+    """An object violates constraints of its kind. `violations` has each of them with the path of its field."""
 
     def __init__(self, object_name: str, found: list[Violation]) -> None:
         super().__init__(f"{object_name}: " + "; ".join(map(str, found)))
@@ -27,15 +27,15 @@ class ValidationError(ValueError):
 
 
 def validate(obj: Object) -> None:
-    """Raise `ValidationError` when the object breaks a rule of its kind, as far as that can be told without the server.
+    """Raises `ValidationError` if the object violates a constraint of its kind that needs no server.
 
-    Paths are those that the server names. CEL (`Rule`) is evaluated where the extra `test` is installed; without it,
-    only `ExactlyOneOf` and its relatives are. Rules about changes (`Immutable`) need the object as it was, and are left
-    to the server. An object that passes may still be refused there: the server knows more, as the rules for names and
-    labels, quotas and webhooks. Raises TypeError for a kind without a schema, as an `Untyped` is.
+    Field paths are the server's. CEL (`Rule`) is evaluated if the extra `test` is installed; without it, only
+    `ExactlyOneOf`, `AtMostOneOf` and `AtLeastOneOf` are. Constraints on changes (`Immutable`) need the previous object
+    and are left to the server. The server can still reject an object that passes: it also checks names and labels,
+    quotas and webhooks. Raises TypeError for a kind without a schema, such as `Untyped`.
     """
     if isinstance(obj, Untyped):
-        raise TypeError(f"{obj} is untyped: it has no rules that could be checked")
+        raise TypeError(f"{obj} is untyped: it has no constraints to check")
     from kubewright.api.schema._validation import violations  # with all formats and patterns: most programs never ask
 
     if found := not_encodable(obj) or violations(_schema(type(obj)), to_dict(obj), rules=_rules(type(obj))):

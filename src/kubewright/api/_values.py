@@ -1,7 +1,7 @@
-"""Values that are not plain JSON types, and how msgspec reads and writes them.
+"""Values that are not plain JSON types, and the hooks that teach them to msgspec.
 
-`IntOrString` and `JSON` are annotations for fields. `enc_hook` and `dec_hook` are what every encoder and decoder of
-typed objects passes to msgspec, so that `Quantity` and `MicroTime` fields work.
+`IntOrString` and `JSON` are annotations for fields. Every encoder and decoder of typed objects passes `enc_hook` and
+`dec_hook` to msgspec, for `Quantity`, `MicroTime` and pydantic models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubewright.api._time import MicroTime, format_micro_time, parse_time
 __all__ = ["JSON", "IntOrString", "dec_hook", "enc_hook", "scaled_value"]
 
 IntOrString = Annotated[int | str, msgspec.Meta(extra_json_schema={"x-kubernetes-int-or-string": True})]
-"""A number or a text, as a Service's target port (`8080` or `"http"`) or a rollout's surge (`1` or `"25%"`)."""
+"""An integer or a string, such as the target port of a Service (`8080` or `"http"`) or a surge (`1` or `"25%"`)."""
 
 JSON = Annotated[Any, msgspec.Meta(extra_json_schema={"x-kubernetes-preserve-unknown-fields": True})]
 """Any JSON value. `Any`, because a recursive type would make every read of such a field a cast or a chain of checks."""
@@ -28,21 +28,21 @@ _PERCENTAGE: Final = re.compile(r"([+-]?[0-9]+)%", re.ASCII)
 
 
 def scaled_value(value: int | str, total: int, *, round_up: bool) -> int:
-    """A number as it is, or a percentage such as `"25%"` of the total, rounded up or down to a whole number.
+    """Returns an integer unchanged, and a percentage such as `"25%"` as that part of the total, rounded up or down.
 
-    Raises ValueError for any other text.
+    Raises ValueError for any other string.
     """
     if isinstance(value, int):
         return value
     match = _PERCENTAGE.fullmatch(value)
     if match is None:
-        raise ValueError(f"{value!r} is neither a whole number nor a percentage such as '25%'")
+        raise ValueError(f"{value!r} is neither an integer nor a percentage such as '25%'")
     hundredths = int(match[1]) * total
     return -(-hundredths // 100) if round_up else hundredths // 100
 
 
 def enc_hook(value: object) -> object:
-    """The wire form of a value that msgspec does not know. Raises NotImplementedError for a foreign type."""
+    """Returns a value of a type that msgspec does not know as JSON. Raises NotImplementedError for other types."""
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, MicroTime):
@@ -55,10 +55,10 @@ def enc_hook(value: object) -> object:
 
 
 def dec_hook(kind: type, value: object) -> object:
-    """The value of a field of a type that msgspec does not know.
+    """Returns the value of a field of a type that msgspec does not know.
 
-    Raises ValueError or TypeError for a wire form that does not fit, NotImplementedError for a foreign type; msgspec
-    adds the path of the field.
+    Raises ValueError or TypeError for JSON that does not fit, and NotImplementedError for other types. msgspec adds the
+    path of the field.
     """
     if kind is Quantity:
         if isinstance(value, str):
@@ -75,7 +75,7 @@ def dec_hook(kind: type, value: object) -> object:
     raise NotImplementedError(f"a field of a Kubernetes object cannot be a {kind.__name__}")
 
 
-# Quantities are immutable and a cluster repeats the same few, so objects can share them.
+# Quantities are immutable, and the same few occur many times in a cluster: objects share them.
 _shared_quantity = lru_cache(maxsize=4096)(Quantity)
 
 
@@ -86,7 +86,7 @@ def _json_type(value: object) -> str:
         bool: "a boolean",
         int: "a number",
         float: "a number",
-        str: "a text",
+        str: "a string",
         list: "a list",
         dict: "an object",
     }.get(type(value), type(value).__name__)

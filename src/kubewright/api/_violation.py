@@ -1,4 +1,4 @@
-"""What a check found."""
+"""A violated constraint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Violation"]
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A rule that a value breaks. `path` is the field's, as the server names it: `spec.ports[0].name`."""
+    """A constraint that a value violates. `path` is the server's path of the field: `spec.ports[0].name`."""
 
     path: str
     message: str

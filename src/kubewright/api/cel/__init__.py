@@ -1,17 +1,17 @@
-"""CEL, the language of rules in Kubernetes: checked, weighed and evaluated as the API server does it.
+"""CEL, the expression language of Kubernetes: type-checked, estimated and evaluated as in the API server.
 
-The parser is that of `cel-expr-python` (the extra `test`), Google's own; everything that follows it is here, because the
-API server's CEL is more than the language: types that come from schemas, functions of its own, a price for each step,
-and its own words for what is wrong. `docs/design/cel.md` has the reasons.
+The parser is Google's `cel-expr-python` (the extra `test`). Everything after parsing is implemented here, because the
+API server's CEL is more than the language: types from schemas, its own functions, a cost for each step, and its own
+error messages. `docs/design/cel.md` has the reasons.
 
-- `compile_expression(text, environment)` gives a `Program`, or raises `CompileError` with the server's words.
-- `Program.run(variables)` gives a value and what it cost; it raises `EvaluationError`, or `CostExceeded`: no expression
-  runs away, whatever it says and whatever it is given.
-- `Rules(schema).check(obj, old)` asks the rules of a schema (`x-kubernetes-validations`), and `.problems()`
-  are those of them that cannot be compiled.
-- `is_available()` says whether the extra is there. Without it, parsing raises `ExtraMissing`, which names it.
+- `compile_expression(text, environment)` returns a `Program`, or raises `CompileError` with the server's message.
+- `Program.run(variables)` returns a value and its cost. It raises `EvaluationError`, or `CostExceeded`, which stops
+  every runaway expression.
+- `Rules(schema).check(obj, old)` evaluates the rules of a schema (`x-kubernetes-validations`). `.problems()` returns
+  the rules that do not compile.
+- `is_available()` says whether the extra is installed. Without it, parsing raises `ExtraMissing`, which names it.
 
-What Kubernetes has and this has not: the authorizer (`authorizer.group(...).check(...)`).
+Not supported: the authorizer (`authorizer.group(...).check(...)`).
 """
 
 from __future__ import annotations

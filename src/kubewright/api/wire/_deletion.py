@@ -1,4 +1,4 @@
-"""What keeps an object that is being deleted."""
+"""Whether an object that is being deleted still exists."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _namespaces = msgspec.json.Decoder(_Namespace)
 
 
 def is_kept(info: ResourceInfo, raw: bytes) -> bool:
-    """Whether an object in deletion, given as the server's JSON, is still there: for its finalizers, or its grace.
+    """Whether finalizers or a grace period keep an object, given as the server's JSON, that is being deleted.
 
-    A Namespace has finalizers in its spec as well, until all that was in it is gone.
+    A Namespace also has finalizers in its spec, until everything in it is gone.
     """
     metadata = _objects.decode(raw).metadata
     if metadata.finalizers or metadata.deletion_grace_period_seconds:

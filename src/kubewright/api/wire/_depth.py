@@ -1,8 +1,8 @@
-"""JSON that is nested deeper than a decoder goes, looked at by its brackets alone.
+"""Reads JSON that is nested more deeply than a decoder supports, by its brackets.
 
-kube-apiserver takes objects of ten thousand levels, where a schema lets anything pass; msgspec, like Python's own
-decoder, gives up at a thousand (`RecursionError`). One such object must not make a whole list unreadable, nor be one
-that nobody can name.
+kube-apiserver accepts objects with ten thousand levels where a schema allows anything. msgspec, like Python's own
+decoder, raises RecursionError at a thousand. One such object must not make a whole list unreadable, and its name must
+be readable for the error message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LEVELS: Final = 32
 
 
 def shallow(raw: bytes) -> bytes:
-    """The same with null in place of everything that is nested deeper than any metadata of a sensible object."""
+    """Returns the JSON with null in place of everything below level 32, which is deeper than metadata."""
     parts: list[bytes] = []
     depth = kept_from = 0
     for token in _TOKENS.finditer(raw):
@@ -37,7 +37,7 @@ def shallow(raw: bytes) -> bytes:
 
 
 def cut_list(raw: bytes) -> tuple[bytes, list[bytes]]:
-    """A Kubernetes list without its items, and these. What is no list is handed back as it is, without any."""
+    """Returns a Kubernetes list without its items, and the items. Other JSON is returned unchanged, without items."""
     depth = begin = start = 0
     key, items, inside = b"", [], False
     for token in _TOKENS.finditer(raw):
