@@ -226,10 +226,10 @@ class Dog(BaseModel):
         (Annotated[Cat | Dog, Field(discriminator="kind")], "cannot express this union"),
         (Decimal, "cannot express this union"),
         (tuple[int, str], "cannot express this type; use a list"),
-        (list[Literal["a", 1]], r"Refused.spec.value\[\*\]: the values of an enum are all texts or all numbers"),
-        (list[Literal["a"] | None], "the API server refuses null for every enum"),
+        (list[Literal["a", 1]], r"Refused.spec.value\[\*\]: the values of an enum are all strings or all numbers"),
+        (list[Literal["a"] | None], "the API server rejects null for every enum"),
         (Tree, r"Refused.spec.value.children\[\*\]: Tree contains itself"),
-        (set[Port], "the elements of a set are texts, numbers or booleans"),
+        (set[Port], "the elements of a set are strings, numbers or booleans"),
         (Annotated[str, kw.Range(1)], "Refused.spec.value: Range is for"),
     ],
 )

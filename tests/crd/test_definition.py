@@ -227,12 +227,12 @@ def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
     [
         (set[str], r'no schema for set\[str\]; use a list: Annotated\[list\[...\], ListType\("set"\)\]'),
         (tuple[int, ...], "use a list"),
-        (Literal["a"] | None, "Case.spec.value: the API server refuses null for every enum"),
-        (list[Literal["a"] | None], r"Case.spec.value\[\*\]: the API server refuses null for every enum"),
+        (Literal["a"] | None, "Case.spec.value: the API server rejects null for every enum"),
+        (list[Literal["a"] | None], r"Case.spec.value\[\*\]: the API server rejects null for every enum"),
         (complex, "Case.spec.value: a field of a Kubernetes object cannot be a complex"),
         (str | bool, r"cannot express the union str \| bool"),
-        (FooSpec | FooStatus, "needs a tag that tells them apart"),
-        (dict[int, str], r"plain texts: dict\[str, ...\]"),
+        (FooSpec | FooStatus, "needs a tag that identifies the model"),
+        (dict[int, str], r"the keys of a map are strings: dict\[str, ...\]"),
         (kw.Untyped, "EmbeddedResource"),
     ],
 )

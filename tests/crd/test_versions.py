@@ -65,11 +65,11 @@ def test_versions_that_name_different_conversions_are_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "needs the service or the url"),
-        ({"service": "a/b", "url": "https://c"}, "needs the service or the url"),
+        ({}, "needs either the service or the url"),
+        ({"service": "a/b", "url": "https://c"}, "needs either the service or the url"),
         ({"service": "hook"}, "is namespace/name, not 'hook'"),
-        ({"url": "http://hooks.example.com"}, "begins with https://"),
-        ({"service": "a/b", "path": "convert"}, "the path of a Conversion begins with /"),
+        ({"url": "http://hooks.example.com"}, "starts with https://"),
+        ({"service": "a/b", "path": "convert"}, "the path of a Conversion starts with /"),
         ({"service": "a/b", "port": 0}, "from 1 to 65535"),
         ({"service": "a/b", "review_versions": "v1"}, "a tuple of versions"),
     ],

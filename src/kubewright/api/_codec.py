@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubewright.api._encodable import not_encodable, path_of_foreign
-from kubewright.api._misfits import misfit_of
+from kubewright.api._mismatches import find_mismatch
 from kubewright.api._model import Model
 from kubewright.api._object import Object, name_kind
 from kubewright.api._object_meta import ObjectMeta, Origin
@@ -136,7 +136,7 @@ def _decode_untyped(type_: type[Untyped], raw: bytes) -> Untyped:
     except msgspec.DecodeError:
         raise DecodeError(type_.__name__, "", _NOT_JSON) from None
     if not isinstance(content, dict):
-        raise DecodeError(type_.__name__, "", misfit_of(dict[str, Any], content)[1])
+        raise DecodeError(type_.__name__, "", find_mismatch(dict[str, Any], content)[1])
     metadata = content.pop("metadata", None) or {}
     try:
         # Decoding bytes, unlike `convert`, leaves the managed fields undecoded.
@@ -146,7 +146,7 @@ def _decode_untyped(type_: type[Untyped], raw: bytes) -> Untyped:
         try:
             meta = msgspec.convert(repaired, ObjectMeta, dec_hook=dec_hook)
         except msgspec.ValidationError:
-            path, reason = misfit_of(ObjectMeta, repaired)
+            path, reason = find_mismatch(ObjectMeta, repaired)
             where = f"metadata.{path}" if path else "metadata"
             raise DecodeError(_name(type_, {"metadata": metadata}), where, reason) from None
     return type_(
@@ -163,7 +163,7 @@ def _decode_again(type_: Any, raw: bytes) -> Any:
     try:
         return _decoder(type_).decode(_encoder.encode(repaired))
     except msgspec.DecodeError:
-        raise DecodeError(_name(type_, content), *misfit_of(type_, repaired)) from None
+        raise DecodeError(_name(type_, content), *find_mismatch(type_, repaired)) from None
 
 
 def _name(type_: type, content: Any) -> str:

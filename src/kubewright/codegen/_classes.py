@@ -17,18 +17,18 @@ ABSENT: Final = object()
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Annotation:
-    """A type as it will be written. `said` is the schema that it makes, without what stands below."""
+    """An annotation of the generated code. `said` is the schema that it produces, without its elements or fields."""
 
-    text: str = ""  # a "list" and a "dict" have an element, a "Literal" has values, a model its class
+    text: str = ""  # "list" and "dict" have an element, "Literal" has values, a model has its class
     element: Annotation | None = None
     model: Model | None = None
     rules: list[Constraint] = field(default_factory=list)
-    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
+    members: dict[str, Any] = field(default_factory=dict)  # for a `Schema`
     optional: bool = False
     shape: Shape
     said: dict[str, Any]
-    description: str | None = None  # that the place is to have
-    is_field: bool = False  # so that a text can stand below it
+    description: str | None = None  # of the field or element
+    is_field: bool = False  # only a field can have a docstring
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -42,31 +42,31 @@ class Field:
 
     @property
     def explicit_name(self) -> str | None:
-        """The name on the wire, where it does not follow from the attribute."""
+        """The JSON name, if it does not follow from the attribute."""
         return self.wire if wire_name(self.attribute) != self.wire else None
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Model:
-    """A class. `uses` are the paths of all places that have this very schema, `places` those that may be described."""
+    """A class. `uses` are the paths of all positions with this schema, `annotations` those that can have a description."""
 
     fields: list[Field] = field(default_factory=list)
     rules: list[Constraint] = field(default_factory=list)
-    members: dict[str, Any] = field(default_factory=dict)  # what only a `Schema` can say
+    members: dict[str, Any] = field(default_factory=dict)  # for a `Schema`
     uses: list[tuple[str, ...]] = field(default_factory=list)
-    places: list[Annotation] = field(default_factory=list)
+    annotations: list[Annotation] = field(default_factory=list)
     name: str = ""
     doc: str | None = None
 
     @property
     def required(self) -> list[str]:
-        """The names on the wire of the fields without a default."""
+        """The JSON names of the fields without a default."""
         return sorted(field.wire for field in self.fields if field.default is ABSENT)
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Kind(Model):
-    """The class of a version of a kind. With a `spec` it is a `Resource`, else a plain `Object`."""
+    """The class of one version of a kind: a `Resource` if it has a `spec`, else an `Object`."""
 
     source: KindSource
     version: VersionSource

@@ -1,4 +1,4 @@
-"""Which class has which docstring, and where a text must stand below an attribute instead."""
+"""Chooses the docstrings of classes and attributes."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ __all__ = ["attribute_doc", "choose_docs"]
 
 
 def choose_docs(models: Iterable[Model]) -> None:
-    """Give each class the description of the places where it is used, as far as these agree.
+    """Gives each class the description of its uses, if they agree.
 
-    A place that says something else has its text below the attribute. Where no text can stand (an element of a list),
-    or where a text must not come from the class, a `Schema` says so.
+    A field with another description gets a docstring below the attribute. An element of a list, which cannot have one,
+    gets a `Schema`, and so does a use without a description.
     """
     for model in models:
-        if model.places:
-            model.doc = _doc(model.places)
-        for place in model.places:
-            if place.description != model.doc and not (place.is_field and place.description):
-                place.members["description"] = place.description
+        if model.annotations:
+            model.doc = _doc(model.annotations)
+        for annotation in model.annotations:
+            if annotation.description != model.doc and not (annotation.is_field and annotation.description):
+                annotation.members["description"] = annotation.description
 
 
-def _doc(places: list[Annotation]) -> str | None:
-    texts = {place.description for place in places}
-    if len(texts) == 1:
-        return texts.pop()
-    elements = {place.description for place in places if not place.is_field}
-    return elements.pop() if len(elements) == 1 and None not in texts else None
+def _doc(annotations: list[Annotation]) -> str | None:
+    descriptions = {annotation.description for annotation in annotations}
+    if len(descriptions) == 1:
+        return descriptions.pop()
+    elements = {annotation.description for annotation in annotations if not annotation.is_field}
+    return elements.pop() if len(elements) == 1 and None not in descriptions else None
 
 
 def attribute_doc(field: Field) -> str | None:
-    """The text below an attribute."""
+    """Returns the docstring below an attribute; None if its class has the same description."""
     annotation = field.annotation
     if annotation.model is not None and annotation.model.doc == annotation.description:
         return None

@@ -6,7 +6,7 @@ __all__ = ["CodegenError", "WrongRequest"]
 
 
 class CodegenError(ValueError):
-    """No types can be written; the text names the source and the place in it, and says why and what to do."""
+    """No types can be written; the text names the source and the position in it, and says why and what to do."""
 
     def __init__(self, source: str, reason: str) -> None:
         super().__init__(f"{source}: {reason}")

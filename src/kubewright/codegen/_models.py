@@ -14,10 +14,10 @@ from kubewright.codegen._classes import ABSENT, Annotation, Field, Kind, Model
 from kubewright.codegen._definition import KindSource, VersionSource
 from kubewright.codegen._names import attribute_names, singular
 from kubewright.codegen._types import (
-    PLACE_MEMBERS,
+    FIELD_MEMBERS,
+    add_rules,
     difference,
     list_type_holds,
-    place_rules,
     scalar,
     unsaid,
 )
@@ -31,7 +31,7 @@ _key = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Where the walk is. The names are for classes; the rest says what `schema_of` will do here."""
 
     names: tuple[str, ...]
@@ -39,11 +39,11 @@ class _Place:
     old_self: bool = True
     embedded: bool = False  # in an object whose metadata the server knows by itself
 
-    def __truediv__(self, name: str) -> _Place:
+    def __truediv__(self, name: str) -> _Position:
         return replace(self, names=(*self.names, name), embedded=self.embedded and name == "metadata")
 
     @property
-    def element(self) -> _Place:
+    def element(self) -> _Position:
         return replace(self, names=(*self.names[:-1], singular(self.names[-1])))
 
 
@@ -65,20 +65,20 @@ class Walk:
             # The server keeps what it does not know, so there is something to type after all.
             taken_away = {"spec": None, "status": None}
             properties |= {"spec": {_ANYTHING: True, "nullable": True}, "status": {_ANYTHING: True, "nullable": True}}
-        place = _Place((class_name,))
+        position = _Position((class_name,))
         said: dict[str, Any] = {"type": "object", "required": []}
         changes: dict[str, Any] = dict(taken_away)
         if "spec" in properties:
-            kind.spec = self._annotation(properties.pop("spec"), place / "spec", shared=False)
-            kind.status = Annotation(text="None", shape=Shape(place="any"), said={})
+            kind.spec = self._annotation(properties.pop("spec"), position / "spec", shared=False)
+            kind.status = Annotation(text="None", shape=Shape(category="any"), said={})
             if "status" in properties:
-                below = replace(place / "status", defaults=False)
+                below = replace(position / "status", defaults=False)
                 kind.status = self._annotation(properties.pop("status"), below, shared=False)
             _bind(kind.spec, kind.status, schema["properties"], said, changes)
         taken = ("api_version", "kind", "metadata", "spec", "status")
         names = attribute_names((name for name in properties if name not in _HEAD), taken)
         for wire, attribute in names.items():
-            below = replace(place / wire, defaults=wire != "status")
+            below = replace(position / wire, defaults=wire != "status")
             required = wire in schema.get("required", ())
             kind.fields.append(self._field(attribute, wire, properties[wire], below, required=required))
         said["required"] = sorted([*said["required"], *kind.required])
@@ -91,52 +91,52 @@ class Walk:
         self.kinds.append(kind)
         return kind
 
-    def _annotation(self, node: dict[str, Any], place: _Place, *, shared: bool = True) -> Annotation:
-        """The annotation for a schema, without what is said about the place itself."""
-        if place.embedded:
+    def _annotation(self, node: dict[str, Any], position: _Position, *, shared: bool = True) -> Annotation:
+        """The annotation for a schema, without what is said about the position itself."""
+        if position.embedded:
             # The schema says nothing about it, but the server keeps it; a class without fields would lose it.
-            shape, said = Shape(place="object", type="object"), {"type": "object"}
+            shape, said = Shape(category="object", type="object"), {"type": "object"}
             made = Annotation(text="ObjectMeta", shape=shape, said=said, members={"properties": None})
         elif node.get("type") == "object":
-            made = self._object(node, place, shared=shared)
+            made = self._object(node, position, shared=shared)
         elif node.get("type") == "array":
             keyed = node.get("x-kubernetes-list-type") == "map" and list_type_holds(node)
-            below = replace(place.element, old_self=place.old_self and keyed)
+            below = replace(position.element, old_self=position.old_self and keyed)
             element = self._element(node.get("items") or {}, below)
-            shape = Shape(place="array", type="array")
+            shape = Shape(category="array", type="array")
             made = Annotation(text="list", element=element, shape=shape, said={"type": "array"})
         else:
             made = scalar(node)
         if made.model is None:
-            place_rules(made, node, old_self=place.old_self)
+            add_rules(made, node, old_self=position.old_self)
             made.members |= unsaid(made, node)
         made.description = node.get("description")
         return made
 
-    def _object(self, node: dict[str, Any], place: _Place, *, shared: bool) -> Annotation:
+    def _object(self, node: dict[str, Any], position: _Position, *, shared: bool) -> Annotation:
         if node.get("x-kubernetes-map-type") == "atomic":
-            place = replace(place, old_self=False)
+            position = replace(position, old_self=False)
         inner = node.get("additionalProperties")
         said: dict[str, Any] = {"type": "object"}
         if "properties" not in node:
             if isinstance(inner, dict):
-                element = self._element(inner, place.element)
+                element = self._element(inner, position.element)
                 plain = element.text == "JSON" and not element.rules and not element.members
-                shape = Shape(place="object", type="object", element=JSON if plain else element)
+                shape = Shape(category="object", type="object", element=JSON if plain else element)
                 return Annotation(text="dict", element=element, shape=shape, said=said)
             if node.get(_ANYTHING) or inner is True:
-                anything = Annotation(text="JSON", shape=Shape(place="any"), said={})
-                shape = Shape(place="object", type="object", element=JSON)
+                anything = Annotation(text="JSON", shape=Shape(category="any"), said={})
+                shape = Shape(category="object", type="object", element=JSON)
                 # PreserveUnknown takes the schema of the elements away again.
                 made = Annotation(text="dict", element=anything, shape=shape, said=said | {"additionalProperties": {}})
                 if inner is True:
                     made.members["additionalProperties"] = True
                 return made
-        return Annotation(model=self._model(node, place, shared=shared), shape=Shape(place="object"), said=said)
+        return Annotation(model=self._model(node, position, shared=shared), shape=Shape(category="object"), said=said)
 
-    def _element(self, node: dict[str, Any], place: _Place) -> Annotation:
+    def _element(self, node: dict[str, Any], position: _Position) -> Annotation:
         """An element of a list or map: there, None can only be null."""
-        made = self._annotation(node, place)
+        made = self._annotation(node, position)
         if made.text == "JSON":
             said = _say_null(made, node)
         else:
@@ -144,18 +144,18 @@ class Walk:
             said = {"nullable": True} if made.optional else {}
         made.members |= _unsaid_of_place(said, node)
         if made.model is not None:
-            made.model.places.append(made)
+            made.model.annotations.append(made)
         elif made.description:
             made.members["description"] = made.description
         return made
 
-    def _model(self, node: dict[str, Any], place: _Place, *, shared: bool) -> Model:
-        text = _key({name: value for name, value in node.items() if name not in PLACE_MEMBERS})
+    def _model(self, node: dict[str, Any], position: _Position, *, shared: bool) -> Model:
+        text = _key({name: value for name, value in node.items() if name not in FIELD_MEMBERS})
         key = (
             text,
-            place.defaults or b'"default":' not in text,
-            place.old_self or b"oldSelf" not in text,
-            None if shared else place.names,
+            position.defaults or b'"default":' not in text,
+            position.old_self or b"oldSelf" not in text,
+            None if shared else position.names,
         )
         model = self._shared.get(key)
         if model is None:
@@ -163,18 +163,18 @@ class Walk:
             required = node.get("required", ())
             properties = node.get("properties", {})
             if node.get("x-kubernetes-embedded-resource") and properties.get("metadata", {}).keys() <= _BARE:
-                place = replace(place, embedded=True)
+                position = replace(position, embedded=True)
             for wire, attribute in attribute_names(properties).items():
-                made = self._field(attribute, wire, properties[wire], place / wire, required=wire in required)
+                made = self._field(attribute, wire, properties[wire], position / wire, required=wire in required)
                 model.fields.append(made)
             said = {"type": "object", "required": model.required}
-            _whole_rules(model, node, said, old_self=place.old_self)
+            _whole_rules(model, node, said, old_self=position.old_self)
             self.models.append(model)
-        model.uses.append(place.names)
+        model.uses.append(position.names)
         return model
 
-    def _field(self, attribute: str, wire: str, node: dict[str, Any], place: _Place, *, required: bool) -> Field:
-        annotation = self._annotation(node, place)
+    def _field(self, attribute: str, wire: str, node: dict[str, Any], position: _Position, *, required: bool) -> Field:
+        annotation = self._annotation(node, position)
         made = Field(attribute=attribute, wire=wire, annotation=annotation)
         annotation.is_field = True
         said: dict[str, Any] = {}
@@ -188,13 +188,13 @@ class Walk:
             annotation.rules.append(Nullable())
             said["nullable"] = True
         if not required or "default" in node:
-            self._default(made, node, place, said)
+            self._default(made, node, position, said)
         annotation.members |= _unsaid_of_place(said, node)
         if annotation.model is not None:
-            annotation.model.places.append(annotation)
+            annotation.model.annotations.append(annotation)
         return made
 
-    def _default(self, made: Field, node: dict[str, Any], place: _Place, said: dict[str, Any]) -> None:
+    def _default(self, made: Field, node: dict[str, Any], position: _Position, said: dict[str, Any]) -> None:
         """A default as a value of Python where it is a plain one; else the server fills it in alone."""
         value = node.get("default")
         if value is None or not _is_plain(made.annotation, value) or violations(node, value):
@@ -202,7 +202,7 @@ class Walk:
             made.annotation.optional = made.annotation.text != "JSON"
             return
         made.default = value
-        if place.defaults:
+        if position.defaults:
             said["default"] = value
 
 
@@ -227,7 +227,7 @@ def _bind(
                 made["default"] = filled
         elif annotation.text == "JSON":
             made = {"nullable": True}
-        asked = {member: value for member, value in wanted.items() if member in PLACE_MEMBERS}
+        asked = {member: value for member, value in wanted.items() if member in FIELD_MEMBERS}
         if more := difference(made, asked):
             changes[name] = more
 
@@ -263,8 +263,8 @@ def _is_plain(annotation: Annotation, value: Any) -> bool:
 
 def _whole_rules(model: Model, node: dict[str, Any], said: dict[str, Any], *, old_self: bool) -> None:
     """The rules of a class as a whole."""
-    whole = Annotation(shape=Shape(place="object", type="object"), said={k: v for k, v in said.items() if v})
-    place_rules(whole, node, old_self=old_self)
+    whole = Annotation(shape=Shape(category="object", type="object"), said={k: v for k, v in said.items() if v})
+    add_rules(whole, node, old_self=old_self)
     model.rules, model.members = whole.rules, unsaid(whole, node)
 
 
@@ -277,7 +277,7 @@ def _say_null(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _unsaid_of_place(said: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be said word for word about a place. Descriptions wait until the classes have theirs."""
+    """What must be said word for word about a position. Descriptions wait until the classes have theirs."""
     return difference(said, {member: node[member] for member in ("nullable", "default") if member in node})
 
 

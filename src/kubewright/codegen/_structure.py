@@ -16,7 +16,7 @@ _FREE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def check_structural(schema: Any, source: str, where: str) -> None:
-    """Raise CodegenError, which names the place, for a schema whose values have no one type."""
+    """Raise CodegenError, which names the position, for a schema whose values have no one type."""
     reason = _check(schema, where, 0)
     if reason:
         raise CodegenError(
@@ -52,7 +52,7 @@ def _check(node: Any, path: str, depth: int) -> str | None:
 
 
 def check_field_names(schema: Any, source: str, where: str) -> None:
-    """Raises CodegenError, which names the place, for a field that no class can have."""
+    """Raises CodegenError, which names the position, for a field that no class can have."""
     waiting = [(schema, where)]
     while waiting:
         node, path = waiting.pop()

@@ -1,8 +1,7 @@
-"""From one place of a schema to an annotation: the type, the rules that say the rest, and what only `Schema` can say.
+"""Turns one position of a schema into an annotation: the type, its constraints, and a `Schema` for the rest.
 
-Nothing is guessed about what an annotation means. The rules are made and placed by the same code that later writes the
-schema of the class (`kubewright.api`); what comes out is compared with what was asked for, and the difference, if there
-is any, is said word for word by a `Schema`.
+The constraints are applied by the same code that later generates the schema of the class (`kubewright.api.schema`). The
+result is compared with the original schema, and a `Schema` contains the difference.
 """
 
 from __future__ import annotations
@@ -30,42 +29,42 @@ from kubewright.api.schema import Constraint, Shape, add_constraint, parse_path
 from kubewright.codegen._classes import Annotation
 from kubewright.regex import QUANTITY
 
-__all__ = ["PLACE_MEMBERS", "difference", "list_type_holds", "place_rules", "scalar", "unsaid"]
+__all__ = ["FIELD_MEMBERS", "add_rules", "difference", "list_type_holds", "scalar", "unsaid"]
 
-PLACE_MEMBERS: Final = frozenset({"description", "nullable", "default"})
-"""What a schema says about a place, and not about the type of what stands there."""
+FIELD_MEMBERS: Final = frozenset({"description", "nullable", "default"})
+"""Members of a schema that belong to the field or element, not to its type."""
 
 _BELOW: Final = {"list": "items", "dict": "additionalProperties", "": "properties"}  # compared where they are made
 _ANYTHING: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def scalar(node: Mapping[str, Any]) -> Annotation:
-    """The annotation for a text, a number, a boolean, a number or text, or any JSON; rules not yet placed."""
+    """Returns the annotation for a string, number, boolean, int-or-string or any JSON, without constraints."""
     if node.get("x-kubernetes-int-or-string"):
         said: dict[str, Any] = {"x-kubernetes-int-or-string": True}
         if node.get("pattern") == QUANTITY:
-            return Annotation(text="Quantity", shape=Shape(place="quantity"), said=said | {"pattern": QUANTITY})
-        return Annotation(text="IntOrString", shape=Shape(place="int-or-string"), said=said)
+            return Annotation(text="Quantity", shape=Shape(category="quantity"), said=said | {"pattern": QUANTITY})
+        return Annotation(text="IntOrString", shape=Shape(category="int-or-string"), said=said)
     type_ = node.get("type")
     if type_ in ("string", "integer") and _is_literal(node, type_):
-        shape = Shape(place="enum", type=type_)
+        shape = Shape(category="enum", type=type_)
         return Annotation(text="Literal", shape=shape, said={"type": type_, "enum": list(node["enum"])})
     if type_ == "string" and node.get("format") in ("date-time", "byte"):
         text = "Time" if node["format"] == "date-time" else "bytes"
         said = {"type": "string", "format": node["format"]}
-        return Annotation(text=text, shape=Shape(place="formatted", type="string"), said=said)
+        return Annotation(text=text, shape=Shape(category="formatted", type="string"), said=said)
     if type_ in ("string", "boolean"):
         text = "str" if type_ == "string" else "bool"
-        return Annotation(text=text, shape=Shape(place=type_, type=type_), said={"type": type_})
+        return Annotation(text=text, shape=Shape(category=type_, type=type_), said={"type": type_})
     if type_ in ("integer", "number"):
         text, format_ = ("int", "int64") if type_ == "integer" else ("float", "double")
         said = {"type": type_, "format": format_}
-        return Annotation(text=text, shape=Shape(place=type_, type=type_), said=said)
-    return Annotation(text="JSON", shape=Shape(place="any"), said={"nullable": True, _ANYTHING: True})
+        return Annotation(text=text, shape=Shape(category=type_, type=type_), said=said)
+    return Annotation(text="JSON", shape=Shape(category="any"), said={"nullable": True, _ANYTHING: True})
 
 
 def _is_literal(node: Mapping[str, Any], type_: str) -> bool:
-    """Whether a `Literal` can say the enum. The server takes null for no enum, so neither may a Literal."""
+    """Whether a `Literal` can express the enum. The server rejects null for enums, so a nullable one cannot."""
     values = node.get("enum")
     wanted = str if type_ == "string" else int
     if not isinstance(values, list) or not values or node.get("nullable"):
@@ -73,8 +72,8 @@ def _is_literal(node: Mapping[str, Any], type_: str) -> bool:
     return all(type(value) is wanted for value in values) and len(set(values)) == len(values)
 
 
-def place_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bool) -> None:
-    """Add the rules that say what the schema says at this place; what they cannot say stays a difference."""
+def add_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bool) -> None:
+    """Adds the constraints that the schema has at this position. `unsaid` returns the rest."""
     for make in _candidates(node, annotation.said):
         said = dict(annotation.said)
         try:
@@ -82,7 +81,7 @@ def place_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bo
             for rule in rules:
                 add_constraint(said, annotation.shape, rule, "", old_self=old_self)
         except (TypeError, ValueError, KeyError, AttributeError):
-            continue  # not a rule of ours, or not here: `Schema` says it
+            continue  # no such constraint, or not for this type: it goes into a `Schema`
         changed = {name for name in said.keys() | annotation.said.keys() if said.get(name) != annotation.said.get(name)}
         if all(said.get(name) == node.get(name) for name in changed - {_BELOW.get(annotation.text)}):
             annotation.rules += rules
@@ -90,7 +89,7 @@ def place_rules(annotation: Annotation, node: Mapping[str, Any], *, old_self: bo
 
 
 def _candidates(node: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Callable[[], list[Constraint]]]:
-    """The rules that may say something of what the schema says."""
+    """Yields constraints that may express members of the schema."""
     get = node.get
     if get("format") != said.get("format"):
         yield lambda: [Format(get("format"))]
@@ -133,12 +132,12 @@ def _rule(rule: Mapping[str, Any]) -> Rule:
         "optionalOldSelf": "optional_old_self",
     }
     if "fieldPath" in rule:
-        parse_path(rule["fieldPath"])  # raises for one that our own check could not follow
+        parse_path(rule["fieldPath"])  # raises for a path that `@resource` cannot check
     return Rule(**{names[name]: value for name, value in rule.items()})
 
 
 def list_type_holds(node: Mapping[str, Any]) -> bool:
-    """Whether the elements are what our own check of a list type asks of them."""
+    """Whether the elements are valid for the list type, as `@resource` checks it."""
     items = node.get("items") or {}
     if node["x-kubernetes-list-type"] == "set":
         atomic = "atomic" in (items.get("x-kubernetes-list-type"), items.get("x-kubernetes-map-type"))
@@ -156,14 +155,14 @@ def list_type_holds(node: Mapping[str, Any]) -> bool:
 
 
 def unsaid(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]:
-    """What a `Schema` must say so that the annotation makes this schema; what is about the place is left aside."""
-    return difference(annotation.said, node, ignored=PLACE_MEMBERS | {_BELOW.get(annotation.text, "")})
+    """Returns the members for a `Schema`, so that the annotation produces this schema. Ignores `FIELD_MEMBERS`."""
+    return difference(annotation.said, node, ignored=FIELD_MEMBERS | {_BELOW.get(annotation.text, "")})
 
 
 def difference(
     said: Mapping[str, Any], wanted: Mapping[str, Any], *, ignored: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """The members that `Schema` must say so that one becomes the other; None for what must go."""
+    """Returns the members for a `Schema` that turns one schema into the other; None removes a member."""
     return {
         name: wanted.get(name)
         for name in {**wanted, **said}

@@ -43,11 +43,11 @@ def test_an_object_without_faults_has_no_problems() -> None:
     ("spec", "place", "message"),
     [
         ({"size": 11}, "spec.size", "must be at most 10, not 11"),
-        ({"size": "many"}, "spec.size", "must be a whole number, not a text"),
+        ({"size": "many"}, "spec.size", "must be an integer, not a string"),
         ({"title": "x"}, "spec.title", "must have at least 2 characters, not 1"),
         ({"step": 7}, "spec.step", "must be a multiple of 5, as 7 is not"),
         ({"color": "pink"}, "spec.color", 'must be one of "red", "green", "<b>blue</b>", not "pink"'),
-        ({"tags": ["a", "a"]}, "spec.tags[1]", 'is there twice: "a"'),
+        ({"tags": ["a", "a"]}, "spec.tags[1]", 'is a duplicate: "a"'),
         ({"ports": [{"number": 1}]}, "spec.ports[0].name", "is required"),
         ({"limits": {"a.b/c": -1}}, "spec.limits[a.b/c]", "must be at least 0, not -1"),
         (

@@ -1,4 +1,4 @@
-"""What `@resource` says about a kind beyond where it lives: all that a CustomResourceDefinition tells about it."""
+"""The part of a CustomResourceDefinition that `@resource` declares beyond the names of a kind."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Column", "Conversion", "Definition", "Scale", "column_type"]
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _COLUMN_TYPES: Final = ("integer", "number", "string", "boolean", "date")
 _COLUMN_FORMATS: Final = frozenset(["int32", "int64", "float", "double", "byte", "date", "date-time", "password"])
-_MOST_SELECTABLE: Final = 8  # the server takes no more
+_MOST_SELECTABLE: Final = 8  # the server's limit
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column of `kubectl get`. Its type follows from the field unless given; `date` shows how long ago.
+    """A column of `kubectl get`. Default type: that of the field. `date` shows the age.
 
-    A column with a priority above 0 is shown by `kubectl get -o wide` alone. With `checked=False` the path may also be
-    one that leads nowhere or that only the server can read, and the column needs a type.
+    A column with a priority above 0 is shown only by `kubectl get -o wide`. With `checked=False`, the path is not
+    checked against the class, and the column needs a type.
     """
 
     path: str
@@ -48,9 +48,9 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Where `/scale`, and so an autoscaler, finds the number of replicas, asked for and there, and their labels.
+    """The paths of `/scale`, which autoscalers use: desired replicas, actual replicas, and their label selector.
 
-    With `checked=False` the paths may also lead nowhere.
+    With `checked=False`, the paths are not checked against the class.
     """
 
     spec: str = ".spec.replicas"
@@ -67,16 +67,16 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """The webhook that converts objects between the versions of a kind; without one, only `apiVersion` changes.
+    """The webhook that converts objects between the versions of a kind. Without one, only `apiVersion` changes.
 
     Args:
         service: `namespace/name` of the Service that the API server calls.
-        url: where it calls instead, when the webhook is not in the cluster.
-        path: at which path of the Service.
-        port: at which port of the Service.
-        ca_bundle: the certificates, as PEM, that the webhook's is checked by. Whoever manages its certificate fills
-            them in; `install` keeps what is there unless given.
-        review_versions: which versions of ConversionReview the webhook understands, the best first.
+        url: the URL that it calls instead, if the webhook is outside the cluster.
+        path: the path of the Service.
+        port: the port of the Service.
+        ca_bundle: the CA certificates, as PEM, for the webhook's certificate. Default: `install` keeps those in the
+            cluster, which the manager of the certificate sets.
+        review_versions: the versions of ConversionReview that the webhook supports, the preferred one first.
     """
 
     service: str | None = None
@@ -88,13 +88,13 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.service is None) == (self.url is None):
-            raise ValueError("a Conversion needs the service or the url of its webhook, and not both")
+            raise ValueError("a Conversion needs either the service or the url of its webhook")
         if self.service is not None and not re.fullmatch(rf"{_LABEL.pattern}/{_LABEL.pattern}", self.service):
             raise ValueError(f"the service of a Conversion is namespace/name, not {self.service!r}")
         if self.url is not None and not re.fullmatch(r"https://[^?#@]+", self.url):
-            raise ValueError(f"the url of a Conversion begins with https:// and has no query, not {self.url!r}")
+            raise ValueError(f"the url of a Conversion starts with https:// and has no query, not {self.url!r}")
         if not self.path.startswith("/"):
-            raise ValueError(f"the path of a Conversion begins with /, unlike {self.path!r}")
+            raise ValueError(f"the path of a Conversion starts with /, not {self.path!r}")
         if not 1 <= self.port <= 65535:
             raise ValueError(f"the port of a Conversion is from 1 to 65535, not {self.port}")
         reviews: object = self.review_versions
@@ -103,7 +103,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """The rest of what a CustomResourceDefinition says about one version of a kind."""
+    """The declarations of a CustomResourceDefinition about one version of a kind, beyond names and schema."""
 
     list_kind: str
     short_names: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     conversion: Conversion | None = None
 
     def check(self, kind: type) -> None:
-        """Raise TypeError for a path that leads nowhere, or to something of the wrong type."""
+        """Raises TypeError for a path that does not exist, or has the wrong type."""
         name = kind.__name__
         for title, column in self.columns.items():
             column_type(kind, title, column)
@@ -130,12 +130,12 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
             if steps[0].member == "metadata" or any(step.member is None for step in steps):
                 raise TypeError(f"the selectable field {path} of {name} must not be in the metadata or in a list")
             if found is not None and found.type not in ("string", "integer", "boolean"):
-                raise TypeError(f"the selectable field {path} of {name} must be a text, a whole number or a boolean")
+                raise TypeError(f"the selectable field {path} of {name} must be a string, an integer or a boolean")
         if self.scale is not None and self.scale.checked:
             self.check_scale(kind, self.scale)
 
     def check_scale(self, kind: type, scale: Scale) -> None:
-        """Raise TypeError when the paths of `/scale` do not lead to numbers, or to the text of a selector."""
+        """Raises TypeError unless the paths of `/scale` lead to integers, and to a string for the selector."""
         for path, type_ in ((scale.spec, "integer"), (scale.status, "integer"), (scale.selector, "string")):
             if path is not None:
                 found = _shape(kind, path, f"the scale of {kind.__name__}")
@@ -160,16 +160,16 @@ def make_definition(
     api_approved: str | None,
     conversion: Conversion | None,
 ) -> Definition:
-    """A definition from the arguments of `@resource`, checked as far as that goes without the class."""
+    """Returns the definition for the arguments of `@resource`, after the checks that do not need the class."""
     for what, names in (
         ("short_names", short_names),
         ("categories", categories),
         ("selectable_fields", selectable_fields),
     ):
         if isinstance(names, str):
-            raise TypeError(f"{what} of {kind} is a list of texts: [{names!r}]")
+            raise TypeError(f"{what} of {kind} is a list of strings: [{names!r}]")
         if len(set(names)) < len(names):
-            raise ValueError(f"{what} of {kind} names something twice: {', '.join(names)}")
+            raise ValueError(f"{what} of {kind} has duplicates: {', '.join(names)}")
     for name in (*short_names, *categories):
         if not _LABEL.fullmatch(name):
             raise ValueError(f"{name!r} of {kind} must be lower case letters, digits and '-'")
@@ -177,7 +177,7 @@ def make_definition(
         shape = 'paths by their titles: {"Replicas": ".spec.replicas"}'
         raise TypeError(f"columns of {kind} are {shape}, not {columns!r}")
     if len(selectable_fields) > _MOST_SELECTABLE:
-        raise ValueError(f"{kind} has {len(selectable_fields)} selectable fields; the server takes {_MOST_SELECTABLE}")
+        raise ValueError(f"{kind} has {len(selectable_fields)} selectable fields; the server allows {_MOST_SELECTABLE}")
     for path in selectable_fields:
         parse_path(path)
     given: object = conversion
@@ -203,7 +203,7 @@ def make_definition(
 
 
 def column_type(kind: type, title: str, column: Column) -> str:
-    """The type of a column: as given, or as the field at its path has it."""
+    """Returns the type of a column: its own, or that of the field at its path."""
     if not column.checked:
         return str(column.type)
     found = _shape(kind, column.path, f"column {title!r} of {kind.__name__}")
@@ -215,7 +215,7 @@ def column_type(kind: type, title: str, column: Column) -> str:
 
 
 def _shape(kind: type, path: str, where: str) -> Shape | None:
-    """What stands at a path; None for a type that has no schema."""
+    """Returns the shape at a path; None for a type without a schema."""
     try:
         return shape_at(kind, path, where)
     except NotExpressible:

@@ -1,7 +1,6 @@
-"""Kinds: a class becomes one by `@resource("example.com/v1")`, or, if Kubernetes serves it, by `@builtin`.
+"""`@resource("example.com/v1")`, which makes a class a kind.
 
-Either attaches a `ResourceInfo`: all that the client needs to find it on the server. Nothing is registered anywhere
-else.
+It attaches a `ResourceInfo`, which is all that the client needs, and a `Definition`. There is no registry.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["definition_of", "pluralize", "resource"]
 ObjectT = TypeVar("ObjectT", bound="type[Object]")
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-# The server takes `postgresql` too. Whoever also spells out the plural means it: it is somebody else's kind.
+# The server also accepts `postgresql`. Allowed only with an explicit plural, for a kind that another project defines.
 _ANY_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _VERSION = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -50,37 +49,37 @@ def resource(
     api_approved: str | None = None,
     conversion: Conversion | None = None,
 ) -> Callable[[ObjectT], ObjectT]:
-    """Make a class a kind of your own.
+    """Makes a class a kind.
 
-    Where the kind lives is all that the client needs. The rest is for its CustomResourceDefinition
-    (`kubewright.crd`). Rules that stand where they mean nothing, and paths that lead nowhere, raise TypeError here;
-    only when annotations name classes that are defined further down are they looked at later, with the definition.
+    The client needs only the names. The rest is for the CustomResourceDefinition (`kubewright.crd`). Raises TypeError
+    for a constraint that does not apply to its field, and for a path that does not exist. If annotations name classes
+    that are defined later in the file, both are checked with the definition instead.
 
     Args:
         api_version: group and version, `example.com/v1alpha1`.
-        kind: the kind's name; the class's name unless given.
-        plural: the resource's name in URLs; the kind in lower case, in the plural, unless given.
-        singular: the kind in lower case unless given.
-        list_kind: the kind of lists; the kind with `List` behind it unless given.
-        short_names: what `kubectl get` takes instead of the plural.
-        categories: groups of kinds that `kubectl get` takes, such as `all`.
-        scope: whether objects live in a namespace.
-        status_subresource: whether the status is written through `/status`; by default it is when the status is a
-            model, also one that may be absent (`FooStatus | None`).
-        scale_subresource: whether the kind has `/scale`, and at which paths; True is `Scale()`.
-        columns: what `kubectl get` shows, by title: a path, or a `Column`.
-        selectable_fields: paths by which lists and watches can select.
-        served: whether the server offers this version.
-        storage: whether objects are stored in this version; needed only when a kind has several versions.
-        deprecated: whether the server warns of this version, or the warning itself.
-        labels: labels of the definition.
-        annotations: annotations of the definition.
+        kind: the name of the kind. Default: the name of the class.
+        plural: the name of the resource in URLs. Default: the plural of the kind, in lower case.
+        singular: the singular name. Default: the kind in lower case.
+        list_kind: the kind of lists. Default: the kind followed by `List`.
+        short_names: names that `kubectl get` accepts instead of the plural.
+        categories: groups of kinds that `kubectl get` accepts, such as `all`.
+        scope: whether objects are in a namespace.
+        status_subresource: whether the status is written through `/status`. Default: true if the status is a model,
+            also an optional one (`FooStatus | None`).
+        scale_subresource: whether the kind has `/scale`, and its paths. True is `Scale()`.
+        columns: the columns of `kubectl get` by title: a path, or a `Column`.
+        selectable_fields: the paths of fields that field selectors can use.
+        served: whether the server serves this version.
+        storage: whether objects are stored in this version. Needed only if a kind has several versions.
+        deprecated: whether the server warns about this version, or the warning itself.
+        labels: the labels of the definition.
+        annotations: the annotations of the definition.
         api_approved: for groups that Kubernetes protects (`*.k8s.io`): the URL of the approval, or
             `unapproved, <reason>`.
-        conversion: the webhook that converts between the versions of the kind; without one, the server only changes
-            `apiVersion`. One version says it for all.
+        conversion: the webhook that converts between the versions of the kind. Without one, the server only changes
+            `apiVersion`. Set it on one version.
     """
-    from kubewright.api.schema._structural import check_kind  # programs without kinds of their own do not need it
+    from kubewright.api.schema._structural import check_kind  # loads the schema code, which only own kinds need
 
     given: object = api_version
     if isinstance(given, type):
@@ -132,7 +131,7 @@ def resource(
             api_approved=api_approved,
             conversion=conversion,
         )
-        # A class further down: the definition looks again, and nothing decodes while the name is missing.
+        # The name of a class that is defined later: the definition checks again, and decoding needs the name anyway.
         with contextlib.suppress(NameError):
             check_kind(cls)
             cls.__definition__.check(cls)
@@ -142,7 +141,7 @@ def resource(
 
 
 def definition_of(kind: type[Object]) -> Definition:
-    """What `@resource` says about a kind; a clear error for a class that it did not make one."""
+    """Returns the definition of a kind. Raises TypeError for a class without `@resource`."""
     info_of(kind)
     found = getattr(kind, "__definition__", None)
     if isinstance(found, Definition):

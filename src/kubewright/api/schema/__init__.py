@@ -21,10 +21,10 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.api._pydantic import is_pydantic, members_of
     from kubewright.api.schema._cel import cel_name
+    from kubewright.api.schema._constraint_schema import add_constraint
     from kubewright.api.schema._constraints import Constraint, constraints_of
     from kubewright.api.schema._formats import fits_format, is_format
     from kubewright.api.schema._paths import Step, parse_path, shape_at
-    from kubewright.api.schema._placement import add_constraint
     from kubewright.api.schema._shapes import (
         NotExpressible,
         NotReadable,
@@ -45,7 +45,7 @@ _HOMES = {
     "NotReadable": "_shapes",
     "Shape": "_shapes",
     "Step": "_paths",
-    "add_constraint": "_placement",
+    "add_constraint": "_constraint_schema",
     "cel_name": "_cel",
     "check_kind": "_structural",
     "constraints_of": "_constraints",

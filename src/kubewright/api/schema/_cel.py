@@ -1,4 +1,4 @@
-"""The little CEL that is written, and read again, here: names of fields, and how many of them are set."""
+"""CEL expressions that are generated, and recognized again: field names, and how many fields are set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Comparison", "cel_name", "holds_one_of", "one_of"]
 
 Comparison: TypeAlias = Literal["==", "<=", ">="]
 
-# What CEL keeps for itself; a field of such a name is written between underscores.
+# Reserved words of CEL. A field with such a name is written between underscores.
 _CEL_WORDS: Final = frozenset(
     [
         "true",
@@ -44,9 +44,9 @@ _COMPARE: Final = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
 
 
 def one_of(fields: Sequence[str], comparison: Comparison) -> str:
-    """The rule that so many of these fields are set: exactly (==), at most (<=) or at least (>=) one.
+    """Returns the rule that exactly (==), at most (<=) or at least (>=) one of these fields is set.
 
-    Each form is the cheapest one: the server estimates what a rule costs, and in a long list a cent counts.
+    Each form is the cheapest one, because the server limits the estimated cost of rules, which counts in long lists.
     """
     return _one_of([cel_name(field) for field in fields], comparison)
 
@@ -61,7 +61,7 @@ def _one_of(names: Sequence[str], comparison: str) -> str:
 
 
 def holds_one_of(rule: str, is_set: Callable[[str], bool]) -> bool | None:
-    """Whether a rule of `one_of` holds, given which names, as CEL writes them, are set; None for any other rule."""
+    """Whether a rule of `one_of` holds, given which CEL names are set; None for any other rule."""
     names = _HAS.findall(rule)
     for comparison, compare in _COMPARE.items():
         if len(names) > 1 and rule == _one_of(names, comparison):
@@ -70,7 +70,7 @@ def holds_one_of(rule: str, is_set: Callable[[str], bool]) -> bool | None:
 
 
 def cel_name(field: str) -> str:
-    """The name of a field inside a CEL expression."""
+    """Returns the name of a field in a CEL expression."""
     if field in _CEL_WORDS:
         return f"__{field}__"
     return re.sub(r"__|[./-]", lambda found: _CEL_ESCAPES[found[0]], field)

@@ -24,7 +24,7 @@ from kubewright.regex import InvalidPattern, check_pattern
 from kubewright.structs import ExplainingStructMeta
 
 __all__ = [
-    "ANYWHERE",
+    "ALL_CATEGORIES",
     "Choices",
     "Constraint",
     "EmbeddedResource",
@@ -81,10 +81,10 @@ NUMBER_FORMATS: Final = {"int32": "integer", "int64": "integer", "float": "numbe
 
 
 class Constraint:
-    """The base of every constraint. `places` are the JSON types that it applies to."""
+    """The base of every constraint. `categories` are the kinds of JSON that it applies to."""
 
     __slots__ = ()
-    places: ClassVar[frozenset[str]]
+    categories: ClassVar[frozenset[str]]
     repeatable: ClassVar[bool] = False
 
 
@@ -111,7 +111,7 @@ class Range(StructConstraint, frozen=True):
     maximum: float | None = None
     exclusive_minimum: bool = False
     exclusive_maximum: bool = False
-    places: ClassVar = frozenset({"integer", "number", "int-or-string"})
+    categories: ClassVar = frozenset({"integer", "number", "int-or-string"})
 
     def __post_init__(self) -> None:
         for name, bound in (("minimum", self.minimum), ("maximum", self.maximum)):
@@ -128,7 +128,7 @@ class MultipleOf(StructConstraint, frozen=True):
     """The number is a multiple of `factor`, which is an integer: with a fraction, the server rejects valid values."""
 
     factor: int
-    places: ClassVar = frozenset({"integer", "number"})
+    categories: ClassVar = frozenset({"integer", "number"})
 
     def __post_init__(self) -> None:
         factor: object = self.factor
@@ -141,7 +141,7 @@ class Length(StructConstraint, frozen=True):
 
     minimum: int | None = None
     maximum: int | None = None
-    places: ClassVar = frozenset({"string", "int-or-string"})
+    categories: ClassVar = frozenset({"string", "int-or-string"})
 
     def __post_init__(self) -> None:
         _count("the minimum of a Length", self.minimum)
@@ -156,7 +156,7 @@ class Pattern(StructConstraint, frozen=True):
     """
 
     regex: str
-    places: ClassVar = frozenset({"string", "int-or-string"})
+    categories: ClassVar = frozenset({"string", "int-or-string"})
 
     def __post_init__(self) -> None:
         try:
@@ -173,7 +173,7 @@ class Format(StructConstraint, frozen=True):
     """
 
     name: str | None
-    places: ClassVar = frozenset({"string", "integer", "number"})
+    categories: ClassVar = frozenset({"string", "integer", "number"})
 
     def __post_init__(self) -> None:
         known = STRING_FORMATS | NUMBER_FORMATS.keys()
@@ -188,7 +188,7 @@ class Items(StructConstraint, frozen=True):
 
     minimum: int | None = None
     maximum: int | None = None
-    places: ClassVar = frozenset({"array"})
+    categories: ClassVar = frozenset({"array"})
 
     def __post_init__(self) -> None:
         _count("the minimum of Items", self.minimum)
@@ -201,7 +201,7 @@ class Properties(StructConstraint, frozen=True):
 
     minimum: int | None = None
     maximum: int | None = None
-    places: ClassVar = frozenset({"object"})
+    categories: ClassVar = frozenset({"object"})
 
     def __post_init__(self) -> None:
         _count("the minimum of Properties", self.minimum)
@@ -213,7 +213,7 @@ class Choices(Constraint):
     """The allowed values. Unlike with `Literal` or `Enum`, an object with another value still decodes."""
 
     __slots__ = ("values",)
-    places: ClassVar = frozenset({"string", "integer", "number", "boolean"})
+    categories: ClassVar = frozenset({"string", "integer", "number", "boolean"})
 
     def __init__(self, *values: str | int | float | bool) -> None:
         if not values:
@@ -236,7 +236,7 @@ class ListType(Constraint):
     """
 
     __slots__ = ("keys", "type")
-    places: ClassVar = frozenset({"array"})
+    categories: ClassVar = frozenset({"array"})
 
     def __init__(self, type: Literal["atomic", "set", "map"], keys: Sequence[str] = ()) -> None:  # noqa: A002
         if type not in ("atomic", "set", "map"):
@@ -258,14 +258,14 @@ class MapType(StructConstraint, frozen=True):
     """How the server merges a map or a model: `granular` by member (the default), `atomic` as one value."""
 
     type: Literal["granular", "atomic"]
-    places: ClassVar = frozenset({"object"})
+    categories: ClassVar = frozenset({"object"})
 
     def __post_init__(self) -> None:
         if self.type not in ("granular", "atomic"):
             raise ValueError(f'the type of a MapType is "granular" or "atomic", not {self.type!r}')
 
 
-ANYWHERE: Final = frozenset(
+ALL_CATEGORIES: Final = frozenset(
     {
         "string",
         "integer",
@@ -286,7 +286,7 @@ class Example(StructConstraint, frozen=True, eq=False):  # an annotation must be
     """An example value, for readers of the schema."""
 
     value: Any
-    places: ClassVar = ANYWHERE
+    categories: ClassVar = ALL_CATEGORIES
 
 
 class Nullable(StructConstraint, frozen=True):
@@ -296,14 +296,14 @@ class Nullable(StructConstraint, frozen=True):
     """
 
     allowed: bool = True
-    places: ClassVar = ANYWHERE
+    categories: ClassVar = ALL_CATEGORIES
 
 
 class Immutable(StructConstraint, frozen=True):
     """The field keeps its first value: it cannot be changed, added or removed after creation."""
 
     message: str = "is immutable"
-    places: ClassVar = ANYWHERE - {"any"}
+    categories: ClassVar = ALL_CATEGORIES - {"any"}
 
     def __post_init__(self) -> None:
         check_one_line("the message of Immutable", self.message)
@@ -312,13 +312,13 @@ class Immutable(StructConstraint, frozen=True):
 class EmbeddedResource(StructConstraint, frozen=True):
     """The value is a complete Kubernetes object: the server checks its apiVersion, kind and metadata."""
 
-    places: ClassVar = frozenset({"object", "any"})
+    categories: ClassVar = frozenset({"object", "any"})
 
 
 class PreserveUnknown(StructConstraint, frozen=True):
     """The server keeps members that the model does not declare, instead of dropping them."""
 
-    places: ClassVar = frozenset({"object", "any"})
+    categories: ClassVar = frozenset({"object", "any"})
 
 
 class Schema(StructConstraint, frozen=True, eq=False):  # an annotation must be hashable
@@ -329,7 +329,7 @@ class Schema(StructConstraint, frozen=True, eq=False):  # an annotation must be 
     """
 
     members: dict[str, Any]
-    places: ClassVar = ANYWHERE
+    categories: ClassVar = ALL_CATEGORIES
 
     def __post_init__(self) -> None:
         members: object = self.members

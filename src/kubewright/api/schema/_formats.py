@@ -1,4 +1,4 @@
-"""The formats of texts that the API server checks."""
+"""The string formats that the API server checks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["fits_format", "is_format"]
 
 
 def fits_format(name: str, text: str) -> bool:
-    """Whether the text is of the format. What cannot be judged here (`password`) passes."""
+    """Whether the string has the format. True for formats without a check, such as `password`."""
     check = _CHECKS.get(name)
     return check is None or check(text)
 
 
 def is_format(name: str) -> bool:
-    """Whether the server knows the format of a text; it ignores others."""
+    """Whether the server knows the string format; it ignores others."""
     return name in _CHECKS or name == "password"
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
-    # Compiled when a text is first checked, and kept by `re`: most kinds have none of these formats.
+    # `re` compiles it on first use and caches it: most kinds have none of these formats.
     return lambda text: re.fullmatch(pattern, text, re.ASCII | re.IGNORECASE) is not None
 
 
@@ -44,14 +44,14 @@ def _isbn10(text: str) -> bool:
     digits = re.sub(r"[\s-]", "", text)
     if not re.fullmatch(r"[0-9]{9}[0-9X]", digits):
         return False
-    return sum(place * (10 if digit == "X" else int(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
+    return sum(position * (10 if digit == "X" else int(digit)) for position, digit in enumerate(digits, 1)) % 11 == 0
 
 
 def _isbn13(text: str) -> bool:
     digits = re.sub(r"[\s-]", "", text)
     if not re.fullmatch(r"[0-9]{13}", digits):
         return False
-    return sum((1, 3)[place % 2] * int(digit) for place, digit in enumerate(digits)) % 10 == 0
+    return sum((1, 3)[position % 2] * int(digit) for position, digit in enumerate(digits)) % 10 == 0
 
 
 def _credit_card(text: str) -> bool:
@@ -62,7 +62,7 @@ def _credit_card(text: str) -> bool:
     )
     if not re.fullmatch(issuers, digits):
         return False
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    doubled = [int(digit) * (1 + position % 2) for position, digit in enumerate(reversed(digits))]
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal, TypeVar
 from kubewright.api._model import Model
 from kubewright.api.schema._cel import Comparison
 from kubewright.api.schema._constraints import (
-    ANYWHERE,
+    ALL_CATEGORIES,
     Constraint,
     Example,
     MapType,
@@ -53,7 +53,7 @@ class Rule(StructConstraint, frozen=True):
     reason: RuleReason | None = None
     field_path: str | None = None
     optional_old_self: bool | None = None
-    places: ClassVar = ANYWHERE - {"any"}
+    categories: ClassVar = ALL_CATEGORIES - {"any"}
     repeatable: ClassVar = True
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class OneOf(Constraint):
     """The base of constraints on how many of several fields are set."""
 
     __slots__ = ("names",)
-    places: ClassVar = frozenset({"object"})
+    categories: ClassVar = frozenset({"object"})
     repeatable: ClassVar = True
     words: ClassVar[str]
     comparison: ClassVar[Comparison]

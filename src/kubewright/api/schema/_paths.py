@@ -1,4 +1,4 @@
-"""Places in an object, as columns and selectable fields name them: `.status.conditions[?(@.type=="Ready")].status`."""
+"""JSON paths of printer columns and selectable fields: `.status.conditions[?(@.type=="Ready")].status`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEP: Final = (
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step of a path: into a member of an object, or (`member` is None) into the elements of a list."""
+    """One step of a path: into a member of an object or, if `member` is None, into the elements of a list."""
 
     text: str
     member: str | None
@@ -30,8 +30,8 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def parse_path(path: str) -> list[Step]:
-    """The steps of a path. Raises ValueError for what is not a path of members, indices and simple filters."""
-    step = re.compile(_STEP)  # here, and kept by `re`: most kinds name no places
+    """Returns the steps of a path. Raises ValueError unless it consists of members, indices and simple filters."""
+    step = re.compile(_STEP)  # cached by `re`; most kinds have no paths
     steps: list[Step] = []
     at = 0
     while at < len(path):
@@ -45,12 +45,12 @@ def parse_path(path: str) -> list[Step]:
         steps.append(Step(match[0], member, match["filter"]))
         at = match.end()
     if not steps or not path.startswith("."):
-        raise ValueError(f"a path begins with a dot, as in .spec.replicas, not {path!r}")
+        raise ValueError(f"a path starts with a dot, as in .spec.replicas, not {path!r}")
     return steps
 
 
 def shape_at(type_: Any, path: str, where: str) -> Shape:
-    """What stands at a path below a type. Raises TypeError that says which step leads nowhere."""
+    """Returns the shape at a path below a type. Raises TypeError, which names the step that does not exist."""
     return _walk(type_, parse_path(path), f"{where} {path}")
 
 
@@ -58,7 +58,7 @@ def _walk(type_: Any, steps: list[Step], where: str) -> Shape:
     shape = shape_of(type_, where)
     walked = ""
     for step in steps:
-        if shape.place == "any":
+        if shape.category == "any":
             return shape
         walked += step.text
         shape = shape_of(_next(shape, step, f"{where}: {walked}"), where)
@@ -67,8 +67,8 @@ def _walk(type_: Any, steps: list[Step], where: str) -> Shape:
 
 def _next(shape: Shape, step: Step, where: str) -> Any:
     if step.member is None:
-        if shape.place != "array":
-            raise TypeError(f"{where} looks for the elements of a list, but this is {shape.type or shape.place}")
+        if shape.category != "array":
+            raise TypeError(f"{where} selects elements of a list, but this is {shape.type or shape.category}")
         if step.filter:
             _walk(shape.element, parse_path("." + step.filter), where)
         return shape.element
@@ -78,14 +78,14 @@ def _next(shape: Shape, step: Step, where: str) -> Any:
             members |= {field.encode_name: field.type for field in fields_of(model)}
             if model.__struct_config__.tag is not None:
                 members[str(model.__struct_config__.tag_field)] = str
-    if shape.foreign is not None:
-        members |= members_of(shape.foreign)
+    if shape.pydantic_model is not None:
+        members |= members_of(shape.pydantic_model)
     if members:
         if step.member not in members:
             meant = nearest(step.member, members) or nearest(step.member.replace("_", ""), members)
             did = f"; did you mean {meant}?" if meant else f"; there are {', '.join(members)}"
             raise TypeError(f"{where} does not exist{did}")
         return members[step.member]
-    if shape.place == "object" and shape.model is None and shape.foreign is None:
+    if shape.category == "object" and shape.model is None and shape.pydantic_model is None:
         return shape.element
-    raise TypeError(f"{where} does not exist: what stands above it is {shape.type or shape.place}, without members")
+    raise TypeError(f"{where} does not exist: its parent is {shape.type or shape.category}, which has no members")

@@ -1,7 +1,7 @@
-"""What an annotation means in JSON, one level at a time.
+"""The meaning of annotations in JSON, one level at a time.
 
-`shape_of` reads `Annotated[list[Port], ListType(...)] | None` as "an array of Port, perhaps None, with this rule". The
-schema, the paths of columns and the check of the rules all stand on it.
+`shape_of` reads `Annotated[list[Port], ListType(...)] | None` as an optional array of Port with a constraint. Schemas,
+JSON paths and the checks of constraints are built on it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ __all__ = [
 
 
 class NotExpressible(TypeError):
-    """A type that the schema of a CRD cannot say."""
+    """A type that the schema of a CRD cannot express."""
 
 
 class NotReadable(NotExpressible):
-    """A type that cannot be part of a model at all: no JSON can be decoded into it."""
+    """A type that cannot be part of a model: no JSON can be decoded into it."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
-    """A type in JSON. `place` is where rules look whether they belong here; `type` is the schema's own word."""
+    """A type in JSON. `category` decides which constraints apply, `type` is the type in the schema."""
 
-    place: str
+    category: str
     model: builtins.type[Model] | None = None
-    foreign: Any = None  # a pydantic model
+    pydantic_model: Any = None  # a pydantic model
     variants: tuple[builtins.type[Model], ...] = ()
     type: str | None = None
     format: str | None = None
@@ -60,21 +60,21 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _SCALARS: Final[dict[Any, dict[str, str]]] = {
-    str: {"place": "string", "type": "string"},
-    int: {"place": "integer", "type": "integer", "format": "int64"},
-    float: {"place": "number", "type": "number", "format": "double"},
-    bool: {"place": "boolean", "type": "boolean"},
-    bytes: {"place": "formatted", "type": "string", "format": "byte"},
-    datetime: {"place": "formatted", "type": "string", "format": "date-time"},
-    MicroTime: {"place": "formatted", "type": "string", "format": "date-time"},
-    date: {"place": "formatted", "type": "string", "format": "date"},
-    UUID: {"place": "formatted", "type": "string", "format": "uuid"},
-    Quantity: {"place": "quantity"},
-    Any: {"place": "any"},
-    msgspec.Raw: {"place": "any"},
+    str: {"category": "string", "type": "string"},
+    int: {"category": "integer", "type": "integer", "format": "int64"},
+    float: {"category": "number", "type": "number", "format": "double"},
+    bool: {"category": "boolean", "type": "boolean"},
+    bytes: {"category": "formatted", "type": "string", "format": "byte"},
+    datetime: {"category": "formatted", "type": "string", "format": "date-time"},
+    MicroTime: {"category": "formatted", "type": "string", "format": "date-time"},
+    date: {"category": "formatted", "type": "string", "format": "date"},
+    UUID: {"category": "formatted", "type": "string", "format": "uuid"},
+    Quantity: {"category": "quantity"},
+    Any: {"category": "any"},
+    msgspec.Raw: {"category": "any"},
 }
 _HINTS: Final[dict[Any, str]] = {
-    timedelta: 'use a text: Annotated[str, Format("duration")]',
+    timedelta: 'use a string: Annotated[str, Format("duration")]',
     set: 'use a list: Annotated[list[...], ListType("set")]',
     frozenset: 'use a list: Annotated[list[...], ListType("set")]',
     tuple: "use a list",
@@ -86,7 +86,10 @@ _VALIDATING_META: Final = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "mi
 
 
 def shape_of(hint: Any, where: str) -> Shape:
-    """The shape of an annotation. Raises TypeError for a wrong rule, `NotExpressible` for a type with no schema."""
+    """Returns the shape of an annotation.
+
+    Raises TypeError for an invalid constraint, and `NotExpressible` for a type without a schema.
+    """
     plain, optional, metadata = _unwrap(hint)
     constraints = tuple(_constraints(metadata, where))
     if _is_conditions(plain) and not any(isinstance(found, ListType) for found in constraints):
@@ -96,12 +99,12 @@ def shape_of(hint: Any, where: str) -> Shape:
 
 @cache  # grows with the models that are used, not with the objects
 def fields_of(model: type[Model]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """The fields of a model, annotations resolved. Raises NameError while they name a class that does not exist yet."""
+    """Returns the fields of a model with resolved annotations. Raises NameError for a class that does not exist yet."""
     return msgspec.structs.fields(model)
 
 
 def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
-    """By which keys the elements of a model's lists are told apart; of a set, none. By names on the wire."""
+    """Returns the keys that identify the elements of a model's lists, by JSON name; () for sets."""
     declared: dict[str, tuple[str, ...]] = dict(getattr(model, "__list_keys__", {}))
     for field_ in fields_of(model):
         if (keys := declared_keys(field_.type)) is not None:
@@ -110,7 +113,7 @@ def list_keys_of(model: type[Model]) -> dict[str, tuple[str, ...]]:
 
 
 def declared_keys(hint: Any) -> tuple[str, ...] | None:
-    """The keys that a `ListType` in an annotation declares; of a set, none. Conditions are told apart by their type."""
+    """Returns the keys that a `ListType` in an annotation declares; () for sets. Conditions are identified by type."""
     plain, _, metadata = _unwrap(hint)
     for found in metadata:
         if isinstance(found, ListType):
@@ -119,7 +122,7 @@ def declared_keys(hint: Any) -> tuple[str, ...] | None:
 
 
 def _is_conditions(plain: Any) -> bool:
-    """Whether this is `list[Condition]`, which Kubernetes' own conventions make a map by type everywhere."""
+    """Whether this is `list[Condition]`: by Kubernetes' conventions a map by type."""
     if get_origin(plain) is not list:
         return False
     element = _unwrap(get_args(plain)[0])[0]
@@ -132,7 +135,7 @@ def is_builtin(model: type) -> bool:
 
 
 def _unwrap(hint: Any) -> tuple[Any, bool, list[Any]]:
-    """The type itself, whether None was allowed, and all that was annotated."""
+    """Returns the plain type, whether None is allowed, and the annotations."""
     optional = False
     metadata: list[Any] = []
     while True:
@@ -160,10 +163,11 @@ def _constraints(metadata: list[Any], where: str) -> Iterator[Constraint]:
     seen: set[type] = set()
     for found in metadata:
         if isinstance(found, type) and issubclass(found, Constraint):
-            raise TypeError(f"{where}: write {found.__name__}(...), a rule and not its class")
+            raise TypeError(f"{where}: write {found.__name__}(...), not the class {found.__name__}")
         if isinstance(found, msgspec.Meta) and any(getattr(found, name) is not None for name in _VALIDATING_META):
             raise TypeError(
-                f"{where}: msgspec.Meta with rules would make stored objects unreadable; use Range, Length or Pattern"
+                f"{where}: msgspec.Meta with constraints would make stored objects unreadable;"
+                " use Range, Length or Pattern"
             )
         if isinstance(found, Constraint):
             if type(found) in seen and not found.repeatable:
@@ -177,19 +181,19 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
     try:
         if plain in _SCALARS:
             return dict(_SCALARS[plain])
-    except TypeError:  # not hashable, so none of ours
+    except TypeError:  # not hashable, so not a known scalar
         pass
     if origin is Union:
         return _union(arguments, where)
     if origin is Literal:
         return _enum(arguments, where)
     if plain is list or origin is list:
-        return {"place": "array", "type": "array", "element": arguments[0] if arguments else Any}
+        return {"category": "array", "type": "array", "element": arguments[0] if arguments else Any}
     if plain is dict or origin is dict:
         key, element = arguments or (str, Any)
         if key is not str:
-            raise NotExpressible(f"{where}: the keys of a map are plain texts: dict[str, ...], not {_name(plain)}")
-        return {"place": "object", "type": "object", "element": element}
+            raise NotExpressible(f"{where}: the keys of a map are strings: dict[str, ...], not {_name(plain)}")
+        return {"category": "object", "type": "object", "element": element}
     if isinstance(plain, type):
         if issubclass(plain, Enum):
             return _enum(tuple(member.value for member in plain), where)
@@ -199,12 +203,12 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
                 "use Annotated[dict[str, JSON], EmbeddedResource()]"
             )
         if issubclass(plain, Model):
-            return {"place": "object", "type": "object", "model": plain}
+            return {"category": "object", "type": "object", "model": plain}
         if is_pydantic(plain):
-            return {"place": "object", "type": "object", "foreign": plain}
+            return {"category": "object", "type": "object", "pydantic_model": plain}
     if isinstance(plain, TypeVar):
         raise NotExpressible(f"{where}: the type variable {plain} has no value here")
-    if _is_foreign(plain):
+    if _is_unsupported(plain):
         raise NotReadable(
             f"{where}: a field of a Kubernetes object cannot be a {_name(plain)}; use str, int, float, bool, datetime,"
             " Quantity, a list or dict of these, a Model, or JSON"
@@ -213,8 +217,8 @@ def _shape(plain: Any, metadata: list[Any], where: str) -> dict[str, Any]:
     raise NotExpressible(f"{where}: a CRD has no schema for {_name(plain)}{'; ' + hint if hint else ''}")
 
 
-def _is_foreign(plain: Any) -> bool:
-    """Whether msgspec cannot read the type by itself."""
+def _is_unsupported(plain: Any) -> bool:
+    """Whether msgspec cannot decode the type."""
     from msgspec.inspect import CustomType, type_info
 
     try:
@@ -226,16 +230,16 @@ def _is_foreign(plain: Any) -> bool:
 def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:
     kinds = set(arguments)
     if kinds == {int, str}:
-        return {"place": "int-or-string"}
+        return {"category": "int-or-string"}
     if kinds == {int, float}:
         return dict(_SCALARS[float])
     models = [kind for kind in arguments if isinstance(kind, type) and issubclass(kind, Model)]
     if len(models) == len(arguments):
         configs = [model.__struct_config__ for model in models]
         if all(isinstance(config.tag, str) for config in configs) and len({c.tag_field for c in configs}) == 1:
-            return {"place": "object", "type": "object", "variants": tuple(models)}
+            return {"category": "object", "type": "object", "variants": tuple(models)}
         raise NotExpressible(
-            f"{where}: a union of models needs a tag that tells them apart:"
+            f"{where}: a union of models needs a tag that identifies the model:"
             f' class {models[0].__name__}(Model, tag="...", tag_field="type")'
         )
     names = " | ".join(map(_name, arguments))
@@ -245,8 +249,8 @@ def _union(arguments: tuple[Any, ...], where: str) -> dict[str, Any]:
 def _enum(values: tuple[Any, ...], where: str) -> dict[str, Any]:
     for type_, name in ((str, "string"), (int, "integer")):
         if values and all(isinstance(value, type_) and not isinstance(value, bool) for value in values):
-            return {"place": "enum", "type": name, "enum": tuple(type_(value) for value in values)}
-    raise NotExpressible(f"{where}: the values of an enum are all texts or all whole numbers, not {values!r}")
+            return {"category": "enum", "type": name, "enum": tuple(type_(value) for value in values)}
+    raise NotExpressible(f"{where}: the values of an enum are all strings or all integers, not {values!r}")
 
 
 def _name(type_: Any) -> str:

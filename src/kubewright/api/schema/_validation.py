@@ -1,9 +1,9 @@
-"""What the API server would say about an object, from the same schema.
+"""Checks a JSON value against a structural schema, as the API server does.
 
-Every rule, with the same paths of fields. CEL rules are evaluated where the extra `test` is installed; elsewhere only
-those of `ExactlyOneOf` and its relatives are. As on the server, CEL is not asked of an object that has the wrong shape.
-The server does more (rules about changes, names and labels in the metadata, what admission adds), so an object without
-violations here may still be refused there.
+Field paths are the server's. CEL rules are evaluated if the extra `test` is installed; without it, only those of
+`ExactlyOneOf`, `AtMostOneOf` and `AtLeastOneOf` are. As on the server, CEL rules run only if everything else is valid.
+The server checks more (changes, names and labels in the metadata, admission), so it can reject an object without
+violations.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["rules_of", "violations"]
 
 _WORDS: Final = {
-    "string": "a text",
-    "integer": "a whole number",
+    "string": "a string",
+    "integer": "an integer",
     "number": "a number",
     "boolean": "true or false",
     "array": "a list",
@@ -35,7 +35,7 @@ _BITS: Final = {"int32": 31, "int64": 63}
 
 
 def rules_of(schema: dict[str, Any]) -> Rules | None:
-    """The CEL rules of a schema, compiled; None where there are none, or nobody to evaluate them."""
+    """Returns the compiled CEL rules of a schema; None if it has none, or if the extra is not installed."""
     from kubewright.api.cel import Rules, has_rules, is_available
 
     return Rules(schema) if has_rules(schema) and is_available() else None
@@ -44,10 +44,14 @@ def rules_of(schema: dict[str, Any]) -> Rules | None:
 def violations(
     schema: dict[str, Any], value: Any, path: str = "", *, rules: Rules | None = None, old: Any = None
 ) -> list[Violation]:
-    """Every rule of the schema that the value breaks. `rules` spares compiling its CEL rules again.
+    """Returns every violation of the schema by the value.
 
-    CEL is asked of whole objects; with a `path`, the value is a part of one. With an `old` object, the value is meant
-    to replace it: then rules about changes are asked too.
+    Args:
+        schema: the structural schema.
+        value: the JSON value.
+        path: the path of the value, if it is a part of an object. CEL rules are then skipped.
+        rules: the compiled CEL rules of the schema, from `rules_of`.
+        old: the object that the value replaces, to check rules about changes too.
     """
     if not path:
         rules = rules or rules_of(schema)
@@ -61,7 +65,7 @@ def violations(
 
 
 def _filled(schema: dict[str, Any], value: Any) -> Any:
-    """The value with the defaults of its schema, which the server sets before it asks the rules."""
+    """Returns the value with the defaults of its schema, which the server sets before it evaluates rules."""
     if isinstance(value, list):
         return [_filled(schema.get("items", {}), element) for element in value]
     if not isinstance(value, dict):
@@ -102,7 +106,7 @@ def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]
 
 
 def _check_one_of(schema: dict[str, Any], value: dict[str, Any], path: str) -> Iterator[Violation]:
-    """The only CEL rules that are understood without the extra: those of `ExactlyOneOf` and its relatives."""
+    """Checks the CEL rules that need no CEL engine: those of `ExactlyOneOf`, `AtMostOneOf` and `AtLeastOneOf`."""
     nodes = {cel_name(name): (name, node) for name, node in schema.get("properties", {}).items()}
 
     def is_set(cel: str) -> bool:
@@ -126,7 +130,7 @@ def _check_text(schema: dict[str, Any], value: str, path: str) -> Iterator[Viola
 
 
 def _matches(pattern: str, value: str) -> bool:
-    """Whether a pattern is found. Without the engine for patterns, and for an invalid one, the server decides."""
+    """Whether the value matches a pattern. True without RE2, and for an invalid pattern: the server decides."""
     if not has_engine(pattern):
         skip_pattern()
         return True
@@ -159,7 +163,7 @@ def _check_list(schema: dict[str, Any], value: list[Any], path: str) -> Iterator
 
 
 def _check_structure(schema: dict[str, Any], value: Any, path: str, *, one_of: bool = True) -> Iterator[Violation]:
-    """Sets, list maps, whole objects, CEL. The server looks at them apart, and writes members of maps in brackets."""
+    """Checks sets, list maps, embedded objects and CEL, as the server does separately, with map keys in brackets."""
     if isinstance(value, list):
         if schema.get("x-kubernetes-list-type") in ("set", "map"):
             yield from _check_duplicates(schema, value, path)
@@ -170,7 +174,7 @@ def _check_structure(schema: dict[str, Any], value: Any, path: str, *, one_of: b
         if schema.get("x-kubernetes-embedded-resource"):
             for name in ("apiVersion", "kind"):
                 if not value.get(name):
-                    yield Violation(f"{path}{dot}{name}", "is required of a whole object")
+                    yield Violation(f"{path}{dot}{name}", "is required of an embedded object")
         if one_of:
             yield from _check_one_of(schema, value, path)
         properties, other = schema.get("properties", {}), schema.get("additionalProperties")
@@ -190,7 +194,7 @@ def _check_duplicates(schema: dict[str, Any], value: list[Any], path: str) -> It
             continue
         identity = {key: element.get(key, defaults[key]) for key in keys} if keys else element
         if any(_same(identity, other) for other in seen):
-            yield Violation(f"{path}[{number}]", f"is there twice: {_shown(identity)}")
+            yield Violation(f"{path}[{number}]", f"is a duplicate: {_shown(identity)}")
         else:
             seen.append(identity)
 
@@ -209,7 +213,7 @@ def _check_object(schema: dict[str, Any], value: dict[str, Any], path: str) -> I
     for name, member in value.items():
         known = properties.get(name, other)
         if member is None and name not in required:
-            continue  # the server drops a null that is not allowed, unless the field must be there
+            continue  # the server drops a null that is not allowed, unless the field is required
         if known:
             yield from _check(known, member, f"{path}{dot}{name}")
 
@@ -217,18 +221,18 @@ def _check_object(schema: dict[str, Any], value: dict[str, Any], path: str) -> I
 def _check_branches(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]:
     branches = schema.get("oneOf")
     if branches and sum(not _broken(branch, value, path) for branch in branches) != 1:
-        # The server also tells why the branch that fits best does not fit; a tag says which one is meant.
+        # The server also reports why the best branch does not fit. The tag identifies that branch.
         for branch in branches:
             tags = branch.get("properties", {})
             if all(not _broken(tag, value.get(name), "") for name, tag in tags.items()):
                 yield from _check(branch, value, path)
-        yield Violation(path, "must be exactly one of the variants that its tag can name")
+        yield Violation(path, "must match exactly one variant of the union")
     if schema.get("anyOf") and all(_broken(branch, value, path) for branch in schema["anyOf"]):
-        yield Violation(path, "must fit one of several rules, and fits none")
+        yield Violation(path, "must match one of the alternatives, and matches none")
     for branch in schema.get("allOf", ()):
         yield from _check(branch, value, path)
     if "not" in schema and not _broken(schema["not"], value, path):
-        yield Violation(path, "has members that are not for this variant")
+        yield Violation(path, "has members of another variant")
 
 
 def _is_of_type(schema: dict[str, Any], value: Any) -> bool:
@@ -248,7 +252,7 @@ def _json_type(value: Any) -> str:
         case int():
             return "integer"
         case float():
-            return "integer" if value.is_integer() else "number"  # JSON makes no difference between 1 and 1.0
+            return "integer" if value.is_integer() else "number"  # JSON does not distinguish 1 and 1.0
         case str():
             return "string"
         case list():
@@ -258,7 +262,7 @@ def _json_type(value: Any) -> str:
 
 
 def _expected(schema: dict[str, Any]) -> str:
-    return _WORDS[schema["type"]] if "type" in schema else "a whole number or a text"
+    return _WORDS[schema["type"]] if "type" in schema else "an integer or a string"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -21,14 +21,14 @@ from kubewright.api._spec_status import Resource, requires_spec
 from kubewright.api._time import MicroTime
 from kubewright.api._values import dec_hook
 
-__all__ = ["misfit_of"]
+__all__ = ["find_mismatch"]
 
 _JSON_TYPES: Final[dict[type, str]] = {
     type(None): "null", bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object",
 }  # fmt: skip
 
 
-def misfit_of(type_: Any, content: Any) -> tuple[str, str]:
+def find_mismatch(type_: Any, content: Any) -> tuple[str, str]:
     """Returns the path of the first value that does not fit, and the problem."""
     path = ""
     while True:

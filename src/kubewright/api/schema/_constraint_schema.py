@@ -1,4 +1,4 @@
-"""Whether a rule belongs where it stands, and the part of a schema that it makes."""
+"""Writes constraints into schemas, and checks that they apply to the type of their field."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from kubewright.api.schema._shapes import NotExpressible, Shape
 
 __all__ = ["add_constraint", "amend", "check_rule", "immutable_rule", "plain_json"]
 
-_NAMES: Final = {"formatted": "a text with a format of its own", "any": "any JSON", "int-or-string": "IntOrString"}
+_NAMES: Final = {"formatted": "a string with its own format", "any": "any JSON", "int-or-string": "IntOrString"}
 
 
 def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint, where: str, *, old_self: bool) -> None:
-    """Write a rule into the schema of its place. Raises TypeError when it means nothing there."""
+    """Writes a constraint into a schema. Raises TypeError if it does not apply to the shape."""
     name = type(constraint).__name__
-    if shape.place not in constraint.places:
-        meant = ", ".join(sorted(constraint.places))
-        here = _NAMES.get(shape.place, shape.place)
+    if shape.category not in constraint.categories:
+        meant = ", ".join(sorted(constraint.categories))
+        here = _NAMES.get(shape.category, shape.category)
         raise TypeError(f"{where}: {name} is for {meant}; this is {here}")
     match constraint:
         case Range():
@@ -86,9 +86,9 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
         case PreserveUnknown():
             schema["x-kubernetes-preserve-unknown-fields"] = True
             if shape.element in (Any, JSON):
-                del schema["additionalProperties"]  # which would say the same again
+                del schema["additionalProperties"]  # it would be redundant
         case Schema():
-            pass  # has the last word: `amend` comes when all else is said
+            pass  # `amend` applies it last
         case Immutable():
             check_old_self(where, old_self=old_self)
             add_rule(schema, {"rule": "self == oldSelf", "message": constraint.message})
@@ -99,11 +99,11 @@ def add_constraint(schema: dict[str, Any], shape: Shape, constraint: Constraint,
             rule = one_of(constraint.names, constraint.comparison)
             add_rule(schema, {"rule": rule, "message": constraint.message})
         case _:
-            raise TypeError(f"{where}: {name} is not a rule that a schema can say")
+            raise TypeError(f"{where}: {name} cannot be written into a schema")
 
 
 def amend(schema: dict[str, Any], constraints: Iterable[Constraint]) -> None:
-    """Let each `Schema` among the rules have the last word."""
+    """Applies each `Schema` among the constraints. Call it last."""
     for constraint in constraints:
         if isinstance(constraint, Schema):
             _amend(schema, constraint.members)
@@ -125,7 +125,7 @@ def _amend(schema: dict[str, Any], members: Mapping[str, Any]) -> None:
 
 
 def check_rule(rule: Rule, shape: Shape, where: str, *, old_self: bool) -> None:
-    """Raise TypeError when a CEL rule cannot work at its place."""
+    """Raises TypeError for a CEL rule that cannot work at its position."""
     if rule.uses_old_self:
         check_old_self(where, old_self=old_self)
     if rule.field_path is not None and shape.model is not None:
@@ -134,21 +134,21 @@ def check_rule(rule: Rule, shape: Shape, where: str, *, old_self: bool) -> None:
 
 
 def check_old_self(where: str, *, old_self: bool) -> None:
-    """Raise TypeError where the server cannot tell what the value was before."""
+    """Raises TypeError if the server cannot know the previous value at this position."""
     if not old_self:
         raise TypeError(
-            f"{where}: a rule about changes (oldSelf, Immutable) cannot stand below a list that is not of type "
-            '"map", nor below an atomic map: the server cannot tell which element was which before'
+            f"{where}: a rule about changes (oldSelf, Immutable) cannot be below a list that is not of type "
+            '"map", nor below an atomic map: the server cannot identify the previous element'
         )
 
 
 def add_rule(schema: dict[str, Any], rule: dict[str, Any]) -> None:
-    """Add a CEL rule."""
+    """Adds a CEL rule to a schema."""
     schema.setdefault("x-kubernetes-validations", []).append(rule)
 
 
 def immutable_rule(field: str, message: str) -> dict[str, Any]:
-    """The rule for a model that one of its fields is neither added nor removed."""
+    """Returns the rule that a field of a model is neither added nor removed."""
     name = cel_name(field)
     return {
         "rule": f"has(self.{name}) == has(oldSelf.{name})",
@@ -158,7 +158,7 @@ def immutable_rule(field: str, message: str) -> dict[str, Any]:
 
 
 def plain_json(value: object) -> Any:
-    """The value as it stands in JSON."""
+    """Returns the value as plain JSON."""
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=enc_hook))
 
 
@@ -166,7 +166,7 @@ def _allow_null(schema: dict[str, Any], nullable: Nullable, where: str) -> None:
     if nullable.allowed:
         schema["nullable"] = True
     elif schema.pop("nullable", None) is None:
-        raise TypeError(f"{where}: Nullable(False) is for JSON; anything else accepts null only where it says so")
+        raise TypeError(f"{where}: Nullable(False) is for JSON; other types reject null by default")
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -178,11 +178,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _add_choices(schema: dict[str, Any], shape: Shape, choices: Choices, where: str) -> None:
     expected: tuple[type, ...] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}[
-        shape.place
+        shape.category
     ]
     for value in choices.values:
-        if not isinstance(value, expected) or (isinstance(value, bool) and shape.place != "boolean"):
-            raise TypeError(f"{where}: Choices has {value!r}, which is not of type {shape.place}")
+        if not isinstance(value, expected) or (isinstance(value, bool) and shape.category != "boolean"):
+            raise TypeError(f"{where}: Choices has {value!r}, which is not of type {shape.category}")
     schema["enum"] = list(choices.values)
 
 
@@ -193,10 +193,10 @@ def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
     if shape.model is not None:
         if not issubclass(shape.model, Object):
             raise TypeError(
-                f"{where}: EmbeddedResource is for a kind or for any JSON; {shape.model.__name__} is no kind"
+                f"{where}: EmbeddedResource is for a kind or for any JSON; {shape.model.__name__} is not a kind"
             )
         return
-    # The server itself knows the metadata of an embedded object; everything else is kept as it is.
+    # The server knows the schema of an embedded object's metadata, and keeps everything else.
     schema.pop("additionalProperties", None)
     schema.pop("nullable", None)
     schema["type"] = "object"
@@ -204,7 +204,7 @@ def _embed(schema: dict[str, Any], shape: Shape, where: str) -> None:
 
 
 def _number(value: float | None) -> float | None:
-    """Whole numbers without a fraction: 10, not 10.0."""
+    """Returns 10 for 10.0."""
     return int(value) if value is not None and value == int(value) else value
 
 
