@@ -33,8 +33,8 @@ FLOORS = [
     {"columns", "diff", "rbac"},
     {"api"},
     {"http", "progress"},
-    {"causes", "clock", "durations", "lazy"},
-    {"arguments", "kubeconfig", "redaction", "structs"},
+    {"causes", "clock", "durations"},
+    {"arguments", "kubeconfig", "lazy", "redaction", "structs"},
     {"certificates", "files", "yaml"},
     {
         "backoff",

@@ -17,18 +17,52 @@ A cache that does not fill says why: `CacheSyncError` names the kind, and the ve
 
 from __future__ import annotations
 
-from kubewright.cache._caches import Caches
-from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json
-from kubewright.cache._errors import CacheSyncError
-from kubewright.cache._handlers import Handler, HandlerRegistration
-from kubewright.cache._header import applied_digest, creator_of
-from kubewright.cache._health import WatchHealth, WatchState, combined
-from kubewright.cache._indexes import IndexFunction
-from kubewright.cache._informer import Fields, Informer
-from kubewright.cache._key import ObjectKey
-from kubewright.cache._lister import Labels, Lister, selector_of
-from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
-from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.cache._caches import Caches
+    from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json
+    from kubewright.cache._errors import CacheSyncError
+    from kubewright.cache._handlers import Handler, HandlerRegistration
+    from kubewright.cache._header import applied_digest, creator_of
+    from kubewright.cache._health import WatchHealth, WatchState, combined
+    from kubewright.cache._indexes import IndexFunction
+    from kubewright.cache._informer import Fields, Informer
+    from kubewright.cache._key import ObjectKey
+    from kubewright.cache._lister import Labels, Lister, selector_of
+    from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
+    from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
+
+_HOMES = {
+    "NAMESPACE_INDEX": "_store",
+    "OWNER_INDEX": "_store",
+    "CacheSyncError": "_errors",
+    "Caches": "_caches",
+    "Change": "_snapshot",
+    "ChangeType": "_snapshot",
+    "Fields": "_informer",
+    "Handler": "_handlers",
+    "HandlerRegistration": "_handlers",
+    "IndexFunction": "_indexes",
+    "Informer": "_informer",
+    "Labels": "_lister",
+    "Lister": "_lister",
+    "ObjectKey": "_key",
+    "Owner": "_snapshot",
+    "Snapshot": "_snapshot",
+    "SnapshotDecoder": "_decoding",
+    "Store": "_store",
+    "Transform": "_decoding",
+    "WatchHealth": "_health",
+    "WatchState": "_health",
+    "applied_digest": "_header",
+    "combined": "_health",
+    "creator_of": "_header",
+    "selector_of": "_lister",
+    "transform_json": "_decoding",
+}
 
 __all__ = [
     "NAMESPACE_INDEX",
@@ -58,3 +92,10 @@ __all__ = [
     "selector_of",
     "transform_json",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

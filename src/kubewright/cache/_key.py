@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from kubewright.api import Object
+if TYPE_CHECKING:
+    from kubewright.api import Object
 
 __all__ = ["ObjectKey", "key_of"]
 

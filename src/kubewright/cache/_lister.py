@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from kubewright.api import DecodeError, Object, Selector, collection_paused
 from kubewright.cache._key import ObjectKey
-from kubewright.cache._overlay import Overlay
-from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._store import OWNER_INDEX
+
+if TYPE_CHECKING:
+    from kubewright.cache._overlay import Overlay
+    from kubewright.cache._snapshot import Snapshot
 
 __all__ = ["Labels", "Lister", "selector_of"]
 

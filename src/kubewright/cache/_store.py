@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubewright.api import Object, Selector, SelectorOperator
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
-from kubewright.cache._key import ObjectKey
-from kubewright.cache._snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kubewright.cache._key import ObjectKey
+    from kubewright.cache._snapshot import Snapshot
 
 __all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "Store"]
 

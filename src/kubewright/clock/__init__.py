@@ -18,9 +18,26 @@ a socket, so it does not move until such work ends, and a limit on such work cou
 
 from __future__ import annotations
 
-from kubewright.clock._clock import Clock, SystemClock, Timer, check_clock
-from kubewright.clock._limits import CancelScope, TimeLimitExceeded, within
-from kubewright.clock._virtual import VirtualClock, settled
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.clock._clock import Clock, SystemClock, Timer, check_clock
+    from kubewright.clock._limits import CancelScope, TimeLimitExceeded, within
+    from kubewright.clock._virtual import VirtualClock, settled
+
+_HOMES = {
+    "CancelScope": "_limits",
+    "Clock": "_clock",
+    "SystemClock": "_clock",
+    "TimeLimitExceeded": "_limits",
+    "Timer": "_clock",
+    "VirtualClock": "_virtual",
+    "check_clock": "_clock",
+    "settled": "_virtual",
+    "within": "_limits",
+}
 
 __all__ = [
     "CancelScope",
@@ -33,3 +50,10 @@ __all__ = [
     "settled",
     "within",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,14 +11,14 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object, Untyped
-from kubewright.cache import Labels, ObjectKey
-from kubewright.client import BlockingClient, Client, Propagation, Trace
-from kubewright.clock import Clock
-from kubewright.controller._dependencies import Dependency
-from kubewright.controller._session import ObjectLogger, Session
 
 if TYPE_CHECKING:
     from kubewright.api import ConditionStatus
+    from kubewright.cache import Labels, ObjectKey
+    from kubewright.client import BlockingClient, Client, Propagation, Trace
+    from kubewright.clock import Clock
+    from kubewright.controller._dependencies import Dependency
+    from kubewright.controller._session import ObjectLogger, Session
     from kubewright.events import EventType
 
 __all__ = ["BlockingContext", "Context", "replace_status"]
@@ -272,7 +272,9 @@ class BlockingContext(_Face[R_co]):
     @property
     def client(self) -> BlockingClient:
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
-        return _ClientInLoop(self._session)
+        from kubewright.controller._client_in_loop import ClientInLoop  # the client, which a definition does not need
+
+        return ClientInLoop(self._session)
 
     def apply(
         self,
@@ -328,21 +330,6 @@ class BlockingContext(_Face[R_co]):
     def patch_status(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """See `Context.patch_status`."""
         self._wait(self._session.patch_status(fields, named))
-
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._session.wait(work)
-
-
-class _ClientInLoop(BlockingClient):
-    """The operator's own client, seen from a thread."""
-
-    def __init__(self, session: Session[Any]) -> None:
-        # Not the base's: that would start a loop in a thread, and the client belongs to the operator's.
-        self.client = session.environment.client
-        self._session = session
-
-    def close(self) -> None:
-        """Nothing: the operator closes its client."""
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return self._session.wait(work)

@@ -11,10 +11,29 @@ for the numbers, which are those of client-go.
 Events are written as `events.k8s.io/v1`, or as the older `v1` for those who ask for it; kubectl shows both alike.
 """
 
-from kubewright.events._correlator import Correlator, Limits, Series
-from kubewright.events._record import EventRecord, EventType, object_reference
-from kubewright.events._recorder import EventRecorder, EventStats
-from kubewright.events._versions import EventVersion
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.events._correlator import Correlator, Limits, Series
+    from kubewright.events._record import EventRecord, EventType, object_reference
+    from kubewright.events._recorder import EventRecorder, EventStats
+    from kubewright.events._versions import EventVersion
+
+_HOMES = {
+    "Correlator": "_correlator",
+    "EventRecord": "_record",
+    "EventRecorder": "_recorder",
+    "EventStats": "_recorder",
+    "EventType": "_record",
+    "EventVersion": "_versions",
+    "Limits": "_correlator",
+    "Series": "_correlator",
+    "object_reference": "_record",
+}
 
 __all__ = [
     "Correlator",
@@ -27,3 +46,10 @@ __all__ = [
     "Series",
     "object_reference",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

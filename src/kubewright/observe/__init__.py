@@ -20,47 +20,102 @@ is taken as it comes, by protocol.
 
 from __future__ import annotations
 
-from kubewright.observe._debug import DebugPages, is_loopback
-from kubewright.observe._former_finalizers import FormerFinalizers
-from kubewright.observe._history import History, HistoryBounds, HistoryEntry
-from kubewright.observe._inspection import (
-    CachedState,
-    FieldChange,
-    Inspection,
-    Observed,
-    QueueState,
-    ReconcileRecord,
-    WriteRecord,
-    inspect,
-)
-from kubewright.observe._logbook import LogBook, LogBookBounds, LogLine
-from kubewright.observe._metrics import Metrics, Sources
-from kubewright.observe._observer import Observer
-from kubewright.observe._operator_client import (
-    DEBUG_PATH,
-    OperatorAddress,
-    OperatorClient,
-    OperatorError,
-    OperatorTrust,
-    read_token,
-    tokens_of,
-)
-from kubewright.observe._reconcile import Reconcile
-from kubewright.observe._report import (
-    CacheReport,
-    ControllerReport,
-    KindName,
-    LeaderReport,
-    OperatorReport,
-    WebhookReport,
-    report,
-)
-from kubewright.observe._requests import RequestStats
-from kubewright.observe._slow_reconciles import RunningReconcile, SlowReconciles
-from kubewright.observe._stats import BUGS, ControllerStats, Ending
-from kubewright.observe._tracing import Tracing
-from kubewright.observe._undeclared_writes import DeclaredController, DeclaredKind, UndeclaredWrites
-from kubewright.observe._webhooks import Review, WebhookStats
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.observe._debug import DebugPages, is_loopback
+    from kubewright.observe._former_finalizers import FormerFinalizers
+    from kubewright.observe._history import History, HistoryBounds, HistoryEntry
+    from kubewright.observe._inspection import (
+        CachedState,
+        FieldChange,
+        Inspection,
+        Observed,
+        QueueState,
+        ReconcileRecord,
+        WriteRecord,
+        inspect,
+    )
+    from kubewright.observe._logbook import LogBook, LogBookBounds, LogLine
+    from kubewright.observe._metrics import Metrics, Sources
+    from kubewright.observe._observer import Observer
+    from kubewright.observe._operator_client import (
+        DEBUG_PATH,
+        OperatorAddress,
+        OperatorClient,
+        OperatorError,
+        OperatorTrust,
+        read_token,
+        tokens_of,
+    )
+    from kubewright.observe._reconcile import Reconcile
+    from kubewright.observe._report import (
+        CacheReport,
+        ControllerReport,
+        KindName,
+        LeaderReport,
+        OperatorReport,
+        WebhookReport,
+        report,
+    )
+    from kubewright.observe._requests import RequestStats
+    from kubewright.observe._slow_reconciles import RunningReconcile, SlowReconciles
+    from kubewright.observe._stats import BUGS, ControllerStats, Ending
+    from kubewright.observe._tracing import Tracing
+    from kubewright.observe._undeclared_writes import DeclaredController, DeclaredKind, UndeclaredWrites
+    from kubewright.observe._webhooks import Review, WebhookStats
+
+_HOMES = {
+    "BUGS": "_stats",
+    "DEBUG_PATH": "_operator_client",
+    "CacheReport": "_report",
+    "CachedState": "_inspection",
+    "ControllerReport": "_report",
+    "ControllerStats": "_stats",
+    "DebugPages": "_debug",
+    "DeclaredController": "_undeclared_writes",
+    "DeclaredKind": "_undeclared_writes",
+    "Ending": "_stats",
+    "FieldChange": "_inspection",
+    "FormerFinalizers": "_former_finalizers",
+    "History": "_history",
+    "HistoryBounds": "_history",
+    "HistoryEntry": "_history",
+    "Inspection": "_inspection",
+    "KindName": "_report",
+    "LeaderReport": "_report",
+    "LogBook": "_logbook",
+    "LogBookBounds": "_logbook",
+    "LogLine": "_logbook",
+    "Metrics": "_metrics",
+    "Observed": "_inspection",
+    "Observer": "_observer",
+    "OperatorAddress": "_operator_client",
+    "OperatorClient": "_operator_client",
+    "OperatorError": "_operator_client",
+    "OperatorReport": "_report",
+    "OperatorTrust": "_operator_client",
+    "QueueState": "_inspection",
+    "Reconcile": "_reconcile",
+    "ReconcileRecord": "_inspection",
+    "RequestStats": "_requests",
+    "Review": "_webhooks",
+    "RunningReconcile": "_slow_reconciles",
+    "SlowReconciles": "_slow_reconciles",
+    "Sources": "_metrics",
+    "Tracing": "_tracing",
+    "UndeclaredWrites": "_undeclared_writes",
+    "WebhookReport": "_report",
+    "WebhookStats": "_webhooks",
+    "WriteRecord": "_inspection",
+    "inspect": "_inspection",
+    "is_loopback": "_debug",
+    "read_token": "_operator_client",
+    "report": "_report",
+    "tokens_of": "_operator_client",
+}
 
 __all__ = [
     "BUGS",
@@ -111,3 +166,10 @@ __all__ = [
     "report",
     "tokens_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

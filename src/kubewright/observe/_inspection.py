@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 
-from kubewright.api import ResourceInfo
-from kubewright.cache import ObjectKey, Snapshot
-from kubewright.clock import Clock
 from kubewright.diff import ListKeys, diff
-from kubewright.observe._history import Change, History, HistoryEntry
-from kubewright.observe._reconcile import Write
 from kubewright.observe._stats import ControllerStats, Ending
-from kubewright.queue import KeyState, WorkQueue
+
+if TYPE_CHECKING:
+    from kubewright.api import ResourceInfo
+    from kubewright.cache import ObjectKey, Snapshot
+    from kubewright.clock import Clock
+    from kubewright.observe._history import Change, History, HistoryEntry
+    from kubewright.observe._reconcile import Write
+    from kubewright.queue import KeyState, WorkQueue
 
 __all__ = [
     "CachedState",

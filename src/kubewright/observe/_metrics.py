@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from kubewright.cache import Informer
 from kubewright.clock import Clock, SystemClock
-from kubewright.events import EventRecorder
-from kubewright.observe._inspection import Observed
-from kubewright.observe._requests import RequestStats
-from kubewright.observe._webhooks import Expiring, WebhookStats
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # an operator has metrics from the start, and these modules when it runs
     from prometheus_client import CollectorRegistry
 
+    from kubewright.cache import Informer
     from kubewright.election import ElectionStatus
+    from kubewright.events import EventRecorder
+    from kubewright.observe._inspection import Observed
+    from kubewright.observe._requests import RequestStats
+    from kubewright.observe._webhooks import Expiring, WebhookStats
 
 __all__ = ["Metrics", "Sources", "Standing"]
 

@@ -21,13 +21,31 @@ Handlers belong to their `Operator`; there is no registry behind it. What is pro
 
 from __future__ import annotations
 
-from kubewright.operator._has_webhooks import HasWebhooks
-from kubewright.operator._idempotence import NotIdempotent
-from kubewright.operator._operator import Operator
-from kubewright.operator._running import Running
-from kubewright.operator.access import for_installing, for_reviewing
-from kubewright.operator.process import ExitCode
-from kubewright.operator.settings import Options, SettingError, Settings
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.operator._has_webhooks import HasWebhooks
+    from kubewright.operator._idempotence import NotIdempotent
+    from kubewright.operator._operator import Operator
+    from kubewright.operator._running import Running
+    from kubewright.operator.access import for_installing, for_reviewing
+    from kubewright.operator.process import ExitCode
+    from kubewright.operator.settings import Options, SettingError, Settings
+
+_HOMES = {
+    "ExitCode": "kubewright.operator.process",
+    "HasWebhooks": "_has_webhooks",
+    "NotIdempotent": "_idempotence",
+    "Operator": "_operator",
+    "Options": "kubewright.operator.settings",
+    "Running": "_running",
+    "SettingError": "kubewright.operator.settings",
+    "Settings": "kubewright.operator.settings",
+    "for_installing": "kubewright.operator.access",
+    "for_reviewing": "kubewright.operator.access",
+}
 
 __all__ = [
     "ExitCode",
@@ -41,3 +59,10 @@ __all__ = [
     "for_installing",
     "for_reviewing",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

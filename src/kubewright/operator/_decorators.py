@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from kubewright.api import Object
-from kubewright.cache import ObjectKey
-from kubewright.controller import BlockingContext, Context, Result
-from kubewright.controller.registration import Reconciler
+
+if TYPE_CHECKING:
+    from kubewright.cache import ObjectKey
+    from kubewright.controller import BlockingContext, Context, Result
+    from kubewright.controller.registration import Reconciler
 
 __all__ = ["ObjectDecorator", "ReconcileDecorator"]
 

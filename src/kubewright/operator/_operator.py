@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from kubewright.api import Object
 from kubewright.arguments import check_text, known_options
 from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels, ObjectKey
-from kubewright.client import Client
 from kubewright.clock import Clock, check_clock
 from kubewright.controller import Owns, Registration, Replacement, Watch
 from kubewright.controller.registration import (
@@ -37,23 +36,21 @@ from kubewright.controller.registration import (
     finalizer_name,
     handler_factory,
 )
-from kubewright.durations import Duration
 from kubewright.observe import Metrics
-from kubewright.operator._clusters import HasClient, HasKubeconfig
 from kubewright.operator._decorators import ObjectDecorator, ReconcileDecorator
 from kubewright.operator._has_components import HasComponents
 from kubewright.operator._has_webhooks import HasWebhooks
-from kubewright.operator._kinds import defined_kinds
-from kubewright.operator._running import Running
-from kubewright.operator.access import for_installing, for_leading, for_reviewing, needed, permissions_of
-from kubewright.operator.endpoints import is_secure
 from kubewright.operator.settings import Options, Settings, check_options
-from kubewright.queue import RateLimiter
 from kubewright.rbac import Permission, check_verbs
 from kubewright.signatures import can_take, is_async, name_of
 
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule
+    from kubewright.client import Client
+    from kubewright.durations import Duration
+    from kubewright.operator._clusters import HasClient, HasKubeconfig
+    from kubewright.operator._running import Running
+    from kubewright.queue import RateLimiter
 
 __all__ = ["Operator"]
 
@@ -312,11 +309,18 @@ class Operator(HasWebhooks, HasComponents):
             names: the only objects that it is about.
             namespace: where; the namespaces that the operator looks at unless given, `"."` for the one it runs in.
         """
+        from kubewright.operator.access import needed
+
         self.needed += needed(kind, verbs=verbs, names=names, namespace=namespace)
         return lambda function: function
 
     def permissions(self, settings: Settings | None = None) -> list[Permission]:
         """All that the program may ask of the API server, from what it declares and how it runs."""
+        # Only `kubewright manifests` and a run need these modules.
+        from kubewright.operator._kinds import defined_kinds
+        from kubewright.operator.access import for_installing, for_leading, for_reviewing, permissions_of
+        from kubewright.operator.endpoints import is_secure
+
         settings, needs = settings or self.settings, self.needed
         if settings.leader_elect is not False:  # in a pod it stands for election unless told not to
             lease = settings.lease_name or self.name
@@ -378,6 +382,8 @@ class Operator(HasWebhooks, HasComponents):
         """
         settings = self.settings_with(**options)
         install = settings.install_crds is not False
+        from kubewright.operator._running import Running  # half of the modules of an operator, which only a run needs
+
         return Running(self, cluster, install_crds=install, settings=settings, clock=clock, replace=replace)
 
     def run(self, **options: Unpack[Options]) -> None:

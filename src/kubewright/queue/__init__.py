@@ -25,10 +25,33 @@ per second (`MaxOf(ExponentialBackoff(), TokenBucket(10, 100))`): when an outage
 through before a quarter of an hour after its end.
 """
 
-from kubewright.queue._limits import ExponentialBackoff, MaxOf, RateLimiter, TokenBucket
-from kubewright.queue._metrics import BUCKETS, Durations, Histogram, QueueMetrics, QueueStats
-from kubewright.queue._queue import LOW_PRIORITY, QueueShutDown, WorkQueue
-from kubewright.queue._state import KeyState
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.queue._limits import ExponentialBackoff, MaxOf, RateLimiter, TokenBucket
+    from kubewright.queue._metrics import BUCKETS, Durations, Histogram, QueueMetrics, QueueStats
+    from kubewright.queue._queue import LOW_PRIORITY, QueueShutDown, WorkQueue
+    from kubewright.queue._state import KeyState
+
+_HOMES = {
+    "BUCKETS": "_metrics",
+    "LOW_PRIORITY": "_queue",
+    "Durations": "_metrics",
+    "ExponentialBackoff": "_limits",
+    "Histogram": "_metrics",
+    "KeyState": "_state",
+    "MaxOf": "_limits",
+    "QueueMetrics": "_metrics",
+    "QueueShutDown": "_queue",
+    "QueueStats": "_metrics",
+    "RateLimiter": "_limits",
+    "TokenBucket": "_limits",
+    "WorkQueue": "_queue",
+}
 
 __all__ = [
     "BUCKETS",
@@ -45,3 +68,10 @@ __all__ = [
     "TokenBucket",
     "WorkQueue",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

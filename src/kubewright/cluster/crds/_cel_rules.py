@@ -50,7 +50,7 @@ _ADVICE: Final = (
 
 
 def check_available(schema: JSONObject) -> None:
-    """Rejects CEL rules with 501 if the extra `cel` is not installed."""
+    """Rejects CEL rules with 501 if the extra `test` is not installed."""
     if has_rules(schema) and not is_available():
         raise unsupported(f"CEL rules as it is installed: {ExtraMissing()}")
 

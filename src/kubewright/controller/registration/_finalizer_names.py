@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from kubewright.api import ResourceInfo
 from kubewright.arguments import check_text
+
+if TYPE_CHECKING:
+    from kubewright.api import ResourceInfo
 
 __all__ = ["finalizer_name"]
 

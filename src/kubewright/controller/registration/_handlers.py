@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_origin
 
 import msgspec
 
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.controller._context import BlockingContext, Context
-from kubewright.controller._reconcile import Result
 from kubewright.signatures import check_keywords, is_async, is_generator, method_of, name_of, signature_of
 from kubewright.suggestions import nearest
+
+if TYPE_CHECKING:
+    from kubewright.controller._reconcile import Result
 
 __all__ = ["Handler", "Handlers", "Reconciler", "check_handler", "handler_factory"]
 

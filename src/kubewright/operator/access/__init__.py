@@ -7,14 +7,30 @@ within its block.
 
 from __future__ import annotations
 
-from kubewright.operator.access._declared import CallObserver, DeclaredAccess, observing_calls
-from kubewright.operator.access._permissions import (
-    for_installing,
-    for_leading,
-    for_reviewing,
-    needed,
-    permissions_of,
-)
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.operator.access._declared import CallObserver, DeclaredAccess, observing_calls
+    from kubewright.operator.access._permissions import (
+        for_installing,
+        for_leading,
+        for_reviewing,
+        needed,
+        permissions_of,
+    )
+
+_HOMES = {
+    "CallObserver": "_declared",
+    "DeclaredAccess": "_declared",
+    "for_installing": "_permissions",
+    "for_leading": "_permissions",
+    "for_reviewing": "_permissions",
+    "needed": "_permissions",
+    "observing_calls": "_declared",
+    "permissions_of": "_permissions",
+}
 
 __all__ = [
     "CallObserver",
@@ -26,3 +42,10 @@ __all__ = [
     "observing_calls",
     "permissions_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

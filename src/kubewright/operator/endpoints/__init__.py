@@ -7,10 +7,29 @@ paths, with bounded connections.
 
 from __future__ import annotations
 
-from kubewright.operator.endpoints._health import Check, HealthPage, check_check
-from kubewright.operator.endpoints._pages import is_secure, sites_of
-from kubewright.operator.endpoints._server import Handler, HttpServer, Page, PageRequest, Query
-from kubewright.operator.endpoints._serving import serve_endpoints
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.operator.endpoints._health import Check, HealthPage, check_check
+    from kubewright.operator.endpoints._pages import is_secure, sites_of
+    from kubewright.operator.endpoints._server import Handler, HttpServer, Page, PageRequest, Query
+    from kubewright.operator.endpoints._serving import serve_endpoints
+
+_HOMES = {
+    "Check": "_health",
+    "Handler": "_server",
+    "HealthPage": "_health",
+    "HttpServer": "_server",
+    "Page": "_server",
+    "PageRequest": "_server",
+    "Query": "_server",
+    "check_check": "_health",
+    "is_secure": "_pages",
+    "serve_endpoints": "_serving",
+    "sites_of": "_pages",
+}
 
 __all__ = [
     "Check",
@@ -25,3 +44,10 @@ __all__ = [
     "serve_endpoints",
     "sites_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

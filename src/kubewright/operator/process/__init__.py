@@ -6,7 +6,29 @@
 
 from __future__ import annotations
 
-from kubewright.operator.process._exit_codes import ExitCode
-from kubewright.operator.process._run import resolve_settings, run
+from typing import TYPE_CHECKING
 
-__all__ = ["ExitCode", "resolve_settings", "run"]
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.operator.process._exit_codes import ExitCode
+    from kubewright.operator.process._run import resolve_settings, run
+
+_HOMES = {
+    "ExitCode": "_exit_codes",
+    "resolve_settings": "_run",
+    "run": "_run",
+}
+
+__all__ = [
+    "ExitCode",
+    "resolve_settings",
+    "run",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_exports(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
