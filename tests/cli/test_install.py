@@ -116,7 +116,7 @@ async def test_a_definition_that_is_being_deleted_is_told_at_once_with_what_it_w
 ) -> None:
     await client.delete(CRD, NAME)
     [error] = await shell("install", code=1)
-    assert error.endswith(f"{NAME}: it is being deleted, and has to be gone first: {WAITS}")
+    assert error.endswith(f"{NAME}: it is being deleted, and must be gone first: {WAITS}")
     findings = await shell("doctor", code=1)
     assert f"error   {NAME} is being deleted" in findings
     assert f"        it waits: {WAITS}" in findings

@@ -284,15 +284,15 @@ def test_served_and_deprecated_versions() -> None:
 @pytest.mark.parametrize(
     ("versions", "message"),
     [
-        (lambda: [version("v1"), version("v2")], r"0 of the versions .* say storage=True"),
+        (lambda: [version("v1"), version("v2")], r"0 of the versions .* have storage=True"),
         (lambda: [version("v1", storage=True), version("v2", storage=True)], "2 of the versions"),
-        (lambda: [version("v1", storage=True), version("v2", scope="Cluster")], "agree on their scope"),
+        (lambda: [version("v1", storage=True), version("v2", scope="Cluster")], "must have the same scope"),
         (
             lambda: [version("v1", storage=True, short_names=["f"]), version("v2", short_names=["t"])],
-            r"agree on their short_names, or leave them out: there is \['f'\] in .*/v1\), \['t'\] in .*/v2\)",
+            r"must have the same short_names, or none: found \['f'\] in .*/v1\), \['t'\] in .*/v2\)",
         ),
         (lambda: [version("v1", storage=True), version("v1")], "two classes are"),
-        (lambda: [version("v1", storage=False)], "needs the version that is"),
+        (lambda: [version("v1", storage=False)], "add the version with storage=True"),
         (lambda: [version("v1", storage=True, labels={"a": "b"}), version("v2", labels={"a": "c"})], "disagree"),
     ],
 )

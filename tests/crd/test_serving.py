@@ -92,7 +92,7 @@ async def test_a_definition_is_not_enough_before_discovery_names_the_kind(client
     await clock.advance(29)
     waiting = asyncio.ensure_future(wait_until_served(behind, Foo))
     await clock.advance(1)
-    with pytest.raises(InstallError, match=r"after 30s: Foo is established, but discovery does not name it in v1 yet"):
+    with pytest.raises(InstallError, match=r"after 30s: Foo is established, but discovery does not list it in v1 yet"):
         await installing
     assert not waiting.done()
     late[0].names_it = True
@@ -149,7 +149,7 @@ async def refused_without_a_holder(client: Client) -> apiextensions.CustomResour
     ],
 )
 async def test_a_kind_that_is_built_in_has_no_definition(client: Client, kind: type[Object], named: str) -> None:
-    with pytest.raises(TypeError, match=f"{named} is built in, and has no definition to wait for"):
+    with pytest.raises(TypeError, match=f"{named} is built in and has no definition to wait for"):
         await wait_until_served(client, kind)
 
 

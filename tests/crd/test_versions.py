@@ -58,7 +58,7 @@ def test_a_conversion_webhook_can_be_anywhere() -> None:
 
 def test_versions_that_name_different_conversions_are_refused() -> None:
     other = kw.Conversion(url="https://hooks.example.com/convert")
-    with pytest.raises(ValueError, match="name different conversions"):
+    with pytest.raises(ValueError, match="have different conversions"):
         crd_of(version("v1", storage=True, conversion=WEBHOOK), version("v2", conversion=other))
 
 

@@ -160,7 +160,7 @@ def test_a_definition_that_cannot_be_made_is_told_and_the_next_save_mends_it(pro
     program.write_text(PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", storage=False'))
     with developing(program.parent, program.name, "--no-console") as dev:
         failed = dev.wait_for("failed", what="definitions")
-        assert failed["text"].startswith("ValueError: Note (dev.example.com/v1) is not stored, so")
+        assert failed["text"].startswith("ValueError: Note (dev.example.com/v1) is not stored: add")
         assert "Traceback" not in failed["text"]
         dev.saves(program, PROGRAM)
         dev.wait_for("object", name="sample", state="Said=first hello")

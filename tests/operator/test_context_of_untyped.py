@@ -227,7 +227,7 @@ async def test_an_object_without_the_labels_of_what_is_owned_is_told_once(
 
 def test_subresources_are_names() -> None:
     wrong: Any = "status"
-    with pytest.raises(TypeError, match=r"subresources is a set of names, such as \{'status'\}, not a text"):
+    with pytest.raises(TypeError, match=r"subresources is a set of names, such as \{'status'\}, not a string"):
         Untyped.kind_of("a.example.com/v1", "A", plural="as", subresources=wrong)
 
 

@@ -18,7 +18,7 @@ _VERSION: Final = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 
 
 def crds_of(*kinds: type[Object], descriptions: Descriptions = True) -> list[apiextensions.CustomResourceDefinition]:
-    """The definitions of any kinds, one for each, sorted by name. Classes of the same kind are its versions."""
+    """Returns one definition per kind, sorted by name. Classes of the same kind are its versions."""
     families: dict[str, list[type[Object]]] = {}
     for kind in kinds:
         families.setdefault(_name(kind), []).append(kind)
@@ -26,11 +26,11 @@ def crds_of(*kinds: type[Object], descriptions: Descriptions = True) -> list[api
 
 
 def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiextensions.CustomResourceDefinition:
-    """The definition of one kind, from the class of each of its versions.
+    """Returns the definition of one kind, from the classes of its versions.
 
-    With several versions, one of them says `storage=True` in `@resource`, and names and scope must agree; short names
-    and categories need to be said by one of them only. Without `descriptions` the docstrings, and the texts below
-    attributes, are left out; `"short"` keeps their first sentences.
+    With several versions, exactly one has `storage=True` in `@resource`, and names and scope must be equal. Short names
+    and categories can be set on one version only. Without `descriptions`, the schema has no docstrings; `"short"` keeps
+    their first sentences.
     """
     if not versions:
         raise TypeError("crd_of needs the class of a kind")
@@ -38,7 +38,7 @@ def crd_of(*versions: type[Object], descriptions: Descriptions = True) -> apiext
     info, definition = info_of(storage), definition_of(storage)
     for version in versions:
         _check_agreement(storage, version)
-    short_names, categories = _said(versions, "short_names"), _said(versions, "categories")
+    short_names, categories = _declared(versions, "short_names"), _declared(versions, "categories")
     names = {"kind": info.kind, "listKind": definition.list_kind, "plural": info.plural, "singular": info.singular}
     spec: dict[str, Any] = {
         "group": info.group,
@@ -95,7 +95,7 @@ def _subresources(kind: type[Object], definition: Definition) -> dict[str, Any]:
         made["status"] = {}
     if "scale" in there:
         scale = definition.scale
-        if scale is None:  # scale_subresource=True: the usual paths, if the kind has them
+        if scale is None:  # scale_subresource=True: the default paths, if the kind has them
             scale = Scale()
             definition.check_scale(kind, scale)
         made["scale"] = {"specReplicasPath": scale.spec, "statusReplicasPath": scale.status} | _filled(
@@ -107,14 +107,13 @@ def _subresources(kind: type[Object], definition: Definition) -> dict[str, Any]:
 def _storage(versions: tuple[type[Object], ...]) -> type[Object]:
     if len(versions) == 1:
         if definition_of(versions[0]).storage is False:
-            raise ValueError(f"{info_of(versions[0])} is not stored, so its definition needs the version that is")
+            raise ValueError(f"{info_of(versions[0])} is not stored: add the version with storage=True")
         return versions[0]
     stored = [version for version in versions if definition_of(version).storage]
     if len(stored) != 1:
         names = ", ".join(str(info_of(version)) for version in versions)
         raise ValueError(
-            f"{len(stored)} of the versions {names} say storage=True in @resource; exactly one must, because objects"
-            " are stored in one version"
+            f"{len(stored)} of the versions {names} have storage=True in @resource; exactly one must have it"
         )
     return stored[0]
 
@@ -133,26 +132,28 @@ def _check_agreement(storage: type[Object], version: type[Object]) -> None:
         ("list_kind", first.list_kind, second.list_kind),
     ):
         if expected != found:
-            raise ValueError(f"the versions of a kind agree on their {what}: {one} and {other} do not")
+            raise ValueError(f"the versions of a kind must have the same {what}: {one} and {other} differ")
 
 
-def _said(versions: tuple[type[Object], ...], what: str) -> list[str]:
-    """Names that belong to the kind, not to one version. One version is enough to say them; others may, the same."""
-    said = {str(info_of(version)): names for version in versions if (names := getattr(definition_of(version), what))}
-    if len(set(said.values())) > 1:
-        found = ", ".join(f"{list(names)} in {version}" for version, names in said.items())
-        raise ValueError(f"the versions of a kind agree on their {what}, or leave them out: there is {found}")
-    return list(next(iter(said.values()), ()))
+def _declared(versions: tuple[type[Object], ...], what: str) -> list[str]:
+    """Returns names of the kind, which one version must declare. Others can repeat them."""
+    declared = {
+        str(info_of(version)): names for version in versions if (names := getattr(definition_of(version), what))
+    }
+    if len(set(declared.values())) > 1:
+        found = ", ".join(f"{list(names)} in {version}" for version, names in declared.items())
+        raise ValueError(f"the versions of a kind must have the same {what}, or none: found {found}")
+    return list(next(iter(declared.values()), ()))
 
 
 def _conversion(versions: tuple[type[Object], ...]) -> dict[str, Any] | None:
-    """How objects get from one version to another; a kind with one version, and nothing said, needs no answer."""
-    said = [found for version in versions if (found := definition_of(version).conversion) is not None]
-    if len(set(said)) > 1:
-        raise ValueError(f"the versions of {info_of(versions[0]).kind} name different conversions; one is enough")
-    if not said:
+    """Returns the conversion of a kind; None for a kind with one version and no declared conversion."""
+    declared = [found for version in versions if (found := definition_of(version).conversion) is not None]
+    if len(set(declared)) > 1:
+        raise ValueError(f"the versions of {info_of(versions[0]).kind} have different conversions; declare one")
+    if not declared:
         return {"strategy": "None"} if len(versions) > 1 else None
-    webhook = said[0]
+    webhook = declared[0]
     client: dict[str, Any] = {"url": webhook.url}
     if webhook.service is not None:
         namespace, name = webhook.service.split("/")
@@ -171,7 +172,7 @@ def _annotations(versions: tuple[type[Object], ...]) -> dict[str, str]:
     approvals = sorted({text for version in versions if (text := definition_of(version).api_approved)})
     if len(approvals) > 1:
         raise ValueError(
-            f"the versions of {info_of(versions[0]).kind} name different approvals: {', '.join(approvals)}"
+            f"the versions of {info_of(versions[0]).kind} have different approvals: {', '.join(approvals)}"
         )
     if approvals:
         annotations[APPROVAL] = approvals[0]
@@ -194,7 +195,7 @@ def _merged(versions: tuple[type[Object], ...], what: str) -> dict[str, str]:
 
 
 def _precedence(kind: type[Object]) -> tuple[Any, ...]:
-    """Newest first, as Kubernetes orders versions: v2, v1, v1beta1, v1alpha1, then all others by name."""
+    """Returns the sort key of a version in Kubernetes' order: v2, v1, v1beta1, v1alpha1, then others by name."""
     name = info_of(kind).version
     match = _VERSION.fullmatch(name)
     if match is None:
@@ -204,5 +205,5 @@ def _precedence(kind: type[Object]) -> tuple[Any, ...]:
 
 
 def _filled(**members: Any) -> dict[str, Any]:
-    """The members that say something."""
+    """Returns the members that are not empty."""
     return {name: value for name, value in members.items() if value}

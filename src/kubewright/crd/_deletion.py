@@ -1,4 +1,4 @@
-"""A definition that is being deleted: it stays until its objects are gone, and they wait for their finalizers."""
+"""Definitions that are being deleted: they wait for their objects, which wait for their finalizers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SHOWN = 5
 
 
 async def objects_with_finalizers(client: Client, definition: apiextensions.CustomResourceDefinition) -> list[str]:
-    """The objects of a kind that wait for their finalizers, each in a few words; none where they cannot be read."""
+    """Describes each object of a kind that has finalizers. Returns none if the objects cannot be read."""
     spec = definition.spec
     stored = next(one for one in spec.versions if one.storage)
-    # Stored objects need no conversion, which may be done by an operator that is gone.
+    # Reading the stored version needs no conversion webhook, whose operator may be gone.
     version = stored if stored.served else next((one for one in spec.versions if one.served), stored)
     kind = Untyped.kind_of(
         f"{spec.group}/{version.name}", spec.names.kind, plural=spec.names.plural, namespaced=spec.scope == "Namespaced"
@@ -26,19 +26,19 @@ async def objects_with_finalizers(client: Client, definition: apiextensions.Cust
     except ApiError:
         return []
     return [
-        f"{spec.names.kind} {_place(obj)} has the finalizers {', '.join(obj.metadata.finalizers)}"
+        f"{spec.names.kind} {_key(obj)} has the finalizers {', '.join(obj.metadata.finalizers)}"
         for obj in found
         if obj.metadata.finalizers
     ]
 
 
-def _place(obj: Untyped) -> str:
+def _key(obj: Untyped) -> str:
     return f"{obj.metadata.namespace}/{obj.metadata.name}" if obj.metadata.namespace else obj.metadata.name
 
 
 def describe_blockers(held: Sequence[str]) -> str:
-    """What a deletion waits for, in a sentence."""
+    """Returns a sentence about what a deletion waits for."""
     if not held:
-        return "no object tells why, so look again in a moment"
+        return "no object has finalizers; check again in a moment"
     shown = "; ".join(held[:_SHOWN]) + (f"; and {len(held) - _SHOWN} more" if len(held) > _SHOWN else "")
     return f"{shown}. Is the operator that removes them running?"

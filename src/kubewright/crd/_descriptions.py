@@ -1,13 +1,13 @@
-"""Descriptions for schemas: the docstrings of models, and the texts that stand below their attributes.
+"""Descriptions for schemas: the docstrings of models and of their attributes.
 
     class FooSpec(kw.Model):
-        \"\"\"What is asked for.\"\"\"
+        \"\"\"The desired state.\"\"\"
 
         replicas: int = 1
-        \"\"\"How many there shall be.\"\"\"
+        \"\"\"The number of replicas.\"\"\"
 
-Python keeps the first and forgets the second, so that one is read from the source; where there is none (a frozen
-program), there is no description. Kubernetes' own types have none: they would fill a definition with their texts.
+Python does not keep docstrings of attributes, so they are read from the source. Without source (in a frozen program),
+attributes have no descriptions. Built-in types have none either: they would fill a definition.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SENTENCE = re.compile(r".+?[.!?](?=\s|$)|.+?(?=\n\s*\n|$)", re.DOTALL)
 
 
 def describer(wanted: Descriptions) -> Callable[[type[Model], str | None], str | None] | None:
-    """The function that describes models and attributes, as long as it is wanted."""
+    """Returns the function that describes models and attributes; None if descriptions are off."""
     if wanted == "short":
         return _describe_shortly
     return describe if wanted else None
@@ -46,7 +46,7 @@ def _describe_shortly(model: type[Model], attribute: str | None) -> str | None:
 
 
 def describe(model: type[Model], attribute: str | None) -> str | None:
-    """The description of a model (attribute None), or of one of its attributes."""
+    """Returns the description of a model (attribute None), or of one of its attributes."""
     if attribute is None:
         if is_builtin(model):
             return None
@@ -54,14 +54,14 @@ def describe(model: type[Model], attribute: str | None) -> str | None:
         return inspect.cleandoc(text) if text else None
     for base in model.__mro__:
         if issubclass(base, Model) and not is_builtin(base):
-            text = _texts_of(base).get((base.__qualname__, attribute))
+            text = _docstrings_of(base).get((base.__qualname__, attribute))
             if text is not None:
                 return text
     return None
 
 
-def _texts_of(model: type[Model]) -> dict[tuple[str, str], str]:
-    """The texts below attributes in the module of a model, by class and attribute."""
+def _docstrings_of(model: type[Model]) -> dict[tuple[str, str], str]:
+    """Returns the docstrings of attributes in the module of a model, by class and attribute."""
     file = getattr(sys.modules.get(model.__module__), "__file__", None)
     try:
         return _read(Path(file), Path(file).stat().st_mtime_ns) if file else {}
@@ -71,11 +71,11 @@ def _texts_of(model: type[Model]) -> dict[tuple[str, str], str]:
 
 @lru_cache(maxsize=64)
 def _read(file: Path, _changed: int) -> dict[tuple[str, str], str]:
-    """The texts in a file; read anew when it was changed, as it is while a program is being written."""
-    return dict(_texts(ast.parse(file.read_text(encoding="utf-8")), ""))
+    """Returns the docstrings in a file. The modification time is part of the cache key."""
+    return dict(_docstrings(ast.parse(file.read_text(encoding="utf-8")), ""))
 
 
-def _texts(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
+def _docstrings(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
             name = f"{prefix}{child.name}"
@@ -88,8 +88,8 @@ def _texts(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
                     and isinstance(after.value.value, str)
                 ):
                     yield (name, before.target.id), inspect.cleandoc(after.value.value)
-            yield from _texts(child, f"{name}.")
+            yield from _docstrings(child, f"{name}.")
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _texts(child, f"{prefix}{child.name}.<locals>.")
+            yield from _docstrings(child, f"{prefix}{child.name}.<locals>.")
         else:
-            yield from _texts(child, prefix)
+            yield from _docstrings(child, prefix)

@@ -1,4 +1,4 @@
-"""What goes wrong with definitions in a cluster."""
+"""The error of installing definitions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["InstallError"]
 
 
 class InstallError(Exception):
-    """A definition was not installed; the text names it, and says why and what to do."""
+    """A definition was not installed. The message has its name, the reason and the fix."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"CustomResourceDefinition {name}: {reason}")

@@ -1,8 +1,8 @@
-"""Definitions into a cluster.
+"""Installs definitions into a cluster.
 
-An update replaces the definition's spec by what the classes say, guarded by the version that was read; labels and
-annotations of others stay, and so does a conversion webhook that somebody else set up. What would break stored objects
-is refused before anything is sent, for all kinds at once.
+An update replaces the spec of the definition, guarded by its resourceVersion. It keeps labels and annotations of other
+clients, and a conversion webhook that another client configured. Changes that would break stored objects are rejected
+for all kinds before anything is sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["check_change", "install"]
 
 CRD = apiextensions.CustomResourceDefinition
 
-_ATTEMPTS = 5  # at a write that others disturb
+_ATTEMPTS = 5  # at a write with conflicts
 
 
 async def install(
@@ -35,14 +35,13 @@ async def install(
     descriptions: Descriptions = True,
     conversions: Mapping[str, apiextensions.CustomResourceConversion] | None = None,
 ) -> list[apiextensions.CustomResourceDefinition]:
-    """Create or update the definitions of these kinds, and wait until the server serves them.
+    """Creates or updates the definitions of these kinds, and waits until the server serves them.
 
-    `conversions` says how objects get from one version to another, by the name of the definition, `foos.example.com`,
-    instead of what the classes say.
+    `conversions` overrides the conversions of the classes, by the name of the definition (`foos.example.com`).
 
-    Nothing is sent for a definition that is as it should be. Raises `InstallError` for a change that would break
-    stored objects, for a definition that is being deleted, and when the server does not accept the names or does not
-    establish the definition in time; an `ApiError` when it refuses the definition itself.
+    Sends nothing for a definition that is up to date. Raises `InstallError` for a change that would break stored
+    objects, for a definition that is being deleted, and if the server does not accept the names or does not establish
+    the definition in time. Raises an `ApiError` if it rejects the definition.
     """
     wanted = crds_of(*kinds, descriptions=descriptions)
     for crd in wanted:
@@ -58,13 +57,13 @@ async def install(
 
 
 def check_change(existing: CRD, wanted: CRD) -> None:
-    """Raise `InstallError` for a change that would break stored objects."""
+    """Raises `InstallError` for a change that would break stored objects."""
     name = wanted.metadata.name
     if existing.spec.scope != wanted.spec.scope:
         raise InstallError(
             name,
-            f"the scope cannot change from {existing.spec.scope} to {wanted.spec.scope}: stored objects have their"
-            " place by it. Use another kind, or delete the definition and with it all its objects",
+            f"the scope cannot change from {existing.spec.scope} to {wanted.spec.scope}: stored objects depend on it."
+            " Use another kind, or delete the definition and with it all its objects",
         )
     if existing.spec.names.kind != wanted.spec.names.kind:
         raise InstallError(name, f"the kind cannot change from {existing.spec.names.kind} to {wanted.spec.names.kind}")
@@ -74,16 +73,16 @@ def check_change(existing: CRD, wanted: CRD) -> None:
         raise InstallError(
             name,
             f"there may be objects stored in {', '.join(missing)}, which would be unreadable without that version."
-            " Keep it (perhaps with served=False), or store all objects anew in another version and remove it from"
+            " Keep it (perhaps with served=False), or store all objects in another version and remove it from"
             " status.storedVersions first",
         )
 
 
 async def _check_stays(client: Client, existing: CRD) -> None:
-    """Raise `InstallError` for a definition that will be gone: what is written to it goes with it."""
+    """Raises `InstallError` for a definition that is being deleted."""
     if existing.metadata.deletion_timestamp is not None:
         reason = describe_blockers(await objects_with_finalizers(client, existing))
-        raise InstallError(existing.metadata.name, f"it is being deleted, and has to be gone first: {reason}")
+        raise InstallError(existing.metadata.name, f"it is being deleted, and must be gone first: {reason}")
 
 
 async def _read(client: Client, name: str) -> CRD | None:
@@ -109,7 +108,7 @@ async def _write(client: Client, wanted: CRD) -> CRD:
 
 
 def _merge(existing: CRD, wanted: CRD) -> CRD:
-    """The existing definition, changed to what is wanted."""
+    """Returns the existing definition with the wanted spec, labels and annotations."""
     existing.spec = msgspec.structs.replace(wanted.spec, conversion=_conversion(existing, wanted))
     existing.metadata.labels |= wanted.metadata.labels
     existing.metadata.annotations |= wanted.metadata.annotations
@@ -117,13 +116,13 @@ def _merge(existing: CRD, wanted: CRD) -> CRD:
 
 
 def _conversion(existing: CRD, wanted: CRD) -> apiextensions.CustomResourceConversion | None:
-    """What the classes say; where they say nothing, what is there. Certificates that somebody filled in stay."""
-    there, said = existing.spec.conversion, wanted.spec.conversion
+    """Returns the conversion that the classes declare, else the existing one. Keeps the CA bundle in the cluster."""
+    there, declared = existing.spec.conversion, wanted.spec.conversion
     if there is None or there.webhook is None:
-        return said or there
-    if said is None or said.webhook is None:
+        return declared or there
+    if declared is None or declared.webhook is None:
         return there
-    ours, theirs = said.webhook.client_config, there.webhook.client_config
+    ours, theirs = declared.webhook.client_config, there.webhook.client_config
     if ours is not None and theirs is not None and ours.ca_bundle is None:
         ours.ca_bundle = theirs.ca_bundle
-    return said
+    return declared

@@ -1,4 +1,4 @@
-"""The CEL rules of kinds, compiled before a definition with them is handed to anybody."""
+"""Compiles the CEL rules of kinds before their definition is used."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["check_rules"]
 
 
 def check_rules(*kinds: type[Object]) -> None:
-    """Raise ValueError for rules that the server would not compile, with the class, the field and the compiler's words.
+    """Raises ValueError for rules that the server cannot compile, with the class, the field and the compiler's message.
 
-    Nothing is said where the extra `test` is not installed: then the server is the first who knows.
+    Does nothing if the extra `test` is not installed; the server then checks first.
     """
     if problems := [problem for kind in kinds for problem in _problems(kind)]:
         raise ValueError("\n".join(problems))
 
 
 def _problems(kind: type[Object]) -> list[str]:
-    from kubewright.api.cel import Rules, has_rules, is_available  # not needed by whoever writes no definitions
+    from kubewright.api.cel import Rules, has_rules, is_available  # large, and only definitions need it
 
     schema: dict[str, Any] = schema_of(kind)
     if not has_rules(schema) or not is_available():
@@ -32,5 +32,5 @@ def _problems(kind: type[Object]) -> list[str]:
 
 
 def _words(detail: str) -> str:
-    """What the compiler says, without its picture of the expression, which stands there already."""
+    """Returns the compiler's message without its picture of the expression, which the message already has."""
     return " ".join(line for line in detail.splitlines() if not line.startswith(" | "))
