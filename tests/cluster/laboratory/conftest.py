@@ -1,4 +1,4 @@
-"""A cluster with a laboratory, clients on both ways to it that never repeat a request, and watches to read."""
+"""A cluster with a laboratory, in-process and HTTP clients without retries, and watches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def client(request: pytest.FixtureRequest, cluster: Cluster) -> AsyncItera
 
 
 async def reached(arranged: Fault | Disturbance, hits: int) -> None:
-    """Wait until it has had its way so often."""
+    """Waits until the fault or disturbance was hit that many times."""
     async with asyncio.timeout(PATIENCE):
         while arranged.hits < hits:  # noqa: ASYNC110  # turns of the loop are what is waited for
             await asyncio.sleep(0)
@@ -50,20 +50,20 @@ def config_map(name: str = "a", namespace: str = "default", **data: str) -> core
 
 
 class Watching:
-    """A watch that is read as it comes."""
+    """A watch whose events are read one by one."""
 
     def __init__(self, client: Client, kind: type[Object] = core.ConfigMap, **options: Any) -> None:
         self._events = aiter(client.watch(kind, "default", **options))
         self._next: asyncio.Future[Any] | None = None
 
     def begin(self) -> asyncio.Future[Any]:
-        """Wait for the next event, which may be long in coming."""
+        """Starts waiting for the next event."""
         if self._next is None:
             self._next = asyncio.ensure_future(anext(self._events))
         return self._next
 
     async def take(self, number: int = 1) -> list[tuple[str, str]]:
-        """So many events: their types, and the names of their objects."""
+        """Returns the types and object names of the next events."""
         found = []
         async with asyncio.timeout(PATIENCE):
             for _ in range(number):

@@ -1,4 +1,4 @@
-"""Requests that fail as a test asks for, before or after they are done, in process and over HTTP."""
+"""Requests that fail on demand, before or after they are committed, in process and over HTTP."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def names(client: Client) -> set[str]:
         (418, ApiError),
     ],
 )
-async def test_a_create_fails_with_a_status_before_or_after_it_is_done(
+async def test_create_fails_before_or_after_commit(
     lab: Laboratory, client: Client, status: int, error: type[ApiError], committed: bool
 ) -> None:
     with lab.fail(verb="create", kind=core.ConfigMap, status=status, committed=committed) as fault:
@@ -59,12 +59,12 @@ async def test_a_create_fails_with_a_status_before_or_after_it_is_done(
     assert (fault.seen, fault.hits) == (2, 1)
 
 
-async def test_a_create_conflicts_only_with_an_object_that_is_there(lab: Laboratory, client: Client) -> None:
+async def test_create_conflicts_only_with_existing_object(lab: Laboratory, client: Client) -> None:
     lab.fail(verb="create", status=409, committed=True)
     with pytest.raises(AlreadyExists):
         await client.create(config_map())
     assert await names(client) == {"a"}
-    with pytest.raises(ValueError, match=r"409 AlreadyExists only if the object is there: .* committed=True"):
+    with pytest.raises(ValueError, match=r"409 AlreadyExists only if the object exists: .* committed=True"):
         lab.fail(verb="create", status=409)
     with lab.fail(status=409) as other_writes:
         await client.create(config_map("b"))
@@ -82,7 +82,7 @@ async def test_a_create_conflicts_only_with_an_object_that_is_there(lab: Laborat
         ({"kind": "Deployment"}, "Did you mean 'deployments.apps'?"),
         ({"kind": "deployments"}, "Did you mean 'deployments.apps'?"),
         ({"kind": "nonsense"}, "Name a class, or the plural with its group"),
-        ({"status": 999}, "status=999 is not a failure: statuses of failed requests go from 400 to 599"),
+        ({"status": 999}, "status=999 is not a failure: use a status from 400 to 599"),
         ({"status": 200}, "status=200 is not a failure"),
         ({"status": True}, "status=True is not a failure"),
         ({"status": "gone"}, 'status=.gone. is not a failure: use a number such as 503, "lost" or "timeout"'),
@@ -103,9 +103,7 @@ def test_accepts_kinds_that_are_defined_later(lab: Laboratory) -> None:
     "Connections are lost, and answers never come, before or after the request is done.",
 )
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
-async def test_a_connection_is_lost_before_or_after_the_request_is_done(
-    lab: Laboratory, client: Client, committed: bool
-) -> None:
+async def test_loses_connection_before_or_after_commit(lab: Laboratory, client: Client, committed: bool) -> None:
     lab.fail(status="lost", committed=committed)
     with pytest.raises(Unavailable):
         await client.create(config_map())
@@ -116,7 +114,7 @@ async def test_a_connection_is_lost_before_or_after_the_request_is_done(
     "The laboratory of the embedded cluster",
     "Connections are lost, and answers never come, before or after the request is done.",
 )
-async def test_an_answer_that_never_comes_is_the_clients_time_out_in_its_own_time() -> None:
+async def test_missing_response_times_out_on_the_virtual_clock() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:
         client = cluster.client(retry=ONCE, timeout=45)
@@ -131,7 +129,7 @@ async def test_an_answer_that_never_comes_is_the_clients_time_out_in_its_own_tim
     "The laboratory of the embedded cluster",
     "Connections are lost, and answers never come, before or after the request is done.",
 )
-async def test_an_answer_that_never_comes_over_http(cluster: Cluster, lab: Laboratory) -> None:
+async def test_missing_response_times_out_over_http(cluster: Cluster, lab: Laboratory) -> None:
     await cluster.serve()
     config = load_config(kubeconfig=cluster.kubeconfig())
     async with Client(config, retry=ONCE, timeout=0.2) as client:
@@ -140,7 +138,7 @@ async def test_an_answer_that_never_comes_over_http(cluster: Cluster, lab: Labor
             await client.delete(core.ConfigMap, "a", "default")
 
 
-async def test_whoever_waits_for_an_answer_is_let_go_when_the_cluster_stops() -> None:
+async def test_stopping_the_cluster_releases_waiting_clients() -> None:
     async with Cluster() as cluster:
         client = cluster.client(retry=ONCE)
         fault = cluster.lab.fail(status="timeout")
@@ -154,9 +152,7 @@ async def test_whoever_waits_for_an_answer_is_let_go_when_the_cluster_stops() ->
     "The laboratory of the embedded cluster",
     "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
 )
-async def test_only_the_nth_of_those_that_match_fails_and_as_many_after_it_as_named(
-    lab: Laboratory, client: Client
-) -> None:
+async def test_fails_the_nth_match_and_the_given_number_after_it(lab: Laboratory, client: Client) -> None:
     fault = lab.fail(kind="configmaps", nth=2, times=2, status=500)
     outcomes = []
     for name in "abcde":
@@ -168,7 +164,7 @@ async def test_only_the_nth_of_those_that_match_fails_and_as_many_after_it_as_na
     assert (fault.seen, fault.hits) == (5, 2)
 
 
-async def test_all_of_them_fail_until_the_end(lab: Laboratory, client: Client) -> None:
+async def test_fails_every_match_until_the_end(lab: Laboratory, client: Client) -> None:
     fault = lab.fail(verb="get", times=None, status=503)
     for _ in range(3):
         with pytest.raises(Unavailable):
@@ -178,7 +174,7 @@ async def test_all_of_them_fail_until_the_end(lab: Laboratory, client: Client) -
     assert (await client.get(core.Namespace, "default")).metadata.name == "default"
 
 
-async def test_a_conflict_is_worded_as_the_real_server_does(lab: Laboratory, client: Client) -> None:
+async def test_conflict_has_the_message_of_the_real_server(lab: Laboratory, client: Client) -> None:
     made = await client.create(config_map(a="1"))
     made.data = {"a": "2"}
     lab.fail(verb="update", status=409)
@@ -186,9 +182,7 @@ async def test_a_conflict_is_worded_as_the_real_server_does(lab: Laboratory, cli
         await client.replace(made)
 
 
-async def test_a_refusal_of_the_server_itself_is_told_although_the_answer_was_to_be_another(
-    lab: Laboratory, client: Client
-) -> None:
+async def test_own_rejection_takes_precedence_over_a_fault(lab: Laboratory, client: Client) -> None:
     lab.fail(status=500, committed=True)
     with pytest.raises(Invalid, match="a lowercase RFC 1123 subdomain"):
         await client.create(config_map("Not_A_Name"))
@@ -219,7 +213,7 @@ async def test_a_refusal_of_the_server_itself_is_told_although_the_answer_was_to
         ({}, ["create a", "merge", "apply", "status", "delete", "delete all"]),
     ],
 )
-async def test_requests_are_chosen_by_what_they_ask_for(
+async def test_matches_requests_by_attributes(
     cluster: Cluster, lab: Laboratory, matching: dict[str, Any], hits: list[str]
 ) -> None:
     client = cluster.client(retry=ONCE)
@@ -244,15 +238,15 @@ async def test_requests_are_chosen_by_what_they_ask_for(
     assert seen == hits
 
 
-async def test_requests_are_chosen_by_their_user(cluster: Cluster, lab: Laboratory) -> None:
+async def test_matches_requests_by_user(cluster: Cluster, lab: Laboratory) -> None:
     jane = cluster.client(user=User("jane", ("system:masters",)), retry=ONCE)
     lab.fail(user="jane", times=None)
     await cluster.client(retry=ONCE).create(config_map("a"))
-    with pytest.raises(ApiError, match="the laboratory was asked to fail this request"):
+    with pytest.raises(ApiError, match="the laboratory failed this request on demand"):
         await jane.create(config_map("b"))
 
 
-async def test_a_function_decides_about_every_request(cluster: Cluster, lab: Laboratory) -> None:
+async def test_function_decides_every_request(cluster: Cluster, lab: Laboratory) -> None:
     asked: list[Incoming] = []
 
     def decide(incoming: Incoming) -> Failing | None:
@@ -274,7 +268,7 @@ async def test_a_function_decides_about_every_request(cluster: Cluster, lab: Lab
     assert {one.user for one in asked} == {"kubewright-admin"}
 
 
-async def test_the_client_heeds_the_seconds_of_a_retry_after() -> None:
+async def test_client_waits_for_retry_after() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:
         cluster.lab.fail(status=429, retry_after=7)
@@ -282,21 +276,21 @@ async def test_the_client_heeds_the_seconds_of_a_retry_after() -> None:
         assert clock.monotonic() == 7
 
 
-async def test_the_administrators_mistakes_are_told_at_once(lab: Laboratory) -> None:
-    with pytest.raises(ValueError, match="there is no verb 'post': it is one of apply, create"):
+async def test_rejects_invalid_arguments_immediately(lab: Laboratory) -> None:
+    with pytest.raises(ValueError, match="unknown verb 'post'; use one of apply, create"):
         lab.fail(verb="post")
-    with pytest.raises(ValueError, match="nth and times count from 1, got nth=0"):
+    with pytest.raises(ValueError, match="nth and times must be at least 1, got nth=0"):
         lab.fail(nth=0)
-    with pytest.raises(ValueError, match="count from 1"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         lab.dropped_watch(core.ConfigMap, times=0)
-    with pytest.raises(ValueError, match="two events or more"):
+    with pytest.raises(ValueError, match="window must be at least 2"):
         lab.reordered_watch(core.ConfigMap, window=1)
-    with pytest.raises(ValueError, match="revision 0 is not known"):
+    with pytest.raises(ValueError, match="revision 0 is unknown"):
         lab.compact()
         lab.stale(core.ConfigMap, revision=0)
 
 
-async def test_a_laboratory_costs_nothing_until_it_is_used(cluster: Cluster) -> None:
+async def test_unused_laboratory_has_no_cost(cluster: Cluster) -> None:
     assert cluster.dispatcher.around is None
     assert cluster.state.gate is None
     writes = cluster.lab.writes

@@ -1,4 +1,4 @@
-"""An operator survives each single fault: whichever of its writes fails, before or after it is done."""
+"""An operator survives each single fault: whichever of its writes fails, before or after it is committed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LampStatus(kw.Model):
 
 @kw.resource("lamps.example.com/v1")
 class Lamp(kw.Resource[LampSpec, LampStatus]):
-    """Has a bulb and a switch, which are ConfigMaps, and an account with the power company, which must be closed."""
+    """Owns a bulb and a switch, which are ConfigMaps, and an external account that must be closed."""
 
 
 def make_operator(clock: VirtualClock, accounts: set[str]) -> kw.Operator:
@@ -54,7 +54,7 @@ def make_operator(clock: VirtualClock, accounts: set[str]) -> kw.Operator:
 
 
 async def shown(client: Client) -> dict[str, Any]:
-    """All that the operator is there for, without what differs from run to run."""
+    """Returns everything that the operator manages, without values that differ from run to run."""
     found: dict[str, Any] = {}
     for lamp in await client.list(Lamp):
         status = (lamp.status.watts, lamp.status.parts)
@@ -67,15 +67,15 @@ async def shown(client: Client) -> dict[str, Any]:
 
 
 async def quiet(clock: VirtualClock, running: Running) -> None:
-    """Wait until nothing is left to do: neither in the caches, nor in the queue, nor later."""
+    """Waits until no work is pending: in the caches, in the queue, or delayed."""
     while True:
-        await clock.sleep(30)  # longer than any backoff that a single fault leads to
+        await clock.sleep(30)  # longer than any backoff that a single fault causes
         if all(controller.idle and not controller.queue.keys() for controller in running.controllers):
             return
 
 
 async def story(status: Any = 500, nth: int = 10**6, *, committed: bool = False) -> tuple[list[Any], Fault]:
-    """Two lamps are made, one is changed and one deleted, while the n-th write of the operator fails."""
+    """Creates two lamps, changes one and deletes one, while the n-th write of the operator fails."""
     clock = VirtualClock()
     accounts: set[str] = set()
     async with Cluster(clock=clock, seed="lamps") as cluster:
@@ -97,7 +97,7 @@ async def story(status: Any = 500, nth: int = 10**6, *, committed: bool = False)
     return seen, fault
 
 
-async def test_without_faults_the_lamps_are_lit() -> None:
+async def test_reconciles_without_faults() -> None:
     (lit, changed), fault = await story()
     assert 4 < fault.seen < ENOUGH
     assert fault.hits == 0
@@ -116,8 +116,8 @@ async def test_without_faults_the_lamps_are_lit() -> None:
     ("status", "committed"),
     [(409, False), (429, False), (500, False), (500, True), ("lost", False), ("lost", True), ("timeout", True)],
 )
-async def test_whichever_write_fails_the_end_is_the_same(status: Any, committed: bool) -> None:
-    wanted, undisturbed = await story(status, committed=committed)  # a 409 is for writes that are no creates
+async def test_converges_whichever_write_fails(status: Any, committed: bool) -> None:
+    wanted, undisturbed = await story(status, committed=committed)  # a 409 only applies to writes other than creates
     for nth in range(1, ENOUGH):
         seen, fault = await story(status, nth, committed=committed)
         assert seen == wanted, f"write {nth} failed"

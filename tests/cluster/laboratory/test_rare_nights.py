@@ -1,4 +1,4 @@
-"""What happens on few nights: an operator loses no object to it."""
+"""Rare faults: an operator loses no object to them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class KeyStatus(kw.Model):
 
 @kw.resource("night.example.com/v1")
 class Lock(kw.Resource[KeySpec, KeyStatus]):
-    """What the operator is there for."""
+    """The kind that the operator reconciles."""
 
 
 @kw.resource("night.example.com/v1")
 class Bolt(kw.Resource[KeySpec, None]):
-    """What a lock has."""
+    """The kind that a lock owns."""
 
 
 def lock(size: int = 1, *finalizers: str) -> Lock:
@@ -41,7 +41,7 @@ def lock(size: int = 1, *finalizers: str) -> Lock:
 
 
 class Night:
-    """A cluster, an operator on it, and what it does."""
+    """A cluster and an operator that runs on it."""
 
     def __init__(self, cluster: Cluster, clock: VirtualClock, running: Running) -> None:
         self.client = cluster.client()
@@ -50,7 +50,7 @@ class Night:
         self._running = running
 
     async def passes(self) -> None:
-        """Wait until nothing is left to do."""
+        """Waits until no work is pending."""
         await self._clock.run(quiet(self._clock, self._running))
 
     async def resize(self, size: int) -> None:
@@ -81,7 +81,7 @@ async def exists(client: Client, kind: type[Any], name: str) -> bool:
 
 
 def record(operator: kw.Operator) -> list[str]:
-    """Let the operator reconcile and finalize locks, and tell of it."""
+    """Makes the operator reconcile and finalize locks, and records it."""
     seen: list[str] = []
 
     @operator.reconciles(Lock, when=kw.generation_changed)
@@ -96,10 +96,10 @@ def record(operator: kw.Operator) -> list[str]:
 
 
 @pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
-async def test_a_404_is_not_taken_for_the_end_of_an_object_that_gets_its_finalizer(operator: kw.Operator) -> None:
+async def test_404_while_adding_a_finalizer_is_not_a_deletion(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
-        here.lab.fail(verb="patch", kind=Lock, status=404)  # as a server says that does not know the definition yet
+        here.lab.fail(verb="patch", kind=Lock, status=404)  # like a server that does not know the definition yet
         await here.client.create(lock())
         await here.passes()
         made = await here.client.get(Lock, "one", "default")
@@ -108,7 +108,7 @@ async def test_a_404_is_not_taken_for_the_end_of_an_object_that_gets_its_finaliz
 
 
 @pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
-async def test_a_404_is_not_taken_for_the_end_of_an_object_that_loses_its_finalizer(operator: kw.Operator) -> None:
+async def test_404_while_removing_a_finalizer_is_not_a_deletion(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
         await here.client.create(lock())
@@ -121,7 +121,7 @@ async def test_a_404_is_not_taken_for_the_end_of_an_object_that_loses_its_finali
 
 
 @pytest.mark.promise("Our own writes", "What we deleted and a backup brought back is seen again.")
-async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a_backup(operator: kw.Operator) -> None:
+async def test_sees_deleted_object_restored_from_backup(operator: kw.Operator) -> None:
     seen: list[int] = []
 
     @operator.reconciles(Lock)
@@ -134,7 +134,7 @@ async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a
         await here.client.create(lock())
         await here.passes()
         backup = here.lab.snapshot()
-        async with here.lab.dropped_watch(Lock, nth=2):  # the server dies before it tells of the deletion
+        async with here.lab.dropped_watch(Lock, nth=2):  # the server stops before it sends the deletion
             await here.resize(2)
             await here.passes()
             here.lab.rewind(backup)
@@ -146,7 +146,7 @@ async def test_an_object_that_we_deleted_is_seen_again_when_it_comes_back_from_a
 
 
 @pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
-async def test_what_could_not_be_found_to_be_pruned_is_pruned_the_next_time(operator: kw.Operator) -> None:
+async def test_failed_prune_is_retried(operator: kw.Operator) -> None:
     @operator.reconciles(Lock, owns=[Bolt])
     async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
         bolt = Bolt(metadata=meta.ObjectMeta(name="bolt"), spec=KeySpec(size=1))
@@ -166,7 +166,7 @@ async def test_what_could_not_be_found_to_be_pruned_is_pruned_the_next_time(oper
 
 
 @pytest.mark.promise("What a reconciler works with", "An object from a backup is cleaned up after again.")
-async def test_an_object_from_a_backup_is_cleaned_up_after_as_if_for_the_first_time(operator: kw.Operator) -> None:
+async def test_finalizes_object_restored_from_backup(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
         await here.client.create(lock(1, "other.example.com/hold"))
@@ -188,7 +188,7 @@ async def test_an_object_from_a_backup_is_cleaned_up_after_as_if_for_the_first_t
     "What a reconciler works with",
     "Conditions set before a terminal error are written, also when the first write of them fails.",
 )
-async def test_conditions_before_a_terminal_error_are_written_although_the_first_write_fails(
+async def test_writes_conditions_of_a_terminal_error_after_failed_write(
     operator: kw.Operator,
 ) -> None:
     @operator.reconciles(Lock)
@@ -205,7 +205,7 @@ async def test_conditions_before_a_terminal_error_are_written_although_the_first
 
 
 @pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
-async def test_a_namespace_is_there_until_all_that_is_in_it_is_gone(operator: kw.Operator) -> None:
+async def test_namespace_exists_until_it_is_empty(operator: kw.Operator) -> None:
     @operator.reconciles(core.Namespace)
     async def sync(obj: core.Namespace, ctx: kw.Context[core.Namespace]) -> None: ...
 
@@ -228,7 +228,7 @@ async def test_a_namespace_is_there_until_all_that_is_in_it_is_gone(operator: kw
 
 
 @pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
-async def test_the_deletion_of_a_namespace_without_finalizers_of_ours_says_that_it_is_still_there() -> None:
+async def test_namespace_deletion_reports_remaining_namespace() -> None:
     async with Cluster() as cluster:
         client = cluster.client()
         await client.create(core.Namespace(metadata=meta.ObjectMeta(name="team")))

@@ -1,4 +1,4 @@
-"""Going back to a snapshot, and the history of objects."""
+"""Rewinding to a snapshot, and the history of objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BulbSpec(kw.Model):
 
 @kw.resource("laboratory.example.com/v1")
 class Bulb(kw.Resource[BulbSpec, None]):
-    """A kind that comes and goes with time."""
+    """A kind that is defined and removed."""
 
 
 def bulb(name: str) -> Bulb:
@@ -39,7 +39,7 @@ async def everything(client: Client) -> dict[str, tuple[str, str, object]]:
     "The laboratory of the embedded cluster",
     "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
 )
-async def test_objects_are_exactly_what_they_were_and_revisions_go_on(lab: Laboratory, client: Client) -> None:
+async def test_rewind_restores_objects_and_continues_revisions(lab: Laboratory, client: Client) -> None:
     await client.create(config_map("stays", k="1"))
     await client.create(config_map("changes", k="1"))
     await client.create(config_map("goes", k="1"))
@@ -61,7 +61,7 @@ async def test_objects_are_exactly_what_they_were_and_revisions_go_on(lab: Labor
     "The laboratory of the embedded cluster",
     "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
 )
-async def test_open_watches_and_those_from_before_end_with_410(lab: Laboratory, client: Client) -> None:
+async def test_rewind_ends_watches_with_410(lab: Laboratory, client: Client) -> None:
     snapshot = lab.snapshot()
     made = await client.create(config_map("a"))
     watching = Watching(client, resource_version=str(snapshot.revision))
@@ -80,7 +80,7 @@ async def test_open_watches_and_those_from_before_end_with_410(lab: Laboratory, 
     "The laboratory of the embedded cluster",
     "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
 )
-async def test_a_cache_follows(cluster: Cluster, lab: Laboratory) -> None:
+async def test_cache_follows_a_rewind(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     await client.create(config_map("a", k="1"))
     snapshot = lab.snapshot()
@@ -101,7 +101,7 @@ async def _shows(informer: Informer[core.ConfigMap], **wanted: dict[str, str]) -
     return found == wanted
 
 
-async def test_kinds_come_and_go_with_their_definitions(cluster: Cluster, lab: Laboratory) -> None:
+async def test_rewind_restores_served_kinds(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     nothing = lab.snapshot()
     await install(client, Bulb)
@@ -115,7 +115,7 @@ async def test_kinds_come_and_go_with_their_definitions(cluster: Cluster, lab: L
     await client.create(bulb("two"))
 
 
-async def test_garbage_is_collected_by_what_there_is_after_going_back(cluster: Cluster, lab: Laboratory) -> None:
+async def test_rewind_restores_garbage_collection(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     owner = await client.create(config_map("owner"))
     owned = config_map("owned")
@@ -136,7 +136,7 @@ async def test_garbage_is_collected_by_what_there_is_after_going_back(cluster: C
     "The laboratory of the embedded cluster",
     "Each revision of an object tells when, by whom, how and what.",
 )
-async def test_each_revision_tells_when_by_whom_and_what() -> None:
+async def test_history_has_time_user_and_changes() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster:
         lab = cluster.lab
@@ -166,7 +166,7 @@ async def test_each_revision_tells_when_by_whom_and_what() -> None:
     assert told[1].object["data"] == {"k": "2", "n": "3"}
 
 
-async def test_what_the_cluster_does_itself_has_no_user(cluster: Cluster, lab: Laboratory) -> None:
+async def test_own_writes_of_the_cluster_have_no_user(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     owner = await client.create(config_map("owner"))
     owned = config_map("owned")
@@ -182,7 +182,7 @@ async def test_what_the_cluster_does_itself_has_no_user(cluster: Cluster, lab: L
     ]
 
 
-async def test_the_values_of_secrets_are_not_in_the_changes(cluster: Cluster, lab: Laboratory) -> None:
+async def test_history_redacts_secrets(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     place = ObjectMeta(name="s", namespace="default")
     await client.create(core.Secret(metadata=place, data={"password": b"hunter2"}))

@@ -1,4 +1,4 @@
-"""Watches that stand still, come late, lose events or mix them up; reads from the past."""
+"""Watches that freeze, delay, drop or reorder events; stale reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def secret(name: str) -> core.Secret:
 
 
 async def begun(client: Client) -> Watching:
-    """A watch of the ConfigMaps that come from now on."""
+    """Starts a watch of future ConfigMaps."""
     listed = await client.list(core.ConfigMap, "default")
     return Watching(client, resource_version=listed.resource_version)
 
@@ -29,9 +29,7 @@ async def begun(client: Client) -> Watching:
     "The laboratory of the embedded cluster",
     "A frozen watch stands still while others go on, and loses nothing.",
 )
-async def test_a_frozen_watch_stands_still_while_others_go_on_and_loses_nothing(
-    lab: Laboratory, client: Client
-) -> None:
+async def test_frozen_watch_resumes_without_loss(lab: Laboratory, client: Client) -> None:
     maps, secrets = await begun(client), Watching(client, core.Secret, resource_version=str(lab.revision))
     async with lab.frozen_watch(core.ConfigMap) as frozen:
         waiting = maps.begin()
@@ -55,7 +53,7 @@ async def test_a_frozen_watch_stands_still_while_others_go_on_and_loses_nothing(
     "The laboratory of the embedded cluster",
     "Events come late, never, or in an order that the seed decides.",
 )
-async def test_delayed_events_come_later_in_their_order() -> None:
+async def test_delayed_events_keep_their_order() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock, controllers=False) as cluster:
         client = cluster.client()
@@ -83,7 +81,7 @@ async def test_delayed_events_come_later_in_their_order() -> None:
     "The laboratory of the embedded cluster",
     "Events come late, never, or in an order that the seed decides.",
 )
-async def test_dropped_events_never_come(lab: Laboratory, client: Client) -> None:
+async def test_drops_events(lab: Laboratory, client: Client) -> None:
     watching = await begun(client)
     before = lab.revision
     with lab.dropped_watch("configmaps", nth=2, times=1) as dropped:
@@ -100,7 +98,7 @@ async def test_dropped_events_never_come(lab: Laboratory, client: Client) -> Non
     await again.close()
 
 
-async def test_events_of_one_object_alone_can_be_dropped(lab: Laboratory, client: Client) -> None:
+async def test_drops_events_of_one_object(lab: Laboratory, client: Client) -> None:
     watching = await begun(client)
     with lab.dropped_watch(core.ConfigMap, name="b"):
         watching.begin()
@@ -133,7 +131,7 @@ async def reordered(seed: str) -> list[tuple[str, str]]:
     "The laboratory of the embedded cluster",
     "Events come late, never, or in an order that the seed decides.",
 )
-async def test_events_of_different_objects_change_places_by_the_clusters_seed() -> None:
+async def test_reorders_events_of_different_objects_by_seed() -> None:
     orders = [await reordered(seed) for seed in ("one", "two", "three")]
     assert orders == [await reordered(seed) for seed in ("one", "two", "three")]
     assert len({tuple(order) for order in orders}) > 1
@@ -142,7 +140,7 @@ async def test_events_of_different_objects_change_places_by_the_clusters_seed() 
         assert {name for _, name in order} == set("abcdef")
 
 
-async def test_a_watch_is_cut_and_its_client_comes_back(lab: Laboratory, client: Client) -> None:
+async def test_client_reconnects_after_watch_ends(lab: Laboratory, client: Client) -> None:
     watching = await begun(client)
     waiting = watching.begin()
     async with asyncio.timeout(PATIENCE):
@@ -155,7 +153,7 @@ async def test_a_watch_is_cut_and_its_client_comes_back(lab: Laboratory, client:
 
 
 @pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
-async def test_reads_show_the_past_and_writes_meet_the_present(lab: Laboratory, client: Client) -> None:
+async def test_stale_reads_and_current_writes(lab: Laboratory, client: Client) -> None:
     made = await client.create(config_map("a", k="old"))
     await client.create(config_map("goes"))
     with lab.stale(core.ConfigMap) as stale:
@@ -181,7 +179,7 @@ async def test_reads_show_the_past_and_writes_meet_the_present(lab: Laboratory, 
     await watching.close()
 
 
-async def test_a_new_watch_begins_in_the_past_and_then_hears_everything(cluster: Cluster, lab: Laboratory) -> None:
+async def test_new_watch_starts_stale_and_catches_up(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     await client.create(config_map("a"))
     with lab.stale(core.ConfigMap, revision=lab.revision):
@@ -196,7 +194,7 @@ async def test_a_new_watch_begins_in_the_past_and_then_hears_everything(cluster:
 
 
 @pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
-async def test_who_asks_a_server_that_lags_for_something_newer_gets_its_time_out() -> None:
+async def test_stale_server_times_out_on_newer_revision() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:
         client = cluster.client()
@@ -212,7 +210,7 @@ async def test_who_asks_a_server_that_lags_for_something_newer_gets_its_time_out
                 await clock.run(asked)
 
 
-async def test_history_is_forgotten_at_once(lab: Laboratory, client: Client) -> None:
+async def test_compacts_history_immediately(lab: Laboratory, client: Client) -> None:
     before = lab.revision
     await client.create(config_map("a"))
     assert lab.compact() == lab.revision

@@ -1,4 +1,4 @@
-"""Server-side apply and managed fields: requests, whose outcome on a real server is recorded."""
+"""Server-side apply and managed fields: requests with their recorded outcome on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short ways to write the objects of the tables."""
+"""Helpers that build the objects of the tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def deployment(name: str, *steps: Step) -> Case:
 
 
 def pods(*containers: Spec, **more: Any) -> Spec:
-    """A deployment of pods with these containers."""
+    """Returns a deployment with these containers."""
     labels = {"app": "a"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": list(containers), **more.pop("pod", {})}}
     return {"spec": {"selector": {"matchLabels": labels}, "template": template, **more}}

@@ -1,4 +1,4 @@
-"""Applies and managed fields of ConfigMaps: owners, conflicts, entries that were given, kubectl."""
+"""Applies and managed fields of ConfigMaps: owners, conflicts, given entries, kubectl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A custom resource with every kind of list and map, in two versions that differ in what is atomic."""
+"""A custom resource with every kind of list and map, in two versions that differ in atomicity."""
 
 from __future__ import annotations
 

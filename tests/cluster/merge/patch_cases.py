@@ -1,4 +1,4 @@
-"""JSON, merge and strategic merge patches: requests, whose outcome on a real server is recorded."""
+"""JSON, merge and strategic merge patches: requests with their recorded outcome on a real server."""
 
 from __future__ import annotations
 

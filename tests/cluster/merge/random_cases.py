@@ -1,4 +1,4 @@
-"""Requests by chance, on Widgets and Deployments. The cases are kept with what the server answered, not made anew."""
+"""Random requests on Widgets and Deployments. The cases are stored with the server's responses, not regenerated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 def cases(seed: int, count: int) -> list[Case]:
-    """That many cases; the same for the same seed."""
+    """Returns the given number of cases; the same for the same seed."""
     chance = _Chance(random.Random(seed))
     return [chance.deployment(number) if number % 3 == 0 else chance.widget(number) for number in range(count)]
 
@@ -35,11 +35,11 @@ class _Chance:
         return self._rng.choice(["one", "two", "three"])
 
     def some(self, share: float = 0.5, /, **members: Callable[[], Any]) -> Object:
-        """Some of the members."""
+        """Returns a random subset of the members."""
         return {name: make() for name, make in members.items() if self._rng.random() < share}
 
     def unlike(self, make: Callable[[], Any], *keys: str, most: int = 3) -> list[Any]:
-        """Elements that can be told apart, by these keys or by themselves."""
+        """Returns elements that are distinct, by these keys or by value."""
         found = {}
         for _ in range(self._rng.randint(0, most)):
             element = make()

@@ -1,4 +1,4 @@
-"""Applies and managed fields of statuses, scales and several versions."""
+"""Applies and managed fields of status and scale subresources and of several versions."""
 
 from __future__ import annotations
 

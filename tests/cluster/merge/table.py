@@ -1,9 +1,10 @@
-"""Tables of requests whose outcome on a real kube-apiserver is known, and how they are replayed through our functions.
+"""Tables of requests with their outcome on a real kube-apiserver, and their replay through our functions.
 
-A case is a list of steps on one object. `server.json.gz` has what the real server answered to each step: its object
-(what differs between runs made the same) or its refusal. `replay` starts every step from the server's object before it
-and compares what we make of it with the server's object after it. `test_on_control_plane.py` shows that the file says
-what the server does, and writes it anew when `KUBEWRIGHT_RECORD` is set (to the seed of the cases made by chance).
+A case is a list of steps on one object. `server.json.gz` contains the real server's response to each step: the
+normalized object or the error. `replay` starts every step from the server's previous object and compares our result
+with
+the server's next object. `test_on_control_plane.py` verifies the file against a server, and records it again if
+`KUBEWRIGHT_RECORD` is set (to the seed of the random cases).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class Step:
-    """One request. `change` is how a PUT differs from the object before it, as a merge patch."""
+    """One request. `change` is the difference between a PUT and the previous object, as a merge patch."""
 
     verb: str
     body: Any = None
@@ -50,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """Requests on one object. `filled`: what the server fills in after it has noted who owns what."""
+    """Requests on one object. `filled`: fields that the server sets after it has recorded the owners."""
 
     name: str
     api_version: str
@@ -65,7 +66,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What came of a step: the object, or the refusal."""
+    """The outcome of a step: the object, or the error."""
 
     object: Object | None = None
     refusal: Object | None = None
@@ -97,7 +98,7 @@ def json_ops(*operations: Object, manager: str = "one") -> Step:
     return Step("json", list(operations), manager)
 
 
-# What the server said
+# Responses of the server
 
 
 @cache
@@ -107,12 +108,12 @@ def recorded() -> dict[str, list[Object]]:
 
 
 def record(outcomes: dict[str, list[Object]]) -> None:
-    """Write the file anew; the same content gives the same bytes."""
+    """Records the file again; the same content gives the same bytes."""
     _write(FILE, outcomes)
 
 
 def recorded_random() -> list[tuple[Case, list[Object]]]:
-    """The cases that were made by chance, with what the server answered."""
+    """Returns the random cases with the server's responses."""
     kept = json.loads(gzip.decompress(RANDOM_FILE.read_bytes()))
     return [
         (Case(**case["case"] | {"steps": [Step(**step) for step in case["case"]["steps"]]}), case["answers"])
@@ -121,7 +122,7 @@ def recorded_random() -> list[tuple[Case, list[Object]]]:
 
 
 def record_random(outcomes: list[tuple[Case, list[Object]]]) -> None:
-    """Write the cases and answers anew."""
+    """Records the random cases and responses again."""
     _write(RANDOM_FILE, [{"case": asdict(case), "answers": answers} for case, answers in outcomes])
 
 
@@ -131,7 +132,7 @@ def _write(file: Path, content: Any) -> None:
 
 
 def made_same(obj: Object, namespace: str) -> Object:
-    """The object without what differs from run to run."""
+    """Returns the object without values that differ from run to run."""
     same: Object = json.loads(json.dumps(obj).replace(namespace, "ns"))
     metadata = same.get("metadata", {})
     for name, value in (("uid", "uid"), ("resourceVersion", "1"), ("creationTimestamp", NOW)):
@@ -143,16 +144,16 @@ def made_same(obj: Object, namespace: str) -> Object:
     for entry in entries:
         if "time" in entry:
             entry["time"] = NOW
-    # Of two entries for one manager the later counts; those without a time come first.
+    # Of two entries of one manager the later counts; those without a time come first.
     entries.sort(key=lambda entry: ("time" in entry, json.dumps(entry, sort_keys=True)))
     return same
 
 
-# Our own doing
+# Our results
 
 
 def replay(case: Case, answers: list[Object]) -> Iterator[tuple[int, Outcome, Outcome]]:
-    """For each step, what we make of it and what the server did."""
+    """Yields our outcome and the server's for each step."""
     live: Object | None = None
     for number, (step, answer) in enumerate(zip(case.steps, answers, strict=True)):
         theirs = Outcome(answer.get("object"), answer.get("refusal"))
@@ -162,7 +163,7 @@ def replay(case: Case, answers: list[Object]) -> Iterator[tuple[int, Outcome, Ou
 
 
 def performed(case: Case, step: Step, live: Object | None, theirs: Outcome, names: Object | None = None) -> Outcome:
-    """What we make of a step; of defaults, which are not ours to know, as the server set them."""
+    """Returns our outcome of a step, with defaults as the server set them."""
     version = step.api_version or case.api_version
     live = at_version(live, version)
     try:
@@ -176,7 +177,7 @@ def performed(case: Case, step: Step, live: Object | None, theirs: Outcome, name
             assert live is not None
             patched = apply_patch(case, step, live)
         written = theirs.object
-        if written is None:  # the server refused what we accept: compare that
+        if written is None:  # the server rejected what we accept: compare that
             return Outcome(patched)
         new = without_filled(at_version(written, version), case.filled if step.verb == "create" else ())
         new["metadata"].pop("managedFields", None)
@@ -193,7 +194,7 @@ def performed(case: Case, step: Step, live: Object | None, theirs: Outcome, name
 
 
 def _scaled(case: Case, step: Step, live: Object | None, theirs: Outcome) -> Object:
-    """A write to the scale: through the managed fields of the Scale, back into the parent's."""
+    """Performs a write to the scale: through the managed fields of the Scale, back into the parent's."""
     assert live is not None
     mappings = dict.fromkeys((case.api_version, *VERSIONS), ("spec", "replicas"))
     scale: Object = {
@@ -265,7 +266,7 @@ def apply_patch(case: Case, step: Step, live: Object) -> Object:
 
 
 def given_managed_fields(step: Step, live: Object | None, patched: Object | None) -> Any:
-    """The managedFields that the written object carries: those of the request, or of the patched object."""
+    """Returns the managedFields of the written object: those of the request, or of the patched object."""
     if step.verb == "put":
         metadata = merge_patch(live, step.body)["metadata"]
         return metadata.get("managedFields")
@@ -273,7 +274,7 @@ def given_managed_fields(step: Step, live: Object | None, patched: Object | None
 
 
 def identified(case: Case, step: Step, names: Object | None = None) -> Object:
-    """What is applied, with what names it."""
+    """Returns the applied config with its name and kind."""
     version = step.api_version or case.api_version
     names = names or {"name": case.name} | ({} if case.kind in CLUSTER_SCOPED else {"namespace": "ns"})
     metadata = names | step.body.get("metadata", {})
@@ -309,7 +310,7 @@ def without_filled(obj: Object, paths: tuple[str, ...]) -> Object:
 
 
 def managed_fields(obj: Object | None) -> list[Object]:
-    """The entries in an order that does not depend on times."""
+    """Returns the entries in an order that does not depend on times."""
     entries = deepcopy((obj or {}).get("metadata", {}).get("managedFields", []))
     for entry in entries:
         if "time" in entry:
@@ -323,12 +324,12 @@ def refusal_of(code: int, reason: str, message: str, causes: list[Object]) -> Ob
 
 
 def is_validation(refusal: Object | None) -> bool:
-    """Whether the server merged what it was sent, and then found that the result breaks a rule."""
+    """Returns whether the server merged the request and then rejected the result in validation."""
     return refusal is not None and refusal["reason"] == "Invalid" and bool(refusal["causes"])
 
 
 def check_contained(ours: Any, theirs: Any, where: str) -> None:
-    """Everything that we have is there, lists have the same elements in the same order; the server may add defaults."""
+    """Checks that the server's object contains ours, with lists in the same order; the server may add defaults."""
     if isinstance(ours, dict):
         for name, value in ours.items():
             if name in ("managedFields", "resourceVersion", "generation") or value in (None, "", [], {}, 0, False):

@@ -1,4 +1,4 @@
-"""Sets of fields: how they are read and written, and the laws of their algebra."""
+"""Field sets: parsing, formatting, and their algebra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubewright.cluster.merge import FieldSet, path
 
-# A busy machine is no failure.
+# No deadline: the machine may be busy.
 PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 STEPS = st.sampled_from(["f:a", "f:b", "f:c", 'k:{"name":"x"}', 'k:{"name":"y"}', 'v:"x"', "v:1", "v:true"])
 PATHS = st.lists(STEPS, min_size=1, max_size=4).map(tuple)
@@ -28,7 +28,7 @@ def members(fields: FieldSet) -> set[tuple[str, ...]]:
 )
 @PATIENT
 @given(SETS, SETS)
-def test_the_operations_are_those_of_sets_of_paths(one: FieldSet, other: FieldSet) -> None:
+def test_operations_match_sets_of_paths(one: FieldSet, other: FieldSet) -> None:
     assert members(one | other) == members(one) | members(other)
     assert members(one & other) == members(one) & members(other)
     assert members(one - other) == members(one) - members(other)
@@ -36,7 +36,7 @@ def test_the_operations_are_those_of_sets_of_paths(one: FieldSet, other: FieldSe
 
 @PATIENT
 @given(SETS, SETS)
-def test_taking_away_with_what_is_below(one: FieldSet, other: FieldSet) -> None:
+def test_recursive_difference_removes_fields_below(one: FieldSet, other: FieldSet) -> None:
     def is_below(field: tuple[str, ...]) -> bool:
         return any(field[: len(above)] == above for above in members(other))
 
@@ -49,7 +49,7 @@ def test_taking_away_with_what_is_below(one: FieldSet, other: FieldSet) -> None:
 )
 @PATIENT
 @given(SETS, SETS, SETS)
-def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
+def test_set_laws_hold(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
     assert one | two == two | one
     assert one & two == two & one
     assert (one | two) | three == one | (two | three)
@@ -65,7 +65,7 @@ def test_laws(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
 )
 @PATIENT
 @given(SETS)
-def test_what_is_written_is_read_back(fields: FieldSet) -> None:
+def test_round_trips_fields_v1(fields: FieldSet) -> None:
     written = json.loads(json.dumps(fields.fields_v1()))
     assert FieldSet.parse(written) == fields
     assert FieldSet.parse(written).fields_v1() == written
@@ -84,7 +84,7 @@ def test_operations_change_neither_set(one: FieldSet, other: FieldSet) -> None:
     "How the embedded cluster merges",
     "Sets of fields follow the laws of sets, and are written in the server's order.",
 )
-def test_steps_are_written_in_the_servers_order() -> None:
+def test_orders_path_elements_like_the_server() -> None:
     fields: dict[str, Any] = {
         'k:{"port":443,"protocol":"TCP"}': {},
         'k:{"port":80,"protocol":"UDP"}': {},
@@ -104,24 +104,24 @@ def test_steps_are_written_in_the_servers_order() -> None:
     ]
 
 
-def test_steps_of_others_are_read_whatever_their_spelling() -> None:
+def test_normalizes_path_elements() -> None:
     odd = FieldSet.parse({'k:{"protocol": "TCP", "port": 80}': {"f:x": {}}})
     assert odd == FieldSet.parse({'k:{"port":80,"protocol":"TCP"}': {"f:x": {}}})
 
 
-def test_a_kind_of_step_that_is_not_known_is_left_out() -> None:
+def test_drops_unknown_path_elements() -> None:
     assert FieldSet.parse({"q:new": {}, "f:a": {}}) == FieldSet.parse({"f:a": {}})
 
 
 @pytest.mark.parametrize(
     "broken", [[], "x", {"f": {}}, {"nocolon": {}}, {"k:[1]": {}}, {"k:{": {}}, {"i:x": {}}, {"f:a": [1]}]
 )
-def test_what_is_no_set_is_refused(broken: Any) -> None:
+def test_rejects_invalid_field_sets(broken: Any) -> None:
     with pytest.raises(ValueError):
         FieldSet.parse(broken)
 
 
-def test_paths_read_as_people_write_them() -> None:
+def test_formats_paths_for_messages() -> None:
     fields = FieldSet.of(
         path("spec", "template", "spec", "containers", {"name": "nginx"}, "image"),
         path("spec", "ports", {"protocol": "TCP", "port": 80}),
@@ -138,6 +138,6 @@ def test_paths_read_as_people_write_them() -> None:
     assert fields
 
 
-def test_text_is_escaped_as_go_escapes_it() -> None:
+def test_escapes_strings_like_go() -> None:
     assert path(("<a&b>",)) == ('v:"\\u003ca\\u0026b\\u003e"',)
     assert path({"name": 'a"b'}) == ('k:{"name":"a\\"b"}',)

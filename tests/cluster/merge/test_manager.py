@@ -1,4 +1,4 @@
-"""Managed fields: names, times, order and no-ops, which tables recorded from a server cannot show."""
+"""Managed fields: names, times, order and no-ops, which recorded tables cannot cover."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cluster.merge import FieldManager, Refused, keep_times, manager_
 from kubewright.cluster.schema import Schema, builtin_schema, custom_schema
 from tests.cluster.merge.definitions import VERSIONS
 
-# A busy machine is no failure.
+# No deadline: the machine may be busy.
 PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FIRST, SECOND, THIRD = (f"2026-11-15T10:00:0{second}Z" for second in range(3))
 
@@ -34,14 +34,14 @@ def entries(obj: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     return [(each["manager"], each["operation"], each.get("time")) for each in obj["metadata"].get("managedFields", [])]
 
 
-def test_the_manager_is_named_by_the_request_or_by_the_program() -> None:
+def test_manager_name_comes_from_request_or_user_agent() -> None:
     assert manager_name("me", "kubectl/v1.36") == "me"
     assert manager_name("", "kubectl/v1.36.3 (linux)") == "kubectl"
     assert manager_name("", "a\tb/1") == "a"
     assert manager_name("", "é" * 100) == "é" * 64
 
 
-def test_entries_stand_in_order_of_operation_time_and_name() -> None:
+def test_orders_entries_by_operation_time_and_name() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(a="1"), "zed", FIRST))
     obj = manager.update(obj, obj | {"data": {"a": "1", "b": "1"}}, "bob", SECOND)
@@ -55,7 +55,7 @@ def test_entries_stand_in_order_of_operation_time_and_name() -> None:
     ]
 
 
-def test_only_the_writers_time_changes() -> None:
+def test_changes_only_the_time_of_the_writer() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(a="1", b="1"), "one", FIRST))
     obj = manager.update(obj, obj | {"data": {"a": "2", "b": "1"}}, "two", SECOND)
@@ -66,7 +66,7 @@ def test_only_the_writers_time_changes() -> None:
     "How the embedded cluster merges",
     "A write that changes nothing leaves times and the revision alone.",
 )
-def test_an_update_that_changes_nothing_leaves_times_alone() -> None:
+def test_no_op_update_keeps_times() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(a="1"), "one", FIRST))
     again = manager.update(obj, deepcopy(obj), "one", SECOND)
@@ -77,13 +77,13 @@ def test_an_update_that_changes_nothing_leaves_times_alone() -> None:
     "How the embedded cluster merges",
     "A write that changes nothing leaves times and the revision alone.",
 )
-def test_an_apply_that_changes_nothing_leaves_times_alone() -> None:
+def test_no_op_apply_keeps_times() -> None:
     manager = config_maps()
     obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
     assert same(obj, manager.apply(obj, config_map(a="1"), "one", SECOND))
 
 
-def test_an_apply_of_what_another_already_set_adds_an_owner_without_a_time() -> None:
+def test_apply_of_equal_values_adds_owner_without_time() -> None:
     manager = config_maps()
     obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
     assert entries(manager.apply(obj, config_map(a="1"), "two", SECOND)) == [
@@ -96,7 +96,7 @@ def test_an_apply_of_what_another_already_set_adds_an_owner_without_a_time() -> 
     "How the embedded cluster merges",
     "A write that changes nothing leaves times and the revision alone.",
 )
-def test_a_time_alone_is_not_a_change_but_anything_else_is() -> None:
+def test_ignores_changes_of_times_only() -> None:
     manager = config_maps()
     obj = stored(manager.apply(None, config_map(a="1"), "one", FIRST))
     later = deepcopy(obj)
@@ -107,7 +107,7 @@ def test_a_time_alone_is_not_a_change_but_anything_else_is() -> None:
     assert not same(obj, later)
 
 
-def test_one_and_true_are_not_the_same() -> None:
+def test_distinguishes_one_and_true() -> None:
     assert same({"a": 1}, {"a": 1.0})
     assert not same({"a": 1}, {"a": True})
     assert not same({"a": [0]}, {"a": [False]})
@@ -118,7 +118,7 @@ def test_one_and_true_are_not_the_same() -> None:
     "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
     "owned as a whole.",
 )
-def test_an_older_entry_for_all_old_updates_of_a_version() -> None:
+def test_merges_oldest_update_entries() -> None:
     manager = config_maps()
     obj = stored(manager.update(None, config_map(k00="1"), "m00", FIRST))
     for number in range(1, 13):
@@ -140,7 +140,7 @@ def test_arguments_are_not_changed() -> None:
     assert (live, config) == before
 
 
-def test_defaults_are_filled_in_after_an_apply_and_owned_by_nobody() -> None:
+def test_defaults_after_apply_have_no_owner() -> None:
     def default(obj: dict[str, Any]) -> None:
         obj["data"].setdefault("z", "default")
 
@@ -157,7 +157,7 @@ def test_defaults_are_filled_in_after_an_apply_and_owned_by_nobody() -> None:
     "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
     "owned as a whole.",
 )
-def test_a_field_that_has_become_atomic_is_owned_as_a_whole() -> None:
+def test_field_that_became_atomic_is_owned_as_a_whole() -> None:
     loose = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
     atomic = {
         "type": "object",
@@ -182,7 +182,7 @@ STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "s
     "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
     "owned as a whole.",
 )
-def test_owners_in_a_version_that_is_gone_are_forgotten() -> None:
+def test_drops_owners_in_removed_versions() -> None:
     served: dict[str, Schema] = {}
     schema = custom_schema(
         {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
@@ -197,7 +197,7 @@ def test_owners_in_a_version_that_is_gone_are_forgotten() -> None:
     assert [name for name, _, _ in entries(new.apply(live, changed, "two", SECOND))] == ["two"]
 
 
-def test_managed_fields_that_are_broken_refuse_an_apply() -> None:
+def test_invalid_managed_fields_reject_an_apply() -> None:
     manager = config_maps()
     live = stored(config_map(a="1"))
     live["metadata"]["managedFields"] = [{"manager": "x", "operation": "Guess"}]
@@ -214,11 +214,11 @@ def test_managed_fields_that_are_broken_refuse_an_apply() -> None:
         ("ReplicaSet", "status", {"apps/v1": {"f:spec": {}}}),
     ],
 )
-def test_what_a_write_never_owns(kind: str, subresource: str, expected: Any) -> None:
+def test_reset_fields_of_kinds(kind: str, subresource: str, expected: Any) -> None:
     assert reset_fields("apps/v1", kind, subresource, has_status=True) == expected
 
 
-def test_what_is_nested_too_deeply_is_refused() -> None:
+def test_rejects_excessive_nesting() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -229,12 +229,12 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
         manager.update(None, widget({"free": deep}), "one", FIRST)
 
 
-# Any applies at all: what must hold whatever is applied.
+# Invariants of arbitrary applies.
 
 WIDGETS = custom_schema(VERSIONS["merge.example.com/v1"])
 TEXTS = st.sampled_from(["1", "2"])
-# An apply without any leaf would leave no owner at all, and the next one would find an object that nobody applied; a
-# list or map that is emptied is not owned either (the tables show what the server does then).
+# An apply without any leaf leaves no owner, so the next one finds an object that no manager applied. An emptied list or
+# map has no owner either (the tables show what the server does then).
 SPECS = st.fixed_dictionaries(
     {"flag": st.just(True)},
     optional={
@@ -273,7 +273,7 @@ def widget(spec: dict[str, Any]) -> dict[str, Any]:
 )
 @PATIENT
 @given(APPLIES)
-def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
+def test_apply_is_complete_and_idempotent(
     applies: list[tuple[str, dict[str, Any], bool]],
 ) -> None:
     manager = widgets()
@@ -296,7 +296,7 @@ def test_what_was_applied_is_there_and_applying_it_again_changes_nothing(
 )
 @PATIENT
 @given(APPLIES)
-def test_what_everybody_gave_up_is_gone(applies: list[tuple[str, dict[str, Any], bool]]) -> None:
+def test_removes_fields_without_owner(applies: list[tuple[str, dict[str, Any], bool]]) -> None:
     manager = widgets()
     live: dict[str, Any] | None = None
     for name, spec, _ in applies:
@@ -309,7 +309,7 @@ def test_what_everybody_gave_up_is_gone(applies: list[tuple[str, dict[str, Any],
 
 
 def assert_contains(found: Any, wanted: Any) -> None:
-    """Maps have at least what was wanted, lists at least those elements, anything else is the same."""
+    """Checks that maps contain the wanted members, lists the wanted elements, and that other values are equal."""
     if isinstance(wanted, dict):
         for name, value in wanted.items():
             if value not in ({}, []):

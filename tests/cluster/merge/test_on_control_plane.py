@@ -1,4 +1,4 @@
-"""The tables say what a real kube-apiserver does, and what we merge is what it merges."""
+"""The tables match a real kube-apiserver, and our merges match its merges."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PLURALS = {"ClusterRole": "clusterroles", "Lease": "leases"}
     "How the embedded cluster merges",
     "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
 )
-async def test_the_tables_are_what_the_real_server_does(client: Client, namespace: str) -> None:
+async def test_tables_match_the_real_server(client: Client, namespace: str) -> None:
     outcomes = await outcomes_of(client, namespace, CASES)
     if os.environ.get("KUBEWRIGHT_RECORD"):
         record(outcomes)
@@ -62,7 +62,7 @@ async def test_the_tables_are_what_the_real_server_does(client: Client, namespac
         assert outcome == recorded()[name], name
 
 
-async def test_the_cases_made_by_chance_are_what_the_real_server_does(client: Client, namespace: str) -> None:
+async def test_random_cases_match_the_real_server(client: Client, namespace: str) -> None:
     seed = os.environ.get("KUBEWRIGHT_RECORD")
     cases = random_cases(int(seed), 75) if seed else [case for case, _ in recorded_random()]
     outcomes = await outcomes_of(client, namespace, cases)
@@ -76,7 +76,7 @@ async def test_the_cases_made_by_chance_are_what_the_real_server_does(client: Cl
     "How the embedded cluster merges",
     "Unknown fields are pruned and named as there, and defaults filled in.",
 )
-async def test_strict_validation_of_patches_says_what_the_server_says(client: Client, namespace: str) -> None:
+async def test_strict_validation_of_patches_matches_the_server(client: Client, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     await client.request("POST", path, body={"metadata": {"name": "strict"}, "data": {"a": "1"}})
     patches = [
@@ -95,7 +95,7 @@ async def test_strict_validation_of_patches_says_what_the_server_says(client: Cl
 
 
 async def outcomes_of(client: Client, namespace: str, cases: list[Case]) -> dict[str, list[Object]]:
-    """What the server answers to each case. What it merged for an apply must be what we merge."""
+    """Returns the server's responses to each case. Its merges must equal ours."""
     await install(client)
     few = asyncio.Semaphore(8)
     merged_otherwise: list[str] = []
@@ -166,7 +166,7 @@ class Run:
                 causes = [
                     {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in error.causes
                 ]
-                # Of several broken rules the server names first whichever it found first.
+                # The order of several validation errors is random on the server.
                 message = "" if error.reason == "Invalid" and causes else self.readable(error.status.message)
                 outcomes.append({"refusal": refusal_of(error.code, error.reason, message, causes)})
         return outcomes
@@ -210,7 +210,7 @@ class Run:
         return answer
 
     async def compare_merged(self, step: Step, live: Object, answer: Object) -> None:
-        """Send what we merged as an update that is not stored: with its defaults it must be what the server merged."""
+        """Sends our merge as a dry-run update: with defaults it must equal the server's merge."""
         version = step.api_version or self.case.api_version
         ours = performed(self.case, step, live, Outcome(answer), self.names)
         if ours.object is None:

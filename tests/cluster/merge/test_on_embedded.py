@@ -1,4 +1,4 @@
-"""The embedded cluster answers every request of the tables as the real server did."""
+"""The embedded cluster answers every request of the tables like the real server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.cluster.merge.test_on_control_plane import CASES, Run, install
 
 NAMESPACE = "tables"
 
-# What is not the same yet, and why. The list may only become shorter.
+# Known differences with their reasons. The list may only shrink.
 _NULLS = "nulls that an apply leaves are not refused"
 KNOWN = {
     "widget-filled-then-emptied": _NULLS,
@@ -35,7 +35,7 @@ KNOWN = {
     "How the embedded cluster merges",
     "The embedded cluster answers these requests as the real server did, but for a list of known differences.",
 )
-async def test_the_embedded_cluster_answers_as_the_real_server_did() -> None:
+async def test_embedded_cluster_matches_recorded_responses() -> None:
     async with Cluster() as cluster, cluster.client() as client:
         await client.request("POST", "/api/v1/namespaces", body={"metadata": {"name": NAMESPACE}})
         await install(client)
@@ -49,7 +49,7 @@ async def test_the_embedded_cluster_answers_as_the_real_server_did() -> None:
 
 
 async def difference(client: Client, case: Case, answers: list[Object]) -> str:
-    """The first step whose outcome is another, and both outcomes; nothing when there is none."""
+    """Returns the first step with a different outcome, and both outcomes; None if all are equal."""
     outcomes = await _Run(client, NAMESPACE, case).steps()
     for number, (ours, theirs) in enumerate(zip(outcomes, answers, strict=True)):
         if ours != theirs:
@@ -59,8 +59,8 @@ async def difference(client: Client, case: Case, answers: list[Object]) -> str:
 
 class _Run(Run):
     async def compare_merged(self, step: Any, live: Object, answer: Object) -> None:
-        """Nothing: the server is our own."""
+        """Does nothing: this is our own server."""
 
 
-def test_what_is_known_to_differ_is_in_the_tables() -> None:
+def test_known_differences_are_in_the_tables() -> None:
     assert set(KNOWN) <= {case.name for case in (*CASES, *(case for case, _ in recorded_random()))}

@@ -1,4 +1,4 @@
-"""Patches: laws that hold for any document, beside the tables of `patch_cases`."""
+"""Properties of patches of arbitrary documents, in addition to the tables of `patch_cases`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
 from kubewright.cluster.schema import builtin_schema
 
-# A busy machine is no failure.
+# No deadline: the machine may be busy.
 PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "~/"])
 VALUES = st.recursive(
@@ -32,12 +32,12 @@ def without_nulls(value: Any) -> Any:
 
 
 def difference(before: Any, after: Any) -> Any:
-    """A merge patch from one document to another that has no nulls in its objects."""
+    """Returns a merge patch from one document to another that has no nulls in its objects."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return after
     patch: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
-        # As JSON: to Python, false is 0 and [false] is [0].
+        # Compares as JSON: in Python, false equals 0 and [false] equals [0].
         if name not in before or canonical(before[name]) != canonical(value):
             patch[name] = difference(before.get(name), value)
     return patch
@@ -46,7 +46,7 @@ def difference(before: Any, after: Any) -> Any:
 @pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(DOCUMENTS, DOCUMENTS)
-def test_a_merge_patch_takes_one_document_to_any_other(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_merge_patch_transforms_any_document(before: dict[str, Any], after: dict[str, Any]) -> None:
     before, after = without_nulls(before), without_nulls(after)
     kept = json.dumps(before)
     patched = merge_patch(before, difference(before, after))
@@ -60,14 +60,14 @@ def canonical(value: Any) -> str:
 
 @PATIENT
 @given(DOCUMENTS, DOCUMENTS)
-def test_a_merge_patch_done_twice_is_done_once(document: dict[str, Any], patch: dict[str, Any]) -> None:
+def test_merge_patch_is_idempotent(document: dict[str, Any], patch: dict[str, Any]) -> None:
     patch = {name: without_nulls(value) for name, value in patch.items()}
     once = merge_patch(document, patch)
     assert merge_patch(once, patch) == once
 
 
 def pointers(value: Any, at: str = "") -> list[str]:
-    """Every place in a document."""
+    """Yields every location in a document."""
     found = [at] if at else []
     if isinstance(value, dict):
         for name, item in value.items():
@@ -85,7 +85,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
 @pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(DOCUMENTS, st.data())
-def test_a_json_patch_can_be_undone(document: dict[str, Any], data: st.DataObject) -> None:
+def test_json_patch_can_be_reverted(document: dict[str, Any], data: st.DataObject) -> None:
     places = pointers(document)
     if not places:
         return
@@ -111,7 +111,7 @@ def value_at(document: Any, pointer: str) -> Any:
 
 @PATIENT
 @given(DOCUMENTS)
-def test_a_copy_is_a_copy(document: dict[str, Any]) -> None:
+def test_copy_operation_copies_the_value(document: dict[str, Any]) -> None:
     result = patched(
         {"a": document}, {"op": "copy", "from": "/a", "path": "/b"}, {"op": "add", "path": "/b/new", "value": 1}
     )
@@ -120,14 +120,14 @@ def test_a_copy_is_a_copy(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b'{"op": "add"}', b'"x"'])
-def test_what_is_no_json_patch_is_a_bad_request(text: bytes) -> None:
+def test_rejects_invalid_json_patch(text: bytes) -> None:
     with pytest.raises(Refused) as refused:
         json_patch({}, text)
     assert (refused.value.code, refused.value.reason) == (400, "BadRequest")
 
 
 @pytest.mark.parametrize("step", ["01x", "--1", "9" * 40, " 1", "1.0", "²"])
-def test_an_index_is_a_plain_number(step: str) -> None:
+def test_rejects_unusual_array_indexes(step: str) -> None:
     with pytest.raises(Refused) as refused:
         patched({"a": [1, 2]}, {"op": "remove", "path": f"/a/{step}"})
     assert refused.value.code == 422
@@ -153,9 +153,7 @@ def containers_of(obj: dict[str, Any]) -> list[dict[str, str]]:
 @pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
 @PATIENT
 @given(CONTAINERS, CONTAINERS)
-def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(
-    live: list[dict[str, str]], patch: list[dict[str, str]]
-) -> None:
+def test_strategic_patch_merges_by_key_and_keeps_order(live: list[dict[str, str]], patch: list[dict[str, str]]) -> None:
     assert DEPLOYMENT is not None
     before = deepcopy((live, patch))
     merged = containers_of(strategic_merge_patch(deployment(live), deployment(patch), DEPLOYMENT))
@@ -172,24 +170,22 @@ def test_a_strategic_patch_merges_by_key_and_keeps_both_orders(
 
 @PATIENT
 @given(CONTAINERS, CONTAINERS)
-def test_a_strategic_patch_with_replace_leaves_what_it_says(
-    live: list[dict[str, str]], patch: list[dict[str, str]]
-) -> None:
+def test_strategic_replace_leaves_only_the_patch(live: list[dict[str, str]], patch: list[dict[str, str]]) -> None:
     assert DEPLOYMENT is not None
     replacing = deployment([{"$patch": "replace"}, *patch])
     merged = strategic_merge_patch(deployment(live), replacing, DEPLOYMENT)
     assert containers_of(merged) == patch
 
 
-def test_a_field_that_the_kind_does_not_have_cannot_be_merged() -> None:
+def test_strategic_patch_rejects_unknown_field() -> None:
     assert DEPLOYMENT is not None
     with pytest.raises(Refused) as refused:
         strategic_merge_patch({"spec": {"nope": {"a": 1}}}, {"spec": {"nope": {"b": 1}}}, DEPLOYMENT)
     assert refused.value.message == 'unable to find api field in struct DeploymentSpec for the json field "nope"'
 
 
-def test_copies_are_bounded_in_all() -> None:
-    """A thousand bytes of such operations took 13 GB."""
+def test_bounds_total_size_of_copies() -> None:
+    """A patch of a thousand bytes once used 13 GB."""
     doubling = [{"op": "copy", "from": "/a", "path": f"/a/b{n}"} for n in range(40)]
     with pytest.raises(Refused) as refused:
         json_patch({"a": {"x": "0123456789"}}, msgspec.json.encode(doubling))
@@ -200,7 +196,7 @@ def test_copies_are_bounded_in_all() -> None:
         json_patch({"a": "x" * 800_000}, msgspec.json.encode(same))
 
 
-def test_a_patch_cannot_nest_a_document_too_deeply() -> None:
+def test_rejects_patch_that_nests_too_deeply() -> None:
     wrapping = [
         operation
         for _ in range(300)
@@ -222,7 +218,7 @@ def nested(depth: int) -> dict[str, Any]:
     return value
 
 
-def test_what_is_nested_too_deeply_is_refused() -> None:
+def test_rejects_excessive_nesting() -> None:
     assert DEPLOYMENT is not None
     deep = nested(5000)
     for patch in (

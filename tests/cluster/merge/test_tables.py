@@ -1,4 +1,4 @@
-"""What we make of every request in the tables is what the real server made of it."""
+"""Our results of every request in the tables equal the real server's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def named(case: Case) -> str:
     "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
 )
 @pytest.mark.parametrize("case", APPLY_CASES, ids=named)
-def test_managed_fields_and_conflicts_are_the_servers(case: Case) -> None:
+def test_managed_fields_and_conflicts_match_the_server(case: Case) -> None:
     check(case)
 
 
@@ -27,7 +27,7 @@ def test_managed_fields_and_conflicts_are_the_servers(case: Case) -> None:
     "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
 )
 @pytest.mark.parametrize("case", PATCH_CASES, ids=named)
-def test_patches_give_what_the_server_gives(case: Case) -> None:
+def test_patches_match_the_server(case: Case) -> None:
     check(case)
 
 
@@ -35,7 +35,7 @@ def test_patches_give_what_the_server_gives(case: Case) -> None:
     "How the embedded cluster merges",
     "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
 )
-def test_requests_made_by_chance_give_what_the_server_gives() -> None:
+def test_random_requests_match_the_server() -> None:
     cases = recorded_random()
     assert len(cases) >= 60
     for case, answers in cases:
@@ -52,7 +52,7 @@ def check(case: Case, answers: list[Object] | None = None) -> None:
         assert managed_fields(ours.object) == managed_fields(theirs.object), where
 
 
-def test_the_tables_are_large_and_every_case_has_its_own_name() -> None:
+def test_tables_are_large_and_case_names_are_unique() -> None:
     assert len(APPLY_CASES) >= 100
     assert len(PATCH_CASES) >= 50
     assert len({case.name for case in (*APPLY_CASES, *PATCH_CASES)}) == len(APPLY_CASES) + len(PATCH_CASES)

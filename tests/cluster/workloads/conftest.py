@@ -1,4 +1,4 @@
-"""An embedded cluster with workloads whose time the tests move, and short ways to make and see objects."""
+"""An embedded cluster with workloads on a virtual clock, and helpers to create and read objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABELS = {"app": "web"}
 
 
 class Plans:
-    """What becomes of pods; a test may change it while the cluster runs."""
+    """The plans of pods; a test may change them while the cluster runs."""
 
     def __init__(self) -> None:
         self.default = PodPlan(ready_delay=1)
@@ -41,7 +41,7 @@ class World:
         self.client = client
 
     async def passes(self, seconds: float) -> None:
-        """Let time pass, and everything happen that happens meanwhile."""
+        """Advances the clock and processes everything that becomes due."""
         await self.clock.advance(seconds)
         await self.cluster.settled()
         await self.clock.settled()
@@ -56,7 +56,7 @@ class World:
         return [each.metadata.name for each in await self.client.list(kind)]
 
     async def change(self, kind: type[O], name: str, change: Callable[[O], object]) -> O:
-        """Change an object, whoever else writes to it."""
+        """Changes an object; retries on conflicts."""
         obj = await self.client.get(kind, name)
         change(obj)
         return await self.client.update(obj)
@@ -119,5 +119,5 @@ def a_job(name: str = "work", image: str = "job:1", restart: str = "Never", **sp
 
 
 def conditions(obj: Any) -> dict[str, tuple[str, str | None]]:
-    """Type → status and reason."""
+    """Returns status and reason by type."""
     return {each.type: (each.status, each.reason) for each in obj.status.conditions or ()}

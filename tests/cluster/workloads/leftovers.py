@@ -1,4 +1,4 @@
-"""What a case has left in a namespace, as text that is the same on both clusters."""
+"""The remaining objects of a case in a namespace, as a string that is equal on both clusters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOISE = [
 
 
 async def left(client: Client, namespace: str) -> str:
-    """Every object that the case left, without what is different each time, as text."""
+    """Returns every remaining object, normalized, as a string."""
     found: list[dict[str, Any]] = []
     for kind in KINDS:
         found += [to_dict(each) for each in await client.list(kind, namespace)]
@@ -51,7 +51,7 @@ async def left(client: Client, namespace: str) -> str:
 
 
 def hashes(objects: list[dict[str, Any]]) -> dict[str, str]:
-    """Names for the hashes of templates, by the revision that they are of."""
+    """Returns stable names for the template hashes, by revision."""
     made = {}
     for obj in objects:
         metadata = obj["metadata"]
@@ -65,26 +65,26 @@ def hashes(objects: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def plain(obj: dict[str, Any]) -> dict[str, Any]:
-    """An object as far as controllers decide it."""
+    """Returns the fields of an object that controllers decide."""
     metadata = obj["metadata"]
     status = dict(obj.get("status") or {})
     if "observedGeneration" in status:
         status["observedGeneration"] = status["observedGeneration"] == metadata.get("generation")
     kept = ("name", "generateName", "labels", "annotations", "ownerReferences", "finalizers")
     if conditions := status.get("conditions"):
-        # When pods are recreated, the real controller may lose the news of the new ReplicaSet to a conflict.
+        # With Recreate, a conflict may prevent the real controller from reporting the new ReplicaSet.
         recreated = (obj["spec"].get("strategy") or {}).get("type") == "Recreate"
         kept_ones = [each for each in conditions if not (recreated and each["type"] == "Progressing")]
         status["conditions"] = sorted(kept_ones, key=lambda each: str(each["type"]))
     for unordered in ("endpoints", "ports"):  # of an EndpointSlice
         if unordered in obj:
             obj[unordered] = sorted(obj[unordered] or (), key=lambda each: json.dumps(each.get("targetRef") or each))
-    for subset in obj.get("subsets") or ():  # of Endpoints, in the order of addresses
+    for subset in obj.get("subsets") or ():  # of Endpoints, ordered by address
         for addresses in (subset.get("addresses") or [], subset.get("notReadyAddresses") or []):
             addresses.sort(key=lambda each: str(each["targetRef"]["name"]))
     entries = [{**each, "time": ""} for each in metadata.get("managedFields") or ()]
     managed = sorted(json.dumps(each, sort_keys=True) for each in entries)
-    # On the real server nobody manages this one: the server itself sets it when a volume's phase changes.
+    # On the real server this field has no manager: the server sets it when the phase of a volume changes.
     managed = [each.replace('"f:lastPhaseTransitionTime": {}, ', "") for each in managed]
     shown = {name: metadata[name] for name in kept if name in metadata} | {"managedFields": managed}
     return {**obj, "metadata": shown, "status": status}

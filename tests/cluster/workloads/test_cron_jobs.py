@@ -1,4 +1,4 @@
-"""CronJobs in the embedded cluster, in virtual time. It begins at midnight."""
+"""CronJobs in the embedded cluster, in virtual time that starts at midnight."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def the(world: World) -> batch.CronJob:
     "The embedded cluster",
     "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
 )
-async def test_a_job_is_made_whenever_it_is_due(world: World) -> None:
+async def test_creates_a_job_when_due(world: World) -> None:
     await world.client.create(a_cron_job("*/2 * * * *"))
     await world.passes(100)
     assert await world.names(batch.Job) == []
@@ -56,7 +56,7 @@ async def test_a_job_is_made_whenever_it_is_due(world: World) -> None:
     assert status.last_schedule_time == world.clock.now().replace(second=0, microsecond=0)
 
 
-async def test_a_job_that_is_done_is_noticed(world: World) -> None:
+async def test_records_finished_job(world: World) -> None:
     await world.client.create(a_cron_job("5 0 * * *"))
     await world.passes(330)
     (job,) = await world.all(batch.Job)
@@ -72,14 +72,14 @@ async def test_a_job_that_is_done_is_noticed(world: World) -> None:
     "The embedded cluster",
     "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
 )
-async def test_the_last_jobs_are_kept(world: World) -> None:
+async def test_keeps_the_last_successful_jobs(world: World) -> None:
     await world.client.create(a_cron_job(successful_jobs_history_limit=1))
     await world.passes(60 * 3 + 30)
     assert len(await world.names(batch.Job)) == 1
     assert len(await world.events("SuccessfulDelete")) == 2
 
 
-async def test_failed_jobs_have_a_limit_of_their_own(world: World) -> None:
+async def test_failed_jobs_have_their_own_history_limit(world: World) -> None:
     await world.client.create(a_cron_job(image="bad", failed_jobs_history_limit=1))
     await world.passes(60 * 2 + 30)
     assert len(await world.names(batch.Job)) == 1
@@ -91,7 +91,7 @@ async def test_failed_jobs_have_a_limit_of_their_own(world: World) -> None:
     "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
 )
 @pytest.mark.parametrize(("policy", "running"), [("Allow", 2), ("Forbid", 1), ("Replace", 1)])
-async def test_jobs_that_overlap(world: World, policy: str, running: int) -> None:
+async def test_concurrency_policies(world: World, policy: str, running: int) -> None:
     await world.client.create(a_cron_job(image="long", concurrency_policy=policy))
     await world.passes(60 * 2 + 20)
     assert len((await the(world)).status.active or ()) == running
@@ -102,7 +102,7 @@ async def test_jobs_that_overlap(world: World, policy: str, running: int) -> Non
     assert bool(told) == (policy == "Forbid")
 
 
-async def test_one_that_is_suspended_waits(world: World) -> None:
+async def test_suspended_cron_job_waits(world: World) -> None:
     await world.client.create(a_cron_job(suspend=True, starting_deadline_seconds=30))
     await world.passes(600)
     assert await world.names(batch.Job) == []
@@ -117,7 +117,7 @@ async def test_one_that_is_suspended_waits(world: World) -> None:
     assert len(await world.names(batch.Job)) == 2
 
 
-async def test_what_was_missed_long_ago_is_not_made_up_for(world: World) -> None:
+async def test_skips_runs_past_the_starting_deadline(world: World) -> None:
     await world.client.create(a_cron_job("0 * * * *", suspend=True, starting_deadline_seconds=60))
     await world.passes(3600 + 300)
 
@@ -129,7 +129,7 @@ async def test_what_was_missed_long_ago_is_not_made_up_for(world: World) -> None
     assert await world.names(batch.Job) == []
 
 
-async def test_a_hundred_missed_times_are_told_and_the_last_one_is_made_up_for(world: World) -> None:
+async def test_reports_many_missed_runs_and_starts_the_last(world: World) -> None:
     await world.client.create(a_cron_job("@every 1s", suspend=True))
     await world.passes(150)
 
@@ -146,7 +146,7 @@ async def test_a_hundred_missed_times_are_told_and_the_last_one_is_made_up_for(w
     "The embedded cluster",
     "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
 )
-async def test_the_time_is_that_of_its_zone(world: World) -> None:
+async def test_uses_the_time_zone(world: World) -> None:
     await world.client.create(a_cron_job("30 9 * * *", time_zone="Asia/Tokyo"))  # half past midnight in UTC
     await world.passes(1801)
     (job,) = await world.all(batch.Job)
@@ -154,7 +154,7 @@ async def test_the_time_is_that_of_its_zone(world: World) -> None:
     assert stamp == "2030-01-01T09:30:00+09:00"
 
 
-async def test_a_new_schedule_counts_at_once(world: World) -> None:
+async def test_new_schedule_applies_immediately(world: World) -> None:
     await world.client.create(a_cron_job("0 12 * * *"))
     await world.passes(60)
 
@@ -166,7 +166,7 @@ async def test_a_new_schedule_counts_at_once(world: World) -> None:
     assert len(await world.names(batch.Job)) == 1
 
 
-async def test_its_jobs_go_with_it(world: World) -> None:
+async def test_deletes_jobs_with_the_cron_job(world: World) -> None:
     await world.client.create(a_cron_job(image="long"))
     await world.passes(65)
     await world.client.delete(batch.CronJob, "tick")

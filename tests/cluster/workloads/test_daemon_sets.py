@@ -29,7 +29,7 @@ async def placed(world: World) -> list[str]:
 
 
 @pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
-async def test_there_is_one_pod_on_each_node(world: World) -> None:
+async def test_runs_one_pod_on_each_node(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
     assert await placed(world) == ["node-1", "node-2", "node-3"]
@@ -39,7 +39,7 @@ async def test_there_is_one_pod_on_each_node(world: World) -> None:
 
 
 @pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
-async def test_only_nodes_that_suit_get_one(world: World) -> None:
+async def test_runs_pods_on_suitable_nodes_only(world: World) -> None:
     await world.client.patch(core.Node, "node-2", MergePatch({"metadata": {"labels": {"disk": "fast"}}}))
     taint = {"key": "own", "value": "a", "effect": "NoSchedule"}
     await world.client.patch(core.Node, "node-3", MergePatch({"spec": {"taints": [taint]}}))
@@ -64,7 +64,7 @@ async def test_only_nodes_that_suit_get_one(world: World) -> None:
     assert await placed(world) == ["node-1", "node-2", "node-3"]
 
 
-async def test_a_taint_that_evicts_takes_the_pod_away(world: World) -> None:
+async def test_no_execute_taint_evicts_the_pod(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
     taint = {"key": "broken", "effect": "NoExecute"}
@@ -73,7 +73,7 @@ async def test_a_taint_that_evicts_takes_the_pod_away(world: World) -> None:
     assert await placed(world) == ["node-2", "node-3"]
 
 
-async def test_an_update_replaces_one_at_a_time(world: World) -> None:
+async def test_update_replaces_one_pod_at_a_time(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
     world.plans.default = PodPlan(ready_delay=10)
@@ -88,7 +88,7 @@ async def test_an_update_replaces_one_at_a_time(world: World) -> None:
     assert (status.updated_number_scheduled, status.number_available) == (3, 3)
 
 
-async def test_with_a_surge_the_new_pod_comes_before_the_old_one_goes(world: World) -> None:
+async def test_surge_starts_the_new_pod_first(world: World) -> None:
     rolling = apps.RollingUpdateDaemonSet(max_surge=1, max_unavailable=0)
     strategy = apps.DaemonSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)
     await world.client.create(a_daemon_set(update_strategy=strategy))
@@ -101,7 +101,7 @@ async def test_with_a_surge_the_new_pod_comes_before_the_old_one_goes(world: Wor
     assert [pod.spec.containers[0].image for pod in await world.all(core.Pod)] == ["nginx:2"] * 3
 
 
-async def test_on_delete_nothing_is_replaced_by_itself(world: World) -> None:
+async def test_on_delete_strategy_replaces_nothing(world: World) -> None:
     await world.client.create(a_daemon_set(update_strategy=apps.DaemonSetUpdateStrategy(type="OnDelete")))
     await world.passes(3)
     await world.change(apps.DaemonSet, "agent", put_image("nginx:2"))
@@ -117,7 +117,7 @@ async def test_on_delete_nothing_is_replaced_by_itself(world: World) -> None:
     ]
 
 
-async def test_a_failed_pod_is_replaced(world: World) -> None:
+async def test_replaces_failed_pod(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
     pod = (await world.all(core.Pod))[0]
@@ -128,7 +128,7 @@ async def test_a_failed_pod_is_replaced(world: World) -> None:
     assert len(await world.events("FailedDaemonPod")) == 1
 
 
-async def test_other_pods_are_shared_among_the_nodes(world: World) -> None:
+async def test_distributes_other_pods_over_nodes(world: World) -> None:
     await world.client.create(a_deployment(replicas=30))
     await world.passes(3)
     where = await placed(world)

@@ -19,7 +19,7 @@ DEMO = Path(__file__).parents[3] / "examples" / "foo" / "demo.py"
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with nothing but Python: no kubectl, no Go, no cache of binaries, no kubeconfig."""
+    """A machine with Python only: no kubectl, no Go, no cached binaries, no kubeconfig."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
@@ -35,7 +35,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
 )
 @pytest.mark.usefixtures("bare")
-def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
+def test_once_succeeds_when_the_sample_is_ready() -> None:
     ended = run("--once")
     assert (ended.returncode, ended.stderr) == (0, "")
     lines = ended.stdout.splitlines()
@@ -44,7 +44,7 @@ def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
     ]
     assert lines[-1].startswith("▸ The Foo has what it asks for")
     assert any(line.endswith("Running on node-1, ready") for line in lines)
-    assert "\033" not in ended.stdout  # no colours where there is no terminal
+    assert "\033" not in ended.stdout  # no colors without a terminal
 
 
 @pytest.mark.promise(
@@ -52,12 +52,12 @@ def test_once_ends_well_when_the_sample_has_what_it_asks_for() -> None:
     "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
 )
 @pytest.mark.usefixtures("bare")
-def test_once_fails_when_it_takes_too_long() -> None:
+def test_once_fails_after_timeout() -> None:
     ended = run("--once", "--patience", "0")
     assert (ended.returncode, ended.stderr) == (1, "The Foo has not got what it asks for in 0 seconds.\n")
 
 
-def test_it_stays_until_it_is_stopped_and_says_how_to_reach_it() -> None:
+def test_runs_until_stopped_and_prints_access() -> None:
     with subprocess.Popen([sys.executable, str(DEMO)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

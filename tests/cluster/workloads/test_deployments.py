@@ -31,14 +31,14 @@ def put_replicas(number: int) -> Any:
 
 
 async def sizes(world: World) -> list[int]:
-    """The ReplicaSets' sizes, the oldest first."""
+    """Returns the sizes of the ReplicaSets, the oldest first."""
     found = await world.all(apps.ReplicaSet)
     return [
         each.spec.replicas or 0 for each in sorted(found, key=lambda each: int(each.metadata.annotations[REVISION]))
     ]
 
 
-async def test_a_deployment_gets_a_replica_set_and_that_gets_pods(world: World) -> None:
+async def test_creates_replica_set_and_pods(world: World) -> None:
     made = await world.client.create(a_deployment(replicas=2))
     await world.passes(2)
     (replica_set,) = await world.all(apps.ReplicaSet)
@@ -56,7 +56,7 @@ async def test_a_deployment_gets_a_replica_set_and_that_gets_pods(world: World) 
         assert (pod.status.phase, pod.spec.node_name) == ("Running", "node-1")
 
 
-async def test_the_status_tells_of_availability_and_progress(world: World) -> None:
+async def test_status_reports_availability_and_progress(world: World) -> None:
     await world.client.create(a_deployment(replicas=2))
     await world.passes(0)
     waiting = await world.get(apps.Deployment, "web")
@@ -79,7 +79,7 @@ async def test_the_status_tells_of_availability_and_progress(world: World) -> No
     "The embedded cluster",
     "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
 )
-async def test_a_rolling_update_never_has_too_few_or_too_many_pods(world: World) -> None:
+async def test_rolling_update_respects_surge_and_unavailable(world: World) -> None:
     rolling = apps.RollingUpdateDeployment(max_surge=1, max_unavailable=1)
     strategy = apps.DeploymentStrategy(type="RollingUpdate", rolling_update=rolling)
     await world.client.create(a_deployment(replicas=4, strategy=strategy))
@@ -104,13 +104,13 @@ async def test_a_rolling_update_never_has_too_few_or_too_many_pods(world: World)
     "The embedded cluster",
     "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
 )
-async def test_a_broken_update_stops_and_is_told_after_the_deadline(world: World) -> None:
+async def test_reports_stuck_rollout_after_the_deadline(world: World) -> None:
     world.plans.by_image["broken"] = PodPlan(image_missing=True)
     await world.client.create(a_deployment(replicas=4, progress_deadline_seconds=60))
     await world.passes(3)
     await world.change(apps.Deployment, "web", put_image("broken"))
     await world.passes(30)
-    assert await sizes(world) == [3, 2]  # a quarter may be missing, a quarter may be too many
+    assert await sizes(world) == [3, 2]  # a quarter may be unavailable, a quarter may be surplus
     assert conditions(await world.get(apps.Deployment, "web"))["Progressing"][0] == "True"
     await world.passes(40)
     stuck = await world.get(apps.Deployment, "web")
@@ -118,7 +118,7 @@ async def test_a_broken_update_stops_and_is_told_after_the_deadline(world: World
     assert conditions(stuck)["Available"][0] == "True"
 
 
-async def test_going_back_uses_the_old_replica_set_again(world: World) -> None:
+async def test_rollback_reuses_the_old_replica_set(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.passes(3)
     (first,) = await world.names(apps.ReplicaSet)
@@ -133,7 +133,7 @@ async def test_going_back_uses_the_old_replica_set_again(world: World) -> None:
     assert len(await world.names(apps.ReplicaSet)) == 2
 
 
-async def test_recreate_waits_until_the_old_pods_are_gone(world: World) -> None:
+async def test_recreate_waits_for_old_pods(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=1, stop_delay=10)
     await world.client.create(a_deployment(replicas=2, strategy=apps.DeploymentStrategy(type="Recreate")))
     await world.passes(3)
@@ -147,7 +147,7 @@ async def test_recreate_waits_until_the_old_pods_are_gone(world: World) -> None:
     assert conditions(await world.get(apps.Deployment, "web"))["Progressing"] == ("True", "NewReplicaSetAvailable")
 
 
-async def test_a_paused_deployment_keeps_its_template_and_follows_its_size(world: World) -> None:
+async def test_paused_deployment_scales_but_does_not_roll_out(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.passes(3)
 
@@ -169,7 +169,7 @@ async def test_a_paused_deployment_keeps_its_template_and_follows_its_size(world
     assert await sizes(world) == [0, 3]
 
 
-async def test_scaling_amid_a_stuck_rollout_is_shared_in_proportion(world: World) -> None:
+async def test_scales_proportionally_during_a_stuck_rollout(world: World) -> None:
     world.plans.by_image["broken"] = PodPlan(becomes_ready=False)
     rolling = apps.RollingUpdateDeployment(max_surge=3, max_unavailable=2)
     strategy = apps.DeploymentStrategy(type="RollingUpdate", rolling_update=rolling)
@@ -180,10 +180,10 @@ async def test_scaling_amid_a_stuck_rollout_is_shared_in_proportion(world: World
     assert await sizes(world) == [8, 5]
     await world.change(apps.Deployment, "web", put_replicas(15))
     await world.passes(5)
-    assert await sizes(world) == [11, 7]  # the numbers of Kubernetes' own documentation of this
+    assert await sizes(world) == [11, 7]  # the numbers in the Kubernetes documentation
 
 
-async def test_only_so_many_old_replica_sets_are_kept(world: World) -> None:
+async def test_keeps_limited_revision_history(world: World) -> None:
     await world.client.create(a_deployment(replicas=1, revision_history_limit=1))
     for number in range(2, 5):
         await world.passes(5)
@@ -193,7 +193,7 @@ async def test_only_so_many_old_replica_sets_are_kept(world: World) -> None:
     assert revisions == ["3", "4"]
 
 
-async def test_pods_count_as_available_after_their_minimum_time(world: World) -> None:
+async def test_pods_are_available_after_min_ready_seconds(world: World) -> None:
     await world.client.create(a_deployment(replicas=1, min_ready_seconds=30))
     await world.passes(20)
     status = (await world.get(apps.Deployment, "web")).status
@@ -202,7 +202,7 @@ async def test_pods_count_as_available_after_their_minimum_time(world: World) ->
     assert (await world.get(apps.Deployment, "web")).status.available_replicas == 1
 
 
-async def test_a_deleted_or_failed_pod_is_replaced(world: World) -> None:
+async def test_replaces_deleted_or_failed_pod(world: World) -> None:
     await world.client.create(a_deployment(replicas=2))
     await world.passes(3)
     gone, failed = await world.names(core.Pod)
@@ -216,7 +216,7 @@ async def test_a_deleted_or_failed_pod_is_replaced(world: World) -> None:
     assert not {gone, failed} & {each.metadata.name for each in running}
 
 
-async def test_a_replica_set_gets_another_name_when_its_own_is_taken(world: World) -> None:
+async def test_replica_set_avoids_taken_name(world: World) -> None:
     await world.client.create(a_deployment())
     await world.passes(3)
     (taken,) = await world.names(apps.ReplicaSet)
@@ -233,7 +233,7 @@ async def test_a_replica_set_gets_another_name_when_its_own_is_taken(world: Worl
     assert len(await world.names(apps.ReplicaSet)) == 2
 
 
-async def test_pods_fail_and_restart_by_hand(world: World) -> None:
+async def test_fails_and_restarts_pods_manually(world: World) -> None:
     await world.client.create(a_deployment(replicas=2))
     await world.passes(3)
     (node,), (failing, restarting) = world.cluster.nodes, await world.names(core.Pod)
@@ -247,7 +247,7 @@ async def test_pods_fail_and_restart_by_hand(world: World) -> None:
     assert (await world.get(apps.Deployment, "web")).status.available_replicas == 2
 
 
-async def test_pods_go_with_their_deployment(world: World) -> None:
+async def test_deletes_pods_with_the_deployment(world: World) -> None:
     await world.client.create(a_deployment(replicas=2))
     await world.passes(3)
     await world.client.delete(apps.Deployment, "web")
@@ -255,7 +255,7 @@ async def test_pods_go_with_their_deployment(world: World) -> None:
     assert await world.names(apps.ReplicaSet) == await world.names(core.Pod) == []
 
 
-async def test_an_orphan_is_adopted_and_one_that_no_longer_fits_is_let_go(world: World) -> None:
+async def test_adopts_orphans_and_releases_non_matching_pods(world: World) -> None:
     pod = core.Pod(metadata=meta.ObjectMeta(name="stray", labels=dict(LABELS)), spec=template().spec)
     await world.client.create(pod)
     selector = meta.LabelSelector(match_labels=dict(LABELS))
@@ -276,7 +276,7 @@ async def test_an_orphan_is_adopted_and_one_that_no_longer_fits_is_let_go(world:
     assert len(await world.names(core.Pod)) == 2
 
 
-async def test_pods_that_are_not_ready_go_first_when_there_are_too_many(world: World) -> None:
+async def test_deletes_unready_surplus_pods_first(world: World) -> None:
     await world.client.create(a_deployment(replicas=3))
     await world.passes(3)
     names = await world.names(core.Pod)
@@ -290,7 +290,7 @@ async def test_pods_that_are_not_ready_go_first_when_there_are_too_many(world: W
     assert await world.names(core.Pod) == [names[0], names[2]]
 
 
-async def test_events_tell_what_was_done(world: World) -> None:
+async def test_records_scaling_events(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.passes(3)
     (replica_set,), (pod,) = await world.names(apps.ReplicaSet), await world.names(core.Pod)
@@ -299,13 +299,13 @@ async def test_events_tell_what_was_done(world: World) -> None:
 
 
 @pytest.mark.promise("The embedded cluster", "An hour of crashes takes a moment of virtual time.")
-async def test_an_hour_of_crash_loops_takes_a_moment(world: World) -> None:
+async def test_simulates_an_hour_of_crash_loops_quickly(world: World) -> None:
     world.plans.by_image["crash"] = PodPlan(exit_after=1, exit_code=1, crash_loop=True)
     await world.client.create(a_deployment(replicas=1, image="crash"))
     await world.passes(3600)
     (pod,) = await world.all(core.Pod)
     (container,) = pod.status.container_statuses or []
-    # 10, 20, 40, 80 and 160 s of waiting, then 300 s each time; each run takes a second.
+    # Waits of 10, 20, 40, 80 and 160 s, then 300 s each; each run takes a second.
     assert container.restart_count == 5 + (3600 - 310 - 5) // 301 + 1
     assert container.state is not None
     assert container.state.waiting is not None
@@ -313,7 +313,7 @@ async def test_an_hour_of_crash_loops_takes_a_moment(world: World) -> None:
     assert conditions(await world.get(apps.Deployment, "web"))["Available"][0] == "False"
 
 
-async def test_without_workloads_nothing_comes_of_a_deployment() -> None:
+async def test_without_workloads_deployments_stay_untouched() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
         await client.create(a_deployment())

@@ -1,4 +1,4 @@
-"""Disruption budgets: what they allow is counted, and evictions spend it."""
+"""Disruption budgets: allowed disruptions are computed, and evictions decrement them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def a_pod(name: str = "alone", image: str = "nginx:1") -> core.Pod:
 
 
 async def counted(world: World, name: str = "few") -> tuple[int | None, ...]:
-    """Expected, healthy, wanted, allowed."""
+    """Returns expected, healthy, desired and allowed pods."""
     status = (await world.get(Budget, name)).status
     return status.expected_pods, status.current_healthy, status.desired_healthy, status.disruptions_allowed
 
@@ -65,9 +65,7 @@ async def rolled_out(world: World, *objects: Any) -> None:
     ],
     ids=str,
 )
-async def test_a_budget_is_counted_by_what_it_asks_for(
-    world: World, spec: dict[str, Any], expected: tuple[int, ...]
-) -> None:
+async def test_computes_allowed_disruptions(world: World, spec: dict[str, Any], expected: tuple[int, ...]) -> None:
     await rolled_out(world, a_deployment(replicas=4), a_budget(**spec))
     assert await counted(world) == expected
     budget = await world.get(Budget, "few")
@@ -76,13 +74,13 @@ async def test_a_budget_is_counted_by_what_it_asks_for(
     assert budget.status.observed_generation == budget.metadata.generation == 1
 
 
-async def test_a_budget_without_pods_says_so_and_allows_nothing(world: World) -> None:
+async def test_budget_without_pods_allows_nothing(world: World) -> None:
     await rolled_out(world, a_budget(max_unavailable=1))
     assert await counted(world) == (0, 0, 0, 0)
     assert set(await world.events("NoPods")) == {"No matching pods found"}
 
 
-async def test_pods_that_are_not_ready_are_not_healthy(world: World, plans: Plans) -> None:
+async def test_unready_pods_are_not_healthy(world: World, plans: Plans) -> None:
     plans.by_image["slow:1"] = PodPlan(ready_delay=60)
     await rolled_out(world, a_deployment(replicas=2, image="slow:1"), a_budget(min_available=1))
     assert await counted(world) == (2, 0, 1, 0)
@@ -90,7 +88,7 @@ async def test_pods_that_are_not_ready_are_not_healthy(world: World, plans: Plan
     assert await counted(world) == (2, 2, 1, 1)
 
 
-async def test_a_deployment_counts_once_however_many_replica_sets_it_has(world: World, plans: Plans) -> None:
+async def test_deployment_counts_once_during_a_rollout(world: World, plans: Plans) -> None:
     await rolled_out(world, a_deployment(replicas=4), a_budget(max_unavailable="50%"))
     plans.by_image["broken:1"] = PodPlan(ready_delay=10_000)
 
@@ -103,13 +101,13 @@ async def test_a_deployment_counts_once_however_many_replica_sets_it_has(world: 
     assert (expected, healthy, wanted) == (4, 3, 2)
 
 
-async def test_stateful_sets_are_asked_for_their_scale(world: World) -> None:
+async def test_uses_the_scale_of_stateful_sets(world: World) -> None:
     await rolled_out(world, a_stateful_set(replicas=3), a_budget(max_unavailable=1))
     await world.passes(10)
     assert await counted(world) == (3, 3, 2, 1)
 
 
-async def test_a_custom_kind_is_asked_for_its_scale(world: World) -> None:
+async def test_uses_the_scale_of_custom_kinds(world: World) -> None:
     class FarmSpec(kw.Model):
         replicas: int = 0
 
@@ -118,7 +116,7 @@ async def test_a_custom_kind_is_asked_for_its_scale(world: World) -> None:
 
     @kw.resource("budgets.example.com/v1", scale_subresource=True)
     class Farm(kw.Resource[FarmSpec, FarmStatus]):
-        """Somebody else's workload."""
+        """A custom workload kind."""
 
     await install(world.client, Farm)
     farm = await world.client.create(Farm(metadata=meta.ObjectMeta(name="farm"), spec=FarmSpec(replicas=10)))
@@ -131,7 +129,7 @@ async def test_a_custom_kind_is_asked_for_its_scale(world: World) -> None:
     assert await counted(world) == (10, 1, 1, 0)
 
 
-async def test_who_has_no_scale_lets_no_pod_go(world: World) -> None:
+async def test_controller_without_scale_allows_nothing(world: World) -> None:
     await rolled_out(world, a_daemon_set(), a_budget(max_unavailable=1))
     budget = await world.get(Budget, "few")
     assert conditions(budget) == {"DisruptionAllowed": ("False", "SyncFailed")}
@@ -155,10 +153,11 @@ async def test_who_has_no_scale_lets_no_pod_go(world: World) -> None:
         ("StatefulSet", 'found no controllers for pod "alone"'),
     ],
 )
-async def test_a_pod_whose_controller_is_unknown_lets_no_pod_go(kind: str, message: str) -> None:
+async def test_unknown_controller_allows_nothing(kind: str, message: str) -> None:
     clock = VirtualClock()
     async with (
-        Cluster(clock=clock, controllers=False, workloads=True) as cluster,  # or the pod would be collected as garbage
+        # otherwise the garbage collector deletes the pod
+        Cluster(clock=clock, controllers=False, workloads=True) as cluster,
         cluster.client(namespace="default") as client,
     ):
         owner = meta.OwnerReference(api_version="apps/v1", kind=kind, name="gone", uid="x", controller=True)
@@ -172,7 +171,7 @@ async def test_a_pod_whose_controller_is_unknown_lets_no_pod_go(kind: str, messa
         assert (condition.reason, condition.message) == ("SyncFailed", message)
 
 
-async def test_pods_that_nobody_controls_are_told_of(world: World) -> None:
+async def test_reports_pods_without_controller(world: World) -> None:
     await rolled_out(world, a_pod(), a_budget(max_unavailable=1))
     assert await counted(world) == (0, 1, 0, 0)
     [message] = set(await world.events("UnmanagedPods"))
@@ -181,7 +180,7 @@ async def test_pods_that_nobody_controls_are_told_of(world: World) -> None:
     )
 
 
-async def test_an_eviction_waits_for_its_budget(world: World) -> None:
+async def test_eviction_is_denied_until_the_budget_allows_it(world: World) -> None:
     await rolled_out(world, a_deployment(replicas=2), a_budget(min_available=1))
     one, two = await world.names(core.Pod)
     await world.client.evict(one)
@@ -189,13 +188,13 @@ async def test_an_eviction_waits_for_its_budget(world: World) -> None:
         await world.client.evict(two)
     [why] = [cause.message for cause in refused.value.causes]
     assert why == "The disruption budget few does not allow evicting pods currently"
-    await world.passes(40)  # the Deployment has made another
+    await world.passes(40)  # the Deployment has created another
     assert await counted(world) == (2, 2, 1, 1)
     assert not (await world.get(Budget, "few")).status.disrupted_pods
     await world.client.evict(two)
 
 
-async def test_many_evictions_at_once_spend_no_more_than_there_is(world: World) -> None:
+async def test_concurrent_evictions_respect_the_budget(world: World) -> None:
     await rolled_out(world, a_deployment(replicas=5), a_budget(max_unavailable=2))
     names = await world.names(core.Pod)
     answers = await asyncio.gather(*(world.client.evict(name) for name in names), return_exceptions=True)
@@ -203,7 +202,7 @@ async def test_many_evictions_at_once_spend_no_more_than_there_is(world: World) 
     assert all(isinstance(answer, TooManyRequests) for answer in answers if answer is not None)
 
 
-async def test_a_pod_that_was_to_go_and_stays_is_counted_again(world: World) -> None:
+async def test_counts_evicted_pod_again_if_it_stays(world: World) -> None:
     await rolled_out(world, a_deployment(replicas=2), a_budget(min_available=1))
     [name, _] = await world.names(core.Pod)
     said = {"status": {"disruptedPods": {name: world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")}}}
@@ -215,7 +214,7 @@ async def test_a_pod_that_was_to_go_and_stays_is_counted_again(world: World) -> 
     assert not (await world.get(Budget, "few")).status.disrupted_pods
 
 
-async def test_a_pod_that_said_it_goes_and_stays_takes_that_back(world: World) -> None:
+async def test_withdraws_stale_disruption_condition(world: World) -> None:
     await rolled_out(world, a_pod())
     since = world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     pod = await world.get(core.Pod, "alone")
@@ -235,7 +234,7 @@ async def test_a_pod_that_said_it_goes_and_stays_takes_that_back(world: World) -
 
 
 @pytest.mark.clusters
-async def test_a_budget_remembers_a_bounded_number_of_evictions(cluster: AnyCluster, cluster_namespace: str) -> None:
+async def test_bounds_recorded_evictions_of_a_budget(cluster: AnyCluster, cluster_namespace: str) -> None:
     async with cluster.client(namespace=cluster_namespace) as client:
         await client.create(a_pod())
         running = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
@@ -252,7 +251,7 @@ async def test_a_budget_remembers_a_bounded_number_of_evictions(cluster: AnyClus
         )
 
 
-async def test_two_budgets_for_a_pod_are_one_too_many(world: World) -> None:
+async def test_rejects_eviction_with_two_budgets(world: World) -> None:
     await rolled_out(world, a_deployment(replicas=1), a_budget(min_available=0), a_budget("other", min_available=0))
     [name] = await world.names(core.Pod)
     with pytest.raises(ApiError, match="more than one PodDisruptionBudget"):

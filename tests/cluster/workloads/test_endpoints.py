@@ -19,7 +19,7 @@ def a_service(**spec: Any) -> core.Service:
 
 
 async def addresses(world: World) -> tuple[list[str], list[str]]:
-    """The ready ones and the others."""
+    """Returns the ready addresses and the others."""
     (found,) = [each for each in await world.all(core.Endpoints) if each.metadata.name == "web"]
     ready = [each.ip for subset in found.subsets or () for each in subset.addresses or ()]
     others = [each.ip for subset in found.subsets or () for each in subset.not_ready_addresses or ()]
@@ -32,12 +32,13 @@ async def slices(world: World) -> list[discovery.EndpointSlice]:
 
 
 @pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
-async def test_addresses_follow_the_readiness_of_pods(world: World) -> None:
+async def test_endpoints_follow_pod_readiness(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_service())
     await world.client.create(a_deployment(replicas=2))
     await world.passes(5)
-    ips = sorted([pod.status.pod_ip or "" for pod in await world.all(core.Pod)], key=ip_address)  # as the server does
+    # the server sorts them, too
+    ips = sorted([pod.status.pod_ip or "" for pod in await world.all(core.Pod)], key=ip_address)
     assert await addresses(world) == ([], ips)
     (found,) = await slices(world)
     assert [each.conditions.ready for each in found.endpoints or () if each.conditions] == [False, False]
@@ -48,7 +49,7 @@ async def test_addresses_follow_the_readiness_of_pods(world: World) -> None:
     assert [(port.name, port.port, port.protocol) for port in found.ports or ()] == [("", 8080, "TCP")]
 
 
-async def test_addresses_go_with_pods_and_endpoints_with_the_service(world: World) -> None:
+async def test_removes_addresses_and_endpoints_on_deletion(world: World) -> None:
     world.plans.default = PodPlan(stop_delay=10)
     await world.client.create(a_service())
     await world.client.create(a_deployment(replicas=1))
@@ -73,7 +74,7 @@ async def test_addresses_go_with_pods_and_endpoints_with_the_service(world: Worl
     assert "web" not in await world.names(core.Endpoints)
 
 
-async def test_a_headless_service_knows_its_pods_by_name(world: World) -> None:
+async def test_headless_service_has_host_names(world: World) -> None:
     await world.client.create(a_service(cluster_ip="None"))
     await world.client.create(a_stateful_set(replicas=2))
     await world.passes(5)
@@ -82,7 +83,7 @@ async def test_a_headless_service_knows_its_pods_by_name(world: World) -> None:
     assert found.metadata.labels["service.kubernetes.io/headless"] == ""
 
 
-async def test_addresses_of_pods_that_are_not_ready_are_published_where_that_is_asked_for(world: World) -> None:
+async def test_publishes_not_ready_addresses_on_request(world: World) -> None:
     world.plans.default = PodPlan(becomes_ready=False)
     await world.client.create(a_service(publish_not_ready_addresses=True))
     await world.client.create(a_deployment(replicas=1))
@@ -91,13 +92,13 @@ async def test_addresses_of_pods_that_are_not_ready_are_published_where_that_is_
     assert (len(ready), others) == (1, [])
 
 
-async def test_a_service_without_a_selector_is_left_to_others(world: World) -> None:
+async def test_ignores_service_without_selector(world: World) -> None:
     await world.client.create(a_service(selector=None))
     await world.passes(3)
     assert await slices(world) == []
 
 
-async def test_many_pods_are_in_several_slices(world: World) -> None:
+async def test_splits_many_pods_into_slices(world: World) -> None:
     for number in range(101):
         metadata = meta.ObjectMeta(name=f"web-{number}", labels=dict(LABELS))
         await world.client.create(core.Pod(metadata=metadata, spec=template().spec))

@@ -38,7 +38,7 @@ async def the(world: World) -> batch.Job:
     "The embedded cluster",
     "Policies of Jobs say which failures count, which end everything, and what is success.",
 )
-async def test_a_rule_ends_a_job_at_once(world: World) -> None:
+async def test_fail_job_rule_ends_the_job(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("FailJob", 3), backoff_limit=6))
     await world.passes(3)
     job, pods = await the(world), await world.names(core.Pod)
@@ -52,7 +52,7 @@ async def test_a_rule_ends_a_job_at_once(world: World) -> None:
     "The embedded cluster",
     "Policies of Jobs say which failures count, which end everything, and what is success.",
 )
-async def test_a_failure_that_is_ignored_does_not_count(world: World) -> None:
+async def test_ignore_rule_does_not_count_the_failure(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("Ignore", 3), backoff_limit=0))
     await world.passes(3)
     job = await the(world)
@@ -61,20 +61,20 @@ async def test_a_failure_that_is_ignored_does_not_count(world: World) -> None:
     assert {tuple(pod.metadata.finalizers) for pod in await world.all(core.Pod) if pod.status.phase == "Failed"} == {()}
 
 
-async def test_a_failure_that_no_rule_matches_counts(world: World) -> None:
+async def test_unmatched_failure_counts(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("FailJob", 7), backoff_limit=0))
     await world.passes(3)
     assert conditions(await the(world))["Failed"] == ("True", "BackoffLimitExceeded")
 
 
-async def test_codes_that_are_not_named(world: World) -> None:
+async def test_not_in_operator_of_exit_codes(world: World) -> None:
     policy = on_codes("FailJob", 1, 2, operator="NotIn")
     await world.client.create(a_job(image="bad", pod_failure_policy=policy, backoff_limit=6))
     await world.passes(3)
     assert conditions(await the(world))["Failed"] == ("True", "PodFailurePolicy")
 
 
-async def test_a_disrupted_pod_is_forgiven(world: World) -> None:
+async def test_ignores_disrupted_pod(world: World) -> None:
     pattern = batch.PodFailurePolicyOnPodConditionsPattern(type="DisruptionTarget", status="True")
     rule = batch.PodFailurePolicyRule(action="Ignore", on_pod_conditions=[pattern])
     policy = batch.PodFailurePolicy(rules=[rule])
@@ -91,13 +91,13 @@ async def test_a_disrupted_pod_is_forgiven(world: World) -> None:
 
 
 def by_index(world: World, choose: Callable[[int], PodPlan]) -> None:
-    """Let the plan of a pod be chosen by its index."""
+    """Chooses the plan of a pod by its index."""
     for node in world.cluster.nodes:
         node.plan = lambda pod: choose(int(pod.metadata.annotations.get(INDEX, "-1")))
 
 
 def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
-    """A Job whose pods run at once, each of which may fail that often."""
+    """Returns a Job whose pods run concurrently, with a backoff limit per index."""
     counts: dict[str, Any] = {"completions": count, "parallelism": count, "backoff_limit_per_index": limit}
     return a_job(completion_mode="Indexed", **counts, **spec)
 
@@ -106,7 +106,7 @@ def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
     "The embedded cluster",
     "Policies of Jobs say which failures count, which end everything, and what is success.",
 )
-async def test_some_indexes_are_enough(world: World) -> None:
+async def test_success_policy_needs_some_indexes(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=2) if index == 0 else PodPlan())
     rule = batch.SuccessPolicyRule(succeeded_indexes="0,2", succeeded_count=1)
     policy = batch.SuccessPolicy(rules=[rule])
@@ -123,7 +123,7 @@ async def test_some_indexes_are_enough(world: World) -> None:
     "The embedded cluster",
     "Policies of Jobs say which failures count, which end everything, and what is success.",
 )
-async def test_each_index_fails_for_itself(world: World) -> None:
+async def test_backoff_limit_per_index(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 1 else 0))
     spec: dict[str, Any] = {
         "completions": 3,
@@ -142,7 +142,7 @@ async def test_each_index_fails_for_itself(world: World) -> None:
     assert job.status.failed == 2
 
 
-async def test_too_many_failed_indexes_end_a_job(world: World) -> None:
+async def test_max_failed_indexes_ends_the_job(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3) if index < 2 else PodPlan())
     spec: dict[str, Any] = {
         "completions": 3,
@@ -157,7 +157,7 @@ async def test_too_many_failed_indexes_end_a_job(world: World) -> None:
     assert job.status.failed_indexes == "0,1"
 
 
-async def test_a_rule_gives_an_index_up(world: World) -> None:
+async def test_fail_index_rule_stops_retries(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 0 else 0))
     spec: dict[str, Any] = {
         "completions": 2,

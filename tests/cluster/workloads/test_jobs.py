@@ -32,7 +32,7 @@ async def the(world: World, name: str = "work") -> batch.Job:
     "The embedded cluster",
     "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
 )
-async def test_pods_run_side_by_side_until_enough_have_succeeded(world: World) -> None:
+async def test_runs_pods_in_parallel_until_completion(world: World) -> None:
     await world.client.create(a_job(completions=5, parallelism=2))
     await world.passes(5)
     assert ((await the(world)).status.active, len(await world.names(core.Pod))) == (2, 2)
@@ -53,13 +53,13 @@ async def test_pods_run_side_by_side_until_enough_have_succeeded(world: World) -
     "The embedded cluster",
     "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
 )
-async def test_failed_pods_are_followed_by_others_ever_later_until_it_is_enough(world: World) -> None:
+async def test_retries_failed_pods_with_backoff_up_to_the_limit(world: World) -> None:
     await world.client.create(a_job(image="bad", backoff_limit=3))
     seen = []
     for _ in range(12):
         await world.passes(10)
         seen.append((await the(world)).status.failed or 0)
-    # It fails at 1 s, and 10, 20 and 40 s later, each run taking a second.
+    # It fails at 1 s, and after waits of 10, 20 and 40 s; each run takes a second.
     assert seen == [1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4]
     job = await the(world)
     assert conditions(job) == {
@@ -69,7 +69,7 @@ async def test_failed_pods_are_followed_by_others_ever_later_until_it_is_enough(
     assert await world.events("BackoffLimitExceeded") == ["Job has reached the specified backoff limit"]
 
 
-async def test_pods_that_restart_in_place_count_their_restarts(world: World) -> None:
+async def test_counts_restarts_in_place(world: World) -> None:
     await world.client.create(a_job(image="crash", restart="OnFailure", backoff_limit=2))
     await world.passes(300)
     job = await the(world)
@@ -77,7 +77,7 @@ async def test_pods_that_restart_in_place_count_their_restarts(world: World) -> 
     assert await world.names(core.Pod) == []
 
 
-async def test_each_index_is_done_once(world: World) -> None:
+async def test_completes_each_index_once(world: World) -> None:
     await world.client.create(a_job(completions=3, parallelism=2, completion_mode="Indexed"))
     await world.passes(11)
     job = await the(world)
@@ -91,7 +91,7 @@ async def test_each_index_is_done_once(world: World) -> None:
     assert [variable.name for variable in variables] == ["JOB_COMPLETION_INDEX"]
 
 
-async def test_a_failed_index_is_tried_again(world: World) -> None:
+async def test_retries_failed_index(world: World) -> None:
     world.plans.by_image["job:1"] = PodPlan(exit_after=1, exit_code=1)
     await world.client.create(a_job(completions=1, completion_mode="Indexed"))
     await world.passes(3)
@@ -102,7 +102,7 @@ async def test_a_failed_index_is_tried_again(world: World) -> None:
     assert conditions(job) == DONE
 
 
-async def test_after_its_deadline_a_job_fails_and_its_pods_stop(world: World) -> None:
+async def test_deadline_fails_the_job_and_stops_its_pods(world: World) -> None:
     await world.client.create(a_job(image="nginx", active_deadline_seconds=60))
     await world.passes(30)
     assert (await the(world)).status.active == 1
@@ -113,7 +113,7 @@ async def test_after_its_deadline_a_job_fails_and_its_pods_stop(world: World) ->
     assert await world.names(core.Pod) == []
 
 
-async def test_a_suspended_job_has_no_pods_and_one_that_goes_on_has(world: World) -> None:
+async def test_suspends_and_resumes_a_job(world: World) -> None:
     await world.client.create(a_job())
     await world.passes(3)
 
@@ -138,7 +138,7 @@ async def test_a_suspended_job_has_no_pods_and_one_that_goes_on_has(world: World
     "The embedded cluster",
     "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
 )
-async def test_fewer_at_a_time_are_no_failures(world: World) -> None:
+async def test_reduced_parallelism_is_not_a_failure(world: World) -> None:
     await world.client.create(a_job(image="nginx", completions=4, parallelism=3))
     await world.passes(3)
 
@@ -152,7 +152,7 @@ async def test_fewer_at_a_time_are_no_failures(world: World) -> None:
     assert len(await world.names(core.Pod)) == 1
 
 
-async def test_a_job_goes_when_its_time_after_the_end_is_over(world: World) -> None:
+async def test_deletes_finished_job_after_ttl(world: World) -> None:
     await world.client.create(a_job(ttl_seconds_after_finished=60))
     await world.passes(30)
     assert await world.names(batch.Job) == ["work"]
@@ -162,7 +162,7 @@ async def test_a_job_goes_when_its_time_after_the_end_is_over(world: World) -> N
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground"])
-async def test_pods_of_a_deleted_job_go(world: World, policy: Any) -> None:
+async def test_deletes_pods_with_the_job(world: World, policy: Any) -> None:
     await world.client.create(a_job(image="nginx"))
     await world.passes(3)
     await world.client.delete(batch.Job, "work", propagation=policy)

@@ -1,4 +1,4 @@
-"""The same workloads on the embedded cluster and on a real control plane leave the same objects."""
+"""The same workloads leave the same objects on the embedded cluster and on a real control plane."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOOKS = 150
 
 @pytest.fixture(scope="module")
 def control_plane() -> Iterator[ControlPlane]:
-    """A plane of this module's own: its controllers would meddle with the objects of other tests."""
+    """A separate control plane: its controllers would change the objects of other tests."""
     with ControlPlane() as plane:
         plane.ensure_controllers()
         yield plane
@@ -47,7 +47,7 @@ SELECTOR = meta.LabelSelector(match_labels=dict(LABELS))
 
 
 async def until(client: Client, kind: type[Any], name: str, holds: Callable[[Any], object]) -> None:
-    """Wait until an object is as it should be."""
+    """Waits until an object fulfills a condition."""
     async with asyncio.timeout(PATIENCE):
         async for event in client.watch(kind, client.namespace, fields=f"metadata.name={name}"):
             if event.type != "DELETED" and holds(event.object):
@@ -55,7 +55,7 @@ async def until(client: Client, kind: type[Any], name: str, holds: Callable[[Any
 
 
 async def change(client: Client, kind: type[Any], name: str, how: Callable[[Any], object]) -> None:
-    """Change an object, whoever else writes to it meanwhile."""
+    """Changes an object; retries on conflicts."""
     while True:
         obj = await client.get(kind, name)
         how(obj)
@@ -65,9 +65,9 @@ async def change(client: Client, kind: type[Any], name: str, how: Callable[[Any]
 
 
 async def controllers_know(client: Client, *, pods: int) -> None:
-    """Wait until the controllers have seen the pods: one that sees its ReplicaSet first makes pods of its own.
+    """Waits until the controllers have seen the pods: one that sees its ReplicaSet first creates its own pods.
 
-    The real controllers share one cache of pods, so the endpoints of a Service tell what is in it.
+    The real controllers share one cache of pods, so the endpoints of a Service show its content.
     """
     service = core.ServiceSpec(selector=dict(LABELS), cluster_ip="None")
     await client.create(core.Service(metadata=meta.ObjectMeta(name="seen"), spec=service))
@@ -244,7 +244,7 @@ async def a_job_is_suspended(client: Client) -> None:
 
 
 async def a_job_passes_its_deadline(client: Client) -> None:
-    # Long enough for its pods to run by then, also on a machine that stands still for a while.
+    # Long enough for its pods to run by then, even on a slow machine.
     await client.create(a_job("nginx", active_deadline_seconds=5, completions=2, parallelism=2))
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
@@ -395,7 +395,7 @@ def a_budget(name: str, selector: meta.LabelSelector | None = SELECTOR, **spec: 
 
 
 async def budgets_are_counted(client: Client) -> None:
-    # Pods of its own for each: with several budgets for one pod, the real controller takes one of them by chance.
+    # Separate pods for each: with several budgets for one pod, the real controller chooses one at random.
     forms: dict[str, dict[str, Any]] = {
         "at-least-two": {"min_available": 2},
         "at-least-half": {"min_available": "50%"},
@@ -414,7 +414,7 @@ async def budgets_are_counted(client: Client) -> None:
     await client.create(a_budget("of-nobody", meta.LabelSelector(match_labels={"app": "none"}), max_unavailable=1))
     await client.create(a_budget("without-selector", None, min_available=1))
     await client.create(a_budget("of-a-daemon-set", max_unavailable=1))
-    # What cannot be counted leaves the numbers as they were: so it is counted first, without pods.
+    # A budget that cannot be computed keeps its numbers: so it is computed first, without pods.
     await until(client, policy.PodDisruptionBudget, "of-a-daemon-set", lambda found: found.status.observed_generation)
     daemons = apps.DaemonSetSpec(selector=SELECTOR, template=template())
     await client.create(apps.DaemonSet(metadata=meta.ObjectMeta(name="web"), spec=daemons))
@@ -426,7 +426,7 @@ async def budgets_are_counted(client: Client) -> None:
 async def a_pod_goes_as_its_budget_allows(client: Client) -> None:
     spec = apps.DeploymentSpec(replicas=3, selector=SELECTOR, template=template())
     await client.create(apps.Deployment(metadata=meta.ObjectMeta(name="web"), spec=spec))
-    # One that still allows something afterwards: who owns the condition's time depends on the second when it changes.
+    # A budget that still allows disruptions: the owner of the condition's time depends on the second of the change.
     await client.create(a_budget("guard", max_unavailable=2))
 
     def allows_all_it_can(budget: policy.PodDisruptionBudget) -> bool:
@@ -485,7 +485,7 @@ def plan(pod: core.Pod) -> PodPlan:
 
 @pytest.fixture(scope="module")
 def outcomes(control_plane: ControlPlane) -> dict[str, tuple[str, str]]:
-    """For each case what it left on the embedded cluster and on the real one. All cases run at once."""
+    """Returns the results of each case on both clusters. All cases run concurrently."""
     return asyncio.run(outcomes_on(control_plane))
 
 
@@ -500,7 +500,7 @@ async def outcomes_on(plane: ControlPlane) -> dict[str, tuple[str, str]]:
 
 
 async def outcome(case: Case, cluster: Cluster, plane: ControlPlane) -> tuple[str, str]:
-    """What both are like when they are alike, or at last."""
+    """Returns both results once they are equal, or at the timeout."""
     namespace = case.__name__.replace("_", "-")
     async with (
         cluster.client(namespace=namespace) as embedded,
@@ -520,7 +520,7 @@ async def outcome(case: Case, cluster: Cluster, plane: ControlPlane) -> tuple[st
 
 @pytest.mark.promise("The embedded cluster", "Workloads leave what the real controllers leave.")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_the_objects_are_those_of_the_real_controllers(case: Case, outcomes: dict[str, tuple[str, str]]) -> None:
+def test_objects_match_the_real_controllers(case: Case, outcomes: dict[str, tuple[str, str]]) -> None:
     ours, theirs = outcomes[case.__name__]
     difference = difflib.unified_diff(theirs.splitlines(), ours.splitlines(), "real", "embedded", n=12, lineterm="")
     assert ours == theirs, "\n".join(difference)

@@ -1,4 +1,4 @@
-"""Nodes and the calls about them in the embedded cluster."""
+"""Simulated nodes, bindings and evictions in the embedded cluster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def evict(world: World, name: str) -> Any:
     return json.loads(await world.client.request("POST", path, body=body))
 
 
-async def test_a_binding_puts_a_pod_on_a_node_once(world: World) -> None:
+async def test_binds_a_pod_once(world: World) -> None:
     pod = await world.client.create(a_pod())
     assert (await bind(world, pod))["status"] == "Success"
     bound = await world.get(core.Pod, "alone")
@@ -54,65 +54,65 @@ async def test_a_binding_puts_a_pod_on_a_node_once(world: World) -> None:
         await bind(world, pod, "elsewhere")
 
 
-async def test_a_binding_is_for_the_pod_that_was_meant(world: World) -> None:
+async def test_binding_checks_the_uid(world: World) -> None:
     pod = await world.client.create(a_pod())
     pod.metadata.uid = "another"
     with pytest.raises(Conflict, match="UID in precondition: another"):
         await bind(world, pod)
 
 
-async def test_a_gated_pod_is_not_bound(world: World) -> None:
+async def test_rejects_binding_of_gated_pod(world: World) -> None:
     gate = core.PodSchedulingGate(name="example.com/wait")
     pod = await world.client.create(a_pod(scheduling_gates=[gate]))
     with pytest.raises(Conflict, match="schedulingGates"):
         await bind(world, pod)
 
 
-async def test_an_eviction_deletes_a_pod(world: World) -> None:
+async def test_eviction_deletes_a_pod(world: World) -> None:
     await world.client.create(a_pod())
     assert (await evict(world, "alone"))["status"] == "Success"
     assert await world.names(core.Pod) == []
 
 
-def test_pods_that_are_meant_to_end_do_so_by_themselves() -> None:
+def test_default_plan_completes_job_pods() -> None:
     forever = core.Pod(spec=template().spec)
     ending = core.Pod(spec=template(restart_policy="Never").spec)
     assert (usual_plan(forever), usual_plan(ending)) == (PodPlan(), PodPlan(exit_after=1.0))
 
 
-def test_crashing_containers_wait_ever_longer_but_five_minutes_at_most() -> None:
+def test_crash_backoff_doubles_up_to_five_minutes() -> None:
     plan = PodPlan(exit_after=1, exit_code=1, crash_loop=True)
     assert [plan.delay_before(number) for number in (1, 2, 3, 5, 6, 7, 100)] == [10, 20, 40, 160, 300, 300, 300]
     assert PodPlan(restart_delay=7).delay_before(3) == 7
 
 
-def test_there_are_no_less_than_no_nodes() -> None:
+def test_rejects_negative_number_of_nodes() -> None:
     with pytest.raises(ValueError, match="nodes is a number of nodes, not -1"):
         Workloads(nodes=-1)
 
 
-def test_what_cannot_be_a_plan_or_workloads_is_told_at_once() -> None:
+def test_rejects_invalid_plans_and_workloads() -> None:
     with pytest.raises(ValueError, match="nodes is a number of nodes, not '3'"):
         Workloads(nodes="3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="plan is a PodPlan, or a function from a pod to one, not 'slow'"):
         Workloads(plan="slow")  # type: ignore[arg-type]
     wrong: Any
     for name, wrong in (("ready_delay", -3), ("ready_delay", "3"), ("exit_after", -1), ("start_delay", None)):
-        with pytest.raises(ValueError, match=f"^{name} is a number of seconds, from 0 on, not {wrong!r}"):
+        with pytest.raises(ValueError, match=f"^{name} must be a number of seconds of at least 0, not {wrong!r}"):
             PodPlan(**{name: wrong})
     for other in (3, "yes", PodPlan()):
         with pytest.raises(TypeError, match=r"workloads is True, False or Workloads\(\.\.\.\), not "):
             Cluster(workloads=other)  # type: ignore[arg-type]
 
 
-async def test_a_function_that_forgets_to_return_a_plan_is_told_of_with_the_pod(world: World) -> None:
+async def test_reports_pod_of_plan_function_without_result(world: World) -> None:
     pod = await world.client.create(a_pod())
     node = FakeNode(world.client, name="other", plan=lambda _: None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="must return a PodPlan, and returned None for default/alone"):
+    with pytest.raises(TypeError, match="must return a PodPlan; it returned None for default/alone"):
         node.plan_of(pod)
 
 
-async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> None:
+async def test_workloads_continue_from_a_snapshot(tmp_path: Path) -> None:
     snapshot = tmp_path / "snapshot"
     clock = VirtualClock()
     async with Cluster(clock=clock, snapshot=snapshot, workloads=True) as cluster:
@@ -134,7 +134,7 @@ async def test_workloads_go_on_where_a_snapshot_left_them(tmp_path: Path) -> Non
         assert phases == ["Running", "Running", "Running", "Succeeded"]
 
 
-async def test_a_plan_that_fails_is_told_at_the_end_and_everything_is_stopped() -> None:
+async def test_raises_error_of_plan_function_at_the_end() -> None:
     def plan(pod: core.Pod) -> PodPlan:
         raise LookupError(f"no plan for {pod.metadata.name}")
 

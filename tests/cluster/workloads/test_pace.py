@@ -1,4 +1,4 @@
-"""Many pods do not make controllers look at all of them whenever one changes."""
+"""Controllers do not process all pods of a large object on every change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PODS = 60
 
 
 @pytest.mark.promise("The embedded cluster", "A large workload is counted now and then, not whenever a pod changes.")
-async def test_a_large_replica_set_is_counted_now_and_then(world: World) -> None:
+async def test_limits_reconciliations_of_large_replica_set(world: World) -> None:
     delays = (number / 100 for number in itertools.count())
     plans: dict[str, PodPlan] = {}
     for node in world.cluster.nodes:

@@ -1,4 +1,4 @@
-"""What is told of pods on nodes without machines: the events of the scheduler and of the kubelet, in virtual time."""
+"""Events of the simulated scheduler and kubelet about pods, in virtual time."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ async def make(world: World, plan: PodPlan, *containers: core.Container, **spec:
 
 
 async def told(world: World) -> list[Line]:
-    """Type, reason, message and count of each event about the pod: as `kubectl describe` shows them."""
+    """Returns type, reason, message and count of each event of the pod, as `kubectl describe` shows them."""
     await world.clock.settled()
     found = await world.client.list(core.Event, fields={"involvedObject.name": "web"})
-    # Those of the scheduler have a time of their own kind, and come first there.
+    # Events of the scheduler use eventTime and come first.
     ordered = sorted(found, key=lambda event: "" if event.last_timestamp is None else str(event.last_timestamp))
     return [
         (
@@ -45,7 +45,7 @@ async def told(world: World) -> list[Line]:
     "The embedded cluster",
     "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
 )
-async def test_a_pod_that_runs_is_scheduled_and_its_containers_are_started_one_after_the_other(world: World) -> None:
+async def test_records_scheduling_and_container_starts(world: World) -> None:
     latest = core.Container(name="side", image="side")
     init = [core.Container(name="first", image="init:1")]
     main = core.Container(name="main", image="web:1")
@@ -81,9 +81,9 @@ async def test_a_pod_that_runs_is_scheduled_and_its_containers_are_started_one_a
     "The embedded cluster",
     "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
 )
-async def test_a_pod_that_crashes_is_told_of_again_and_again_in_the_same_events(world: World) -> None:
+async def test_counts_repeated_crash_events(world: World) -> None:
     pod = await make(world, PodPlan(exit_after=1, exit_code=1, crash_loop=True))
-    await world.passes(100)  # it ends after 1, 12, 33, 74 seconds, and is started again 10, 20, 40 and 80 later
+    await world.passes(100)  # it exits after 1, 12, 33, 74 seconds, and restarts 10, 20, 40 and 80 seconds later
     whose = f"web_default({pod.metadata.uid})"
     assert sorted(await told(world)) == [
         ("Normal", "Created", "Container created", 4),
@@ -94,7 +94,7 @@ async def test_a_pod_that_crashes_is_told_of_again_and_again_in_the_same_events(
     ]
 
 
-async def test_how_a_container_ended_stays_to_be_seen_while_it_runs_again(world: World) -> None:
+async def test_keeps_last_state_after_restart(world: World) -> None:
     await make(world, PodPlan(ready_delay=2, exit_after=30, exit_code=3, restart_delay=10))
     began = world.clock.now().replace(microsecond=0)
     await world.passes(50)
@@ -109,7 +109,7 @@ async def test_how_a_container_ended_stays_to_be_seen_while_it_runs_again(world:
     assert (ended.started_at, ended.finished_at) == (began, began + timedelta(seconds=32))
 
 
-async def test_an_image_that_is_missing_is_looked_for_ever_more_rarely(world: World) -> None:
+async def test_image_pull_backs_off(world: World) -> None:
     await make(world, PodPlan(image_missing=True))
     await world.passes(60)  # at 0, 10 and 30 seconds
     why = 'failed to pull and unpack image "web:1": failed to resolve reference "web:1": web:1: not found'
@@ -129,7 +129,7 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
     "The embedded cluster",
     "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
 )
-async def test_a_pod_for_which_there_is_no_node_waits_until_there_is(world: World) -> None:
+async def test_records_failed_scheduling_until_a_node_suits(world: World) -> None:
     await make(world, PodPlan(unschedulable="Insufficient cpu"))
     await world.passes(310)
     none = "0/1 nodes are available: 1"
@@ -158,7 +158,7 @@ async def test_a_pod_for_which_there_is_no_node_waits_until_there_is(world: Worl
         (core.Probe(exec=core.ExecAction(command=["false"])), ""),
     ],
 )
-async def test_a_pod_that_is_not_ready_is_told_of_by_its_probes(world: World, probe: core.Probe, outcome: str) -> None:
+async def test_records_failed_readiness_probes(world: World, probe: core.Probe, outcome: str) -> None:
     probe.initial_delay_seconds, probe.period_seconds = 5, 20
     ports = [core.ContainerPort(name="web", container_port=8080)]
     main = core.Container(name="main", image="web:1", readiness_probe=probe, ports=ports)
@@ -174,7 +174,7 @@ async def test_a_pod_that_is_not_ready_is_told_of_by_its_probes(world: World, pr
     assert [line for line in await told(world) if line[0] == "Warning"] == [("Warning", "Unhealthy", expected, 5)]
 
 
-async def test_containers_are_stopped_when_their_pod_is_deleted_or_evicted(world: World) -> None:
+async def test_records_killing_of_containers(world: World) -> None:
     await make(world, PodPlan(stop_delay=5))
     await world.client.delete(core.Pod, "web")
     await world.passes(10)
@@ -189,7 +189,7 @@ async def test_containers_are_stopped_when_their_pod_is_deleted_or_evicted(world
     ]
 
 
-async def test_a_pod_that_has_ended_by_itself_was_not_stopped(world: World) -> None:
+async def test_finished_pod_has_no_killing_event(world: World) -> None:
     await make(world, PodPlan(exit_after=1), restart_policy="Never")
     await world.passes(2)
     await world.client.delete(core.Pod, "web")
@@ -201,5 +201,5 @@ async def test_a_pod_that_has_ended_by_itself_was_not_stopped(world: World) -> N
     ("seconds", "text"),
     [(0, "0s"), (0.25, "250ms"), (1.5, "1.5s"), (20, "20s"), (120, "2m0s"), (90.5, "1m30.5s"), (3601, "1h0m1s")],
 )
-def test_durations_are_written_as_by_go(seconds: float, text: str) -> None:
+def test_formats_durations_like_go(seconds: float, text: str) -> None:
     assert duration(seconds) == text

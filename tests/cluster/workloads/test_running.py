@@ -1,4 +1,4 @@
-"""The controllers of workloads as a whole: on a real server, from the command line, and when all of it goes away."""
+"""The controllers of workloads as a whole: on a real server, from the command line, and during namespace deletion."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from tests.cluster.workloads.conftest import (
 from tests.patience import PATIENCE
 
 
-async def test_a_namespace_with_all_kinds_of_workloads_goes_quietly(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_deletes_namespace_with_workloads_without_errors(world: World, caplog: pytest.LogCaptureFixture) -> None:
     await world.client.create(core.Namespace(metadata=meta.ObjectMeta(name="full")))
     service = core.ServiceSpec(selector=dict(LABELS), ports=[core.ServicePort(port=80)])
     for made in (
@@ -51,7 +49,7 @@ async def test_a_namespace_with_all_kinds_of_workloads_goes_quietly(
 
 
 @pytest.mark.control_plane
-async def test_the_controllers_work_on_a_real_server_too(client: Client, namespace: str) -> None:
+async def test_controllers_work_on_a_real_server(client: Client, namespace: str) -> None:
     async with (
         FakeNode(client, name=f"node-of-{namespace}", namespace=namespace),
         controller_manager().running(client, namespaces=[namespace]),
@@ -69,7 +67,7 @@ async def test_the_controllers_work_on_a_real_server_too(client: Client, namespa
                 break
 
 
-def test_the_command_starts_them_on_request() -> None:
+def test_command_starts_workloads() -> None:
     command = [sys.executable, "-m", "kubewright.cli", "cluster", "start", "--workloads"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         try:
@@ -93,7 +91,7 @@ def test_the_command_starts_them_on_request() -> None:
 
 
 @pytest.mark.promise("The embedded cluster", "Events of workloads carry the names of the real controllers.")
-async def test_events_carry_the_names_of_the_controllers(world: World) -> None:
+async def test_events_name_their_controller(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.client.create(a_job())
     await world.passes(5)

@@ -1,6 +1,6 @@
-"""Which node a pod gets in the embedded cluster, and why it gets none, or loses it.
+"""Scheduling in the embedded cluster: the node of a pod, and the reasons why it gets none or loses it.
 
-The sentences are those of a kube-scheduler 1.36.3, which was asked about the same pods and nodes.
+The messages are those of kube-scheduler 1.36.3 for the same pods and nodes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import apps, core, meta
-from kubewright.cluster.workloads._nodes import patience_with
+from kubewright.cluster.workloads._nodes import toleration_seconds
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment
 
 PREEMPTION = (
@@ -29,7 +29,7 @@ def a_pod(name: str = "alone", **spec: Any) -> core.Pod:
 
 
 def named(*terms: list[str]) -> core.Affinity:
-    """The affinity to nodes by their names, one term for each list of them."""
+    """Returns the affinity to nodes by name, one term for each list of names."""
     required = core.NodeSelector(
         node_selector_terms=[
             core.NodeSelectorTerm(
@@ -69,7 +69,7 @@ async def message(world: World, pod: str) -> str | None:
     return conditions[0].message
 
 
-async def test_a_cordoned_node_gets_no_pods_until_it_is_free_again(world: World) -> None:
+async def test_cordoned_node_gets_no_pods(world: World) -> None:
     for node in ("node-1", "node-2", "node-3"):
         await cordon(world, node)
     await world.client.create(a_pod())
@@ -82,7 +82,7 @@ async def test_a_cordoned_node_gets_no_pods_until_it_is_free_again(world: World)
     assert await world.events("Scheduled") == ["Successfully assigned default/alone to node-2"]
 
 
-async def test_a_taint_keeps_pods_away_that_do_not_tolerate_it(world: World) -> None:
+async def test_taint_repels_pods_without_toleration(world: World) -> None:
     for node in ("node-1", "node-3"):
         await set_taint(world, node, "NoSchedule", value="yes")
     await set_taint(world, "node-2", "PreferNoSchedule")
@@ -96,7 +96,7 @@ async def test_a_taint_keeps_pods_away_that_do_not_tolerate_it(world: World) -> 
     assert await node_of(world, "tolerant") == "node-3"
 
 
-async def test_a_pod_goes_where_its_selector_says_and_waits_for_a_label(world: World) -> None:
+async def test_node_selector_waits_for_a_label(world: World) -> None:
     await world.client.create(a_pod(node_selector={"disk": "fast"}))
     await world.passes(1)
     why = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
@@ -106,7 +106,7 @@ async def test_a_pod_goes_where_its_selector_says_and_waits_for_a_label(world: W
     assert await node_of(world, "alone") == "node-3"
 
 
-async def test_without_any_node_a_pod_waits_for_one(world: World) -> None:
+async def test_pod_waits_for_the_first_node(world: World) -> None:
     for node in ("node-1", "node-2", "node-3"):
         await world.client.delete(core.Node, node)
     await world.client.create(a_pod())
@@ -117,7 +117,7 @@ async def test_without_any_node_a_pod_waits_for_one(world: World) -> None:
     assert await node_of(world, "alone") == "node-2"
 
 
-async def test_each_node_has_its_own_reason(world: World) -> None:
+async def test_reports_a_reason_for_each_node(world: World) -> None:
     await cordon(world, "node-1")
     await set_taint(world, "node-2", "NoSchedule")
     await world.client.create(a_pod(node_selector={"no": "where"}))
@@ -136,7 +136,7 @@ async def test_each_node_has_its_own_reason(world: World) -> None:
         (["elsewhere"], "3 node(s) didn't satisfy plugin(s) [NodeAffinity]"),
     ],
 )
-async def test_a_pod_that_names_its_node_waits_for_that_one(world: World, names: list[str], reasons: str) -> None:
+async def test_pod_waits_for_the_named_node(world: World, names: list[str], reasons: str) -> None:
     await cordon(world, "node-1")
     await set_taint(world, "node-2", "NoSchedule")
     await world.client.create(a_pod(affinity=named(names)))
@@ -144,14 +144,14 @@ async def test_a_pod_that_names_its_node_waits_for_that_one(world: World, names:
     assert await message(world, "alone") == f"0/3 nodes are available: {reasons}. {PREEMPTION}"
 
 
-async def test_any_of_the_nodes_that_terms_name_will_do(world: World) -> None:
+async def test_schedules_on_any_named_node(world: World) -> None:
     await cordon(world, "node-1")
     await world.client.create(a_pod(affinity=named(["node-1"], ["node-3"])))
     await world.passes(1)
     assert await node_of(world, "alone") == "node-3"
 
 
-async def test_a_pod_that_begins_to_tolerate_is_looked_at_again(world: World) -> None:
+async def test_reschedules_after_toleration_is_added(world: World) -> None:
     for node in ("node-1", "node-2", "node-3"):
         await set_taint(world, node, "NoSchedule")
     await world.client.create(a_pod())
@@ -165,7 +165,7 @@ async def test_a_pod_that_begins_to_tolerate_is_looked_at_again(world: World) ->
     assert await node_of(world, "alone") is not None
 
 
-async def test_a_drained_node_is_left_for_the_others(world: World) -> None:
+async def test_drained_pods_move_to_other_nodes(world: World) -> None:
     await world.client.create(a_deployment(replicas=6))
     await world.passes(2)
     assert {pod.spec.node_name for pod in await world.all(core.Pod)} == {"node-1", "node-2", "node-3"}
@@ -178,7 +178,7 @@ async def test_a_drained_node_is_left_for_the_others(world: World) -> None:
     assert (await world.get(apps.Deployment, "web")).status.available_replicas == 6
 
 
-async def test_a_cordon_is_a_taint_too_as_long_as_it_lasts(world: World) -> None:
+async def test_cordon_taints_the_node(world: World) -> None:
     await set_taint(world, "node-1", "NoSchedule")
     await cordon(world, "node-1")
     await world.passes(1)
@@ -193,7 +193,7 @@ async def test_a_cordon_is_a_taint_too_as_long_as_it_lasts(world: World) -> None
     assert [each.key for each in (await world.get(core.Node, "node-1")).spec.taints or ()] == ["special"]
 
 
-async def test_a_node_that_is_not_well_is_tainted(world: World) -> None:
+async def test_taints_unhealthy_node(world: World) -> None:
     def suffer(node: core.Node) -> None:
         conditions = {each.type: each for each in node.status.conditions or ()}
         conditions["Ready"].status = "False"
@@ -208,7 +208,7 @@ async def test_a_node_that_is_not_well_is_tainted(world: World) -> None:
     assert taints == {"node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure"}
 
 
-async def test_pods_leave_a_node_whose_taint_they_do_not_tolerate_each_in_its_time(world: World) -> None:
+async def test_evicts_pods_after_their_toleration_seconds(world: World) -> None:
     at_home = {"kubernetes.io/hostname": "node-1"}
     soon = core.Toleration(key="special", operator="Exists", effect="NoExecute", toleration_seconds=30)
     always = core.Toleration(key="special", operator="Exists")
@@ -226,7 +226,7 @@ async def test_pods_leave_a_node_whose_taint_they_do_not_tolerate_each_in_its_ti
     assert await world.events("TaintManagerEviction") == told
 
 
-async def test_a_taint_that_is_gone_in_time_hurts_nobody(world: World) -> None:
+async def test_removed_taint_cancels_eviction(world: World) -> None:
     soon = core.Toleration(key="special", operator="Exists", effect="NoExecute", toleration_seconds=30)
     await world.client.create(a_pod(node_selector={"kubernetes.io/hostname": "node-1"}, tolerations=[soon]))
     await world.passes(2)
@@ -234,7 +234,7 @@ async def test_a_taint_that_is_gone_in_time_hurts_nobody(world: World) -> None:
     def no_taints(node: core.Node) -> None:
         node.spec.taints = None
 
-    for _ in range(2):  # the second time begins anew
+    for _ in range(2):  # the second time starts from scratch
         await set_taint(world, "node-1", "NoExecute")
         await world.passes(20)
         await world.change(core.Node, "node-1", no_taints)
@@ -243,14 +243,14 @@ async def test_a_taint_that_is_gone_in_time_hurts_nobody(world: World) -> None:
     assert await world.names(core.Pod) == ["alone"]
 
 
-def test_how_long_a_pod_stays() -> None:
+def test_toleration_seconds_of_taints() -> None:
     taints = [core.Taint(key="a", effect="NoExecute"), core.Taint(key="b", effect="NoExecute")]
 
     def tolerating(**seconds: int | None) -> float:
         made = [core.Toleration(key=key, operator="Exists", toleration_seconds=s) for key, s in seconds.items()]
-        return patience_with(taints, made)
+        return toleration_seconds(taints, made)
 
-    assert patience_with([], []) == float("inf")
+    assert toleration_seconds([], []) == float("inf")
     assert tolerating(a=None) == 0, "a taint that is not tolerated at all"
     assert tolerating(a=None, b=None) == float("inf")
     assert tolerating(a=20, b=10) == 10

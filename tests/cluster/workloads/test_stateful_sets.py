@@ -36,7 +36,7 @@ async def images(world: World) -> dict[str, str]:
 
 
 @pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
-async def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready(world: World) -> None:
+async def test_creates_pods_in_order_when_ready(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_stateful_set(replicas=3))
     await world.passes(5)
@@ -50,14 +50,14 @@ async def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready(w
     assert (status.replicas, status.ready_replicas, status.available_replicas) == (3, 3, 3)
 
 
-async def test_in_parallel_all_come_at_once(world: World) -> None:
+async def test_parallel_management_creates_all_pods(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_stateful_set(replicas=3, pod_management_policy="Parallel"))
     await world.passes(1)
     assert await world.names(core.Pod) == ["web-0", "web-1", "web-2"]
 
 
-async def test_each_pod_has_its_name_its_number_and_its_claim(world: World) -> None:
+async def test_pods_have_stable_names_and_claims(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=2, volume_claim_templates=[claim_template()]))
     await world.passes(5)
     pod = await world.get(core.Pod, "web-1")
@@ -73,7 +73,7 @@ async def test_each_pod_has_its_name_its_number_and_its_claim(world: World) -> N
     assert claim.status.phase == "Bound"
 
 
-async def test_the_highest_go_first_and_claims_stay(world: World) -> None:
+async def test_scales_down_from_the_highest_and_keeps_claims(world: World) -> None:
     world.plans.default = PodPlan(stop_delay=10)
     await world.client.create(a_stateful_set(replicas=3, volume_claim_templates=[claim_template()]))
     await world.passes(5)
@@ -89,7 +89,7 @@ async def test_the_highest_go_first_and_claims_stay(world: World) -> None:
     assert len(await world.names(core.PersistentVolumeClaim)) == 3
 
 
-async def test_claims_go_with_pods_and_set_where_that_is_asked_for(world: World) -> None:
+async def test_retention_policy_deletes_claims(world: World) -> None:
     policy = apps.StatefulSetPersistentVolumeClaimRetentionPolicy(when_deleted="Delete", when_scaled="Delete")
     await world.client.create(
         a_stateful_set(
@@ -109,7 +109,7 @@ async def test_claims_go_with_pods_and_set_where_that_is_asked_for(world: World)
 
 
 @pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
-async def test_an_update_goes_from_the_highest_down_and_waits_for_each(world: World) -> None:
+async def test_updates_in_reverse_order(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=3))
     await world.passes(5)
     world.plans.default = PodPlan(ready_delay=10)
@@ -127,7 +127,7 @@ async def test_an_update_goes_from_the_highest_down_and_waits_for_each(world: Wo
 
 
 @pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
-async def test_pods_below_the_partition_keep_their_template_also_when_they_are_made_anew(world: World) -> None:
+async def test_partition_keeps_the_old_template(world: World) -> None:
     rolling = apps.RollingUpdateStatefulSetStrategy(partition=2)
     strategy = apps.StatefulSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)
     await world.client.create(a_stateful_set(replicas=3, update_strategy=strategy))
@@ -143,7 +143,7 @@ async def test_pods_below_the_partition_keep_their_template_also_when_they_are_m
     assert (status.current_replicas, status.updated_replicas) == (2, 1)
 
 
-async def test_on_delete_pods_change_when_somebody_deletes_them(world: World) -> None:
+async def test_on_delete_strategy_updates_deleted_pods(world: World) -> None:
     strategy = apps.StatefulSetUpdateStrategy(type="OnDelete")
     await world.client.create(a_stateful_set(replicas=2, update_strategy=strategy))
     await world.passes(5)
@@ -154,7 +154,7 @@ async def test_on_delete_pods_change_when_somebody_deletes_them(world: World) ->
     assert await images(world) == {"web-0": "nginx:1", "web-1": "nginx:2"}
 
 
-async def test_several_may_be_replaced_at_a_time(world: World) -> None:
+async def test_max_unavailable_replaces_several_pods(world: World) -> None:
     rolling = apps.RollingUpdateStatefulSetStrategy(max_unavailable=2)
     strategy = apps.StatefulSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)
     await world.client.create(a_stateful_set(replicas=4, update_strategy=strategy, pod_management_policy="Parallel"))
@@ -165,13 +165,13 @@ async def test_several_may_be_replaced_at_a_time(world: World) -> None:
     assert sorted((await images(world)).values()) == ["nginx:1", "nginx:1", "nginx:2", "nginx:2"]
 
 
-async def test_numbers_begin_where_they_are_told_to(world: World) -> None:
+async def test_start_ordinal(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=2, ordinals=apps.StatefulSetOrdinals(start=5)))
     await world.passes(5)
     assert await world.names(core.Pod) == ["web-5", "web-6"]
 
 
-async def test_a_failed_pod_is_made_anew_under_its_name(world: World) -> None:
+async def test_recreates_failed_pod_with_its_name(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=1))
     await world.passes(5)
     before = await world.get(core.Pod, "web-0")
@@ -183,7 +183,7 @@ async def test_a_failed_pod_is_made_anew_under_its_name(world: World) -> None:
     assert after.status.phase == "Running"
 
 
-async def test_old_revisions_are_forgotten(world: World) -> None:
+async def test_deletes_old_revisions(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=1, revision_history_limit=1))
     for number in range(2, 6):
         await world.passes(5)
@@ -193,7 +193,7 @@ async def test_old_revisions_are_forgotten(world: World) -> None:
     assert revisions == [4, 5]
 
 
-async def test_only_orphans_with_a_name_of_its_own_are_adopted(world: World) -> None:
+async def test_adopts_orphans_with_matching_names_only(world: World) -> None:
     for name in ("web-0", "stranger"):
         metadata = meta.ObjectMeta(name=name, labels=dict(LABELS))
         await world.client.create(core.Pod(metadata=metadata, spec=template().spec))
@@ -206,7 +206,7 @@ async def test_only_orphans_with_a_name_of_its_own_are_adopted(world: World) -> 
     assert owners == {"web-0": True, "stranger": False}
 
 
-async def test_pods_and_revisions_that_were_orphaned_come_back_to_a_new_set(world: World) -> None:
+async def test_new_set_adopts_orphaned_pods_and_revisions(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=2))
     await world.passes(5)
     before = {pod.metadata.uid for pod in await world.all(core.Pod)}

@@ -27,7 +27,7 @@ def a_volume(name: str, size: str, **spec: Any) -> core.PersistentVolume:
 
 
 @pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
-async def test_a_claim_gets_a_volume_of_its_size_that_goes_with_it(world: World) -> None:
+async def test_provisions_volume_that_is_deleted_with_its_claim(world: World) -> None:
     await world.client.create(a_claim(storage_class_name="fast"))
     await world.passes(1)
     claim = await world.get(core.PersistentVolumeClaim, "data")
@@ -41,7 +41,7 @@ async def test_a_claim_gets_a_volume_of_its_size_that_goes_with_it(world: World)
 
 
 @pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
-async def test_the_smallest_volume_that_fits_is_taken(world: World) -> None:
+async def test_binds_the_smallest_fitting_volume(world: World) -> None:
     for name, size in (("big", "10Gi"), ("fitting", "2Gi"), ("small", "1Mi")):
         await world.client.create(a_volume(name, size, persistent_volume_reclaim_policy="Retain"))
     await world.passes(1)
@@ -56,7 +56,7 @@ async def test_the_smallest_volume_that_fits_is_taken(world: World) -> None:
     assert (await world.get(core.PersistentVolume, "fitting")).status.phase == "Released"
 
 
-async def test_a_claim_without_any_class_waits_for_a_volume(world: World) -> None:
+async def test_claim_without_class_waits_for_a_volume(world: World) -> None:
     await world.client.create(a_claim(storage_class_name=""))
     await world.passes(1)
     assert (await world.get(core.PersistentVolumeClaim, "data")).status.phase == "Pending"
@@ -65,7 +65,7 @@ async def test_a_claim_without_any_class_waits_for_a_volume(world: World) -> Non
     assert (await world.get(core.PersistentVolumeClaim, "data")).status.phase == "Bound"
 
 
-async def test_two_claims_never_share_a_volume(world: World) -> None:
+async def test_claims_do_not_share_a_volume(world: World) -> None:
     await world.client.create(a_volume("only", "5Gi"))
     await world.passes(1)
     for name in ("one", "two"):
@@ -75,7 +75,7 @@ async def test_two_claims_never_share_a_volume(world: World) -> None:
     assert phases == ["Bound", "Pending"]
 
 
-async def test_a_claim_stays_until_the_pod_that_uses_it_is_gone(world: World) -> None:
+async def test_keeps_claim_until_its_pod_is_gone(world: World) -> None:
     await world.client.create(a_claim())
     source = core.PersistentVolumeClaimVolumeSource(claim_name="data")
     volume = core.Volume(name="data", persistent_volume_claim=source)

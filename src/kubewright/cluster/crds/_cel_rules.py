@@ -93,35 +93,35 @@ def default_rule_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
 def rule_shape_errors(schema: JSONObject, path: str) -> Iterator[FieldError]:
     """Validates the fields of the rules at one location."""
     for number, rule in enumerate(schema.get(_RULES) or ()):
-        place = f"{path}.{_RULES}[{number}]"
-        yield from _text_errors(rule, place)
+        field = f"{path}.{_RULES}[{number}]"
+        yield from _text_errors(rule, field)
         reason, given = rule.get("reason"), rule.get("fieldPath") or ""
         if reason is not None and reason not in _REASONS:
-            yield not_supported(f"{place}.reason", reason, _REASONS)
+            yield not_supported(f"{field}.reason", reason, _REASONS)
         if given and not given.strip():
-            yield invalid(f"{place}.fieldPath", given, "must be non-empty if specified")
+            yield invalid(f"{field}.fieldPath", given, "must be non-empty if specified")
         if _LINE_BREAK.search(given):
-            yield invalid(f"{place}.fieldPath", given, "must not contain line breaks")
+            yield invalid(f"{field}.fieldPath", given, "must not contain line breaks")
         if given:
             try:
                 field_path(given, schema)
             except PathProblem:
-                yield invalid(f"{place}.fieldPath", given, "must be a valid path")
+                yield invalid(f"{field}.fieldPath", given, "must be a valid path")
 
 
-def _text_errors(rule: JSONObject, place: str) -> Iterator[FieldError]:
+def _text_errors(rule: JSONObject, field: str) -> Iterator[FieldError]:
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
-        yield required(f"{place}.rule", "rule is not specified")
+        yield required(f"{field}.rule", "rule is not specified")
     elif message and not message.strip():
-        yield invalid(f"{place}.message", message, "must be non-empty if specified")
+        yield invalid(f"{field}.message", message, "must be non-empty if specified")
     elif _LINE_BREAK.search(message.strip()):
-        yield invalid(f"{place}.message", message, "must not contain line breaks")
+        yield invalid(f"{field}.message", message, "must not contain line breaks")
     elif _LINE_BREAK.search(text) and not message.strip():
-        yield required(f"{place}.message", "message must be specified if rule contains line breaks")
+        yield required(f"{field}.message", "message must be specified if rule contains line breaks")
     expression = rule.get("messageExpression") or ""
     if expression and not expression.strip():
-        yield required(f"{place}.messageExpression", "messageExpression must be non-empty if specified")
+        yield required(f"{field}.messageExpression", "messageExpression must be non-empty if specified")
 
 
 # Definitions: compilation and cost
@@ -141,7 +141,7 @@ class _Total:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Node:
     """A node of the schema and the properties it inherits."""
 
     schema: JSONObject
@@ -157,46 +157,46 @@ def cel_errors(schema: JSONObject, path: str) -> list[FieldError]:
     """Validates the rules of an otherwise valid schema."""
     total = _Total()
     declared = declare(schema, "selfType", is_whole_object=True)
-    found = list(_visit(_Place(schema, path, declared), total))
+    found = list(_visit(_Node(schema, path, declared), total))
     if total.cost > _TOTAL_LIMIT:
         text = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-        found += [forbidden(place, text) for _, place in total.expensive]
+        found += [forbidden(field, text) for _, field in total.expensive]
         name = f"{_RULES} estimated rule cost total for entire OpenAPIv3 schema"
         found.append(forbidden(path, _exceeded(name, total.cost, _TOTAL_LIMIT)))
     return found
 
 
-def _visit(place: _Place, total: _Total) -> Iterator[FieldError]:
-    for below in _below(place):
+def _visit(node: _Node, total: _Total) -> Iterator[FieldError]:
+    for below in _below(node):
         yield from _visit(below, total)
-    if not place.schema.get(_RULES) or any(_shape_errors_below(place.schema, place.path)):
+    if not node.schema.get(_RULES) or any(_shape_errors_below(node.schema, node.path)):
         return
-    path = f"{place.path}.{_RULES}"
-    if place.declared is None:
+    path = f"{node.path}.{_RULES}"
+    if node.declared is None:
         text = "internal error: failed to construct type information for x-kubernetes-validations rules: "
         text += "unable to convert structural schema to CEL declarations"
         yield FieldError("InternalError", path, f"Internal error: {text}")
         return
-    for number, rule in enumerate(compile_node(place.schema, place.declared)):
-        yield from _rule_errors(rule, f"{path}[{number}]", place, total)
+    for number, rule in enumerate(compile_node(node.schema, node.declared)):
+        yield from _rule_errors(rule, f"{path}[{number}]", node, total)
 
 
-def _below(place: _Place) -> Iterator[_Place]:
-    schema, declared = place.schema, place.declared
-    cardinality = _times(place.cardinality, _most_elements(schema))
+def _below(node: _Node) -> Iterator[_Node]:
+    schema, declared = node.schema, node.declared
+    cardinality = _times(node.cardinality, _most_elements(schema))
     element = declared.element if declared is not None else None
     others, items = schema.get("additionalProperties"), schema.get("items")
     if isinstance(others, dict):
-        yield _Place(others, f"{place.path}.additionalProperties", element, cardinality, place.uncorrelated)
+        yield _Node(others, f"{node.path}.additionalProperties", element, cardinality, node.uncorrelated)
     for name, member in (schema.get("properties") or {}).items():
         escaped = escape(name)
         known = declared.fields.get(escaped) if declared is not None and escaped is not None else None
         if known is None:
             known = declare(member, "selfType", is_whole_object=bool(member.get("x-kubernetes-embedded-resource")))
-        yield _Place(member, f"{place.path}.properties[{name}]", known, cardinality, place.uncorrelated)
+        yield _Node(member, f"{node.path}.properties[{name}]", known, cardinality, node.uncorrelated)
     if isinstance(items, dict):
         kept = schema.get("x-kubernetes-list-type") == "map"
-        yield _Place(items, f"{place.path}.items", element, cardinality, place.uncorrelated if kept else place.path)
+        yield _Node(items, f"{node.path}.items", element, cardinality, node.uncorrelated if kept else node.path)
 
 
 def _most_elements(schema: JSONObject) -> int | None:
@@ -222,8 +222,8 @@ def _shape_errors_below(schema: JSONObject, path: str) -> Iterator[FieldError]:
         yield from _shape_errors_below(member, path)
 
 
-def _rule_errors(rule: CompiledRule, path: str, place: _Place, total: _Total) -> Iterator[FieldError]:
-    often = rule.cardinality if place.cardinality is None else place.cardinality
+def _rule_errors(rule: CompiledRule, path: str, node: _Node, total: _Total) -> Iterator[FieldError]:
+    often = rule.cardinality if node.cardinality is None else node.cardinality
     cost = min(rule.cost * often, UNBOUNDED)
     if cost > _RULE_LIMIT:
         yield forbidden(f"{path}.rule", _exceeded("estimated rule cost", cost, _RULE_LIMIT))
@@ -238,8 +238,8 @@ def _rule_errors(rule: CompiledRule, path: str, place: _Place, total: _Total) ->
             yield forbidden(f"{path}.messageExpression", text)
         total.add(f"{path}.messageExpression", rule.message_cost)
     if rule.uses_old:
-        if place.uncorrelated:
-            text = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelated}"
+        if node.uncorrelated:
+            text = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {node.uncorrelated}"
             yield invalid(f"{path}.rule", rule.raw["rule"], text)
     elif rule.raw.get("optionalOldSelf") is not None:
         text = "may not be set if oldSelf is not used in rule"

@@ -47,7 +47,7 @@ class _Review(msgspec.Struct, rename="camel"):
 _reviews: Final = msgspec.json.Decoder(_Review)
 
 
-class _BadAnswer(Exception):
+class _InvalidResponse(Exception):
     """An invalid response."""
 
 
@@ -64,10 +64,10 @@ class ConversionWebhook:
         """Converts objects of one kind to another version. Raises the failure with the message of the real server."""
         made: list[JSONObject] = []
         for start in range(0, len(objects), _MOST_AT_ONCE):
-            made += await self._ask(objects[start : start + _MOST_AT_ONCE], api_version)
+            made += await self._request(objects[start : start + _MOST_AT_ONCE], api_version)
         return made
 
-    async def _ask(self, objects: Sequence[JSONObject], api_version: str) -> list[JSONObject]:
+    async def _request(self, objects: Sequence[JSONObject], api_version: str) -> list[JSONObject]:
         first = objects[0]
         about = f"conversion webhook for {first['apiVersion']}, Kind={first['kind']}"
         version = next((each for each in self._versions if each in REVIEW_VERSIONS), "v1")
@@ -80,7 +80,7 @@ class ConversionWebhook:
         try:
             content = await self._state.webhook_client.post(self._config, review, _SECONDS)
             answered = _answered(content, uid, version)
-        except (WebhookCallError, _BadAnswer) as error:
+        except (WebhookCallError, _InvalidResponse) as error:
             raise _failure(f"{about} failed: {error}") from None
         if len(answered) != len(objects):
             raise _failure(f"{about} returned {len(answered)} objects, expected {len(objects)}")
@@ -90,14 +90,14 @@ class ConversionWebhook:
                 _check(before, after, api_version)
             except _WrongVersion as error:
                 raise _failure(f"{about} returned {where} at index {index}: {error}") from None
-            except _BadAnswer as error:
-                place = "" if len(objects) == 1 else f" at index {index}"
-                raise _failure(f"{about} returned {where}{place}: {error}") from None
+            except _InvalidResponse as error:
+                position = "" if len(objects) == 1 else f" at index {index}"
+                raise _failure(f"{about} returned {where}{position}: {error}") from None
             try:
                 after["metadata"] = _restored(before["metadata"], after.get("metadata"))
-            except _BadAnswer as error:
-                place = "" if len(objects) == 1 else f" in object at index {index}"
-                raise _failure(f"{about} returned invalid metadata{place}: {error}") from None
+            except _InvalidResponse as error:
+                position = "" if len(objects) == 1 else f" in object at index {index}"
+                raise _failure(f"{about} returned invalid metadata{position}: {error}") from None
         return answered
 
 
@@ -109,23 +109,23 @@ def _answered(content: bytes, uid: str, version: str) -> list[JSONObject]:
     try:
         review = _reviews.decode(content)
     except msgspec.DecodeError as error:
-        raise _BadAnswer(str(error)) from None
+        raise _InvalidResponse(str(error)) from None
     response = review.response
     if version == "v1":
         wanted, got = f"{_GROUP}/v1, Kind=ConversionReview", f"{review.api_version}, Kind={review.kind}"
         if got != wanted and review.kind:
-            raise _BadAnswer(f"expected webhook response of {wanted}, got {got}")
+            raise _InvalidResponse(f"expected webhook response of {wanted}, got {got}")
     if response is None:
-        raise _BadAnswer("no response provided")
+        raise _InvalidResponse("no response provided")
     if version == "v1" and response.uid != uid:
-        raise _BadAnswer(f'expected response.uid="{uid}", got "{response.uid}"')
+        raise _InvalidResponse(f'expected response.uid="{uid}", got "{response.uid}"')
     if response.result.status != "Success":
         default = f"response.result.status was '{response.result.status}', not 'Success'"
-        raise _BadAnswer(response.result.message or default)
+        raise _InvalidResponse(response.result.message or default)
     return [each if isinstance(each, dict) else {} for each in response.converted_objects or []]
 
 
-class _WrongVersion(_BadAnswer):
+class _WrongVersion(_InvalidResponse):
     """An object in the response has the wrong version or kind."""
 
 
@@ -141,13 +141,13 @@ def _check(before: JSONObject, after: JSONObject, api_version: str) -> None:
     was, now = before["metadata"], metadata if isinstance(metadata, dict) else {}
     for field, shown in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
         if was.get(field, "") != now.get(field, ""):
-            raise _BadAnswer(f"must have the same {shown}: {was.get(field, '')} != {now.get(field, '')}")
+            raise _InvalidResponse(f"must have the same {shown}: {was.get(field, '')} != {now.get(field, '')}")
 
 
 def _restored(before: JSONObject, after: Any) -> JSONObject:
     """Returns the metadata of a converted object: unchanged except for labels and annotations."""
     if not isinstance(after, dict):
-        raise _BadAnswer("missing metadata in converted object")
+        raise _InvalidResponse("missing metadata in converted object")
     made = {**before}
     for field, check in (("labels", _label_errors), ("annotations", _annotation_errors)):
         values = after.get(field)
@@ -155,14 +155,14 @@ def _restored(before: JSONObject, after: Any) -> JSONObject:
             made.pop(field, None)
             continue
         if not isinstance(values, dict):
-            raise _BadAnswer(f"invalid metadata.{field} of type {type(values).__name__} in converted object")
+            raise _InvalidResponse(f"invalid metadata.{field} of type {type(values).__name__} in converted object")
         for key, value in values.items():
             if not isinstance(value, str):
-                said = f"metadata.{field}[{key}] must be a string, but is {_go_type(value)}"
-                raise _BadAnswer(f"{said} in converted object")
+                problem = f"metadata.{field}[{key}] must be a string, but is {_go_type(value)}"
+                raise _InvalidResponse(f"{problem} in converted object")
         if values != before.get(field) and (errors := check(values)):
-            texts = [str(error) for error in errors]
-            raise _BadAnswer(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+            messages = [str(error) for error in errors]
+            raise _InvalidResponse(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
         made[field] = values
     return made
 

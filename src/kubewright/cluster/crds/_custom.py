@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from kubewright.api.cel import Rules, has_rules
 from kubewright.cluster.crds._cel_rules import broken_rule
+from kubewright.cluster.crds._embedded_objects import embedded_object_errors
 from kubewright.cluster.crds._lists import duplicates
 from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._values import errors_of
-from kubewright.cluster.crds._whole_objects import nameless
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._go_types import read_metadata
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.schema import Schema, apply_defaults, custom_schema, prune
 from kubewright.columns import find_values
 
-__all__ = ["CustomStrategy", "Reread"]
+__all__ = ["CustomStrategy", "SchemaConversion"]
 
 _LARGEST_REPLICAS: Final = 2**31 - 1
 _BLOCKING: Final = frozenset(
@@ -36,15 +36,15 @@ _NOT_CHECKED: Final = (
 )
 
 
-class Reread:
+class SchemaConversion:
     """Conversion of objects that may have been stored with another schema, of an older definition or another version.
 
     Objects get the defaults of their stored version and lose the fields that this version does not know.
     """
 
-    def __init__(self, stored: CustomStrategy, shown: CustomStrategy, stored_version: str) -> None:
+    def __init__(self, stored: CustomStrategy, requested: CustomStrategy, stored_version: str) -> None:
         self._stored = stored
-        self._shown = shown
+        self._requested = requested
         self._stored_version = stored_version
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
@@ -55,7 +55,7 @@ class Reread:
         """Returns the object, defaulted by the stored schema and pruned by the requested one."""
         made = copy.deepcopy(obj)
         self._stored.default(made)
-        return {**self._shown.read({**made, "metadata": {}}, problems=None), "metadata": made["metadata"]}
+        return {**self._requested.read({**made, "metadata": {}}, problems=None), "metadata": made["metadata"]}
 
 
 class CustomStrategy(Strategy):
@@ -111,7 +111,7 @@ class CustomStrategy(Strategy):
         found = [
             *errors_of(self.openapi, obj),
             *self._scale_errors(obj, "specReplicasPath", "statusReplicasPath"),
-            *nameless(self.openapi, obj),
+            *embedded_object_errors(self.openapi, obj),
             *duplicates(self.openapi, obj),
         ]
         return [*found, *self._rule_errors(found, obj, None)]
@@ -126,7 +126,7 @@ class CustomStrategy(Strategy):
             found = errors_of(self.openapi, obj, old=old)
             scale = self._scale_errors(obj, "specReplicasPath", "statusReplicasPath")
         repeated = [] if any(duplicates(self.openapi, old)) else [*duplicates(self.openapi, obj)]
-        found = [*found, *scale, *nameless(self.openapi, obj), *repeated]
+        found = [*found, *scale, *embedded_object_errors(self.openapi, obj), *repeated]
         return [*found, *self._rule_errors(found, obj, old)]
 
     def _rule_errors(self, found: list[FieldError], obj: JSONObject, old: JSONObject | None) -> list[FieldError]:

@@ -86,12 +86,12 @@ def _approval(definition: JSONObject) -> Iterator[FieldError]:
     if not group.endswith((".k8s.io", ".kubernetes.io")) and group not in ("k8s.io", "kubernetes.io"):
         return
     path = f"metadata.annotations[{_APPROVAL}]"
-    said = (definition["metadata"].get("annotations") or {}).get(_APPROVAL, "")
-    if not said:
+    approval = (definition["metadata"].get("annotations") or {}).get(_APPROVAL, "")
+    if not approval:
         yield required(path, f'protected groups must have approval annotation "{_APPROVAL}", see {_POLICY}')
-    elif not said.startswith("unapproved") and "://" not in said:
+    elif not approval.startswith("unapproved") and "://" not in approval:
         text = f'"{_APPROVAL}" with either a URL or a reason starting with "unapproved", see {_POLICY}'
-        yield invalid(path, said, f"protected groups must have approval annotation {text}")
+        yield invalid(path, approval, f"protected groups must have approval annotation {text}")
 
 
 # Spec and versions
@@ -143,25 +143,25 @@ def _conversion(conversion: JSONObject) -> Iterator[FieldError]:
     elif strategy not in ("None", "Webhook"):
         yield not_supported(f"{path}.strategy", strategy, ["None", "Webhook"])
     config, versions = (webhook or {}).get("clientConfig"), (webhook or {}).get("conversionReviewVersions") or []
-    place = f"{path}.webhookClientConfig"
+    config_path = f"{path}.webhookClientConfig"
     if strategy != "Webhook":
         text = "should not be set when strategy is not set to Webhook"
         if config is not None:
-            yield forbidden(place, text)
+            yield forbidden(config_path, text)
         if versions:
             yield forbidden(f"{path}.conversionReviewVersions", text)
         return
     if config is None:
-        yield required(place, "required when strategy is set to Webhook")
+        yield required(config_path, "required when strategy is set to Webhook")
     else:
         url, service = config.get("url"), config.get("service")
         if (url is None) == (service is None):
-            yield required(place, "exactly one of url or service is required")
+            yield required(config_path, "exactly one of url or service is required")
         elif url is not None:
-            yield from url_errors(url, f"{place}.url")
+            yield from url_errors(url, f"{config_path}.url")
         elif service is not None:
-            yield from service_errors(service, f"{place}.service")
-        yield from bundle_errors(config.get("caBundle"), f"{place}.caBundle")
+            yield from service_errors(service, f"{config_path}.service")
+        yield from bundle_errors(config.get("caBundle"), f"{config_path}.caBundle")
     yield from _review_versions(versions, f"{path}.conversionReviewVersions")
 
 

@@ -70,8 +70,8 @@ def _openapi(schema: JSONObject, path: str) -> Iterator[FieldError]:
     yield from _map_type(schema, type_, path)
     yield from _list_type(schema, type_, path)
     yield from rule_shape_errors(schema, path)
-    for place, member in _members(schema):
-        yield from _openapi(member, f"{path}.{place}")
+    for at, member in _members(schema):
+        yield from _openapi(member, f"{path}.{at}")
 
 
 def _members(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
@@ -108,8 +108,8 @@ def _list_type(schema: JSONObject, type_: str, path: str) -> Iterator[FieldError
         yield not_supported(f"{path}.x-kubernetes-list-type", kind, ["atomic", "set", "map"])
     if keys and kind != "map":
         text = "must be map if x-kubernetes-list-map-keys is non-empty"
-        place = f"{path}.x-kubernetes-list-type"
-        yield required(place, text) if kind is None else invalid(place, kind, text)
+        at = f"{path}.x-kubernetes-list-type"
+        yield required(at, text) if kind is None else invalid(at, kind, text)
     if kind == "map":
         yield from _map_items(items, keys, path)
 
@@ -138,19 +138,19 @@ def _map_items(items: JSONObject | None, keys: list[str], path: str) -> Iterator
         yield forbidden(f"{path}.items.nullable", "cannot be nullable when x-kubernetes-list-type is map")
     properties, seen = items.get("properties") or {}, set()
     for key in keys:
-        place = f"{path}.items.properties[{key}]"
+        at = f"{path}.items.properties[{key}]"
         if key not in properties:
             yield invalid(f"{path}.x-kubernetes-list-map-keys", keys, "entries must all be names of item properties")
         elif properties[key].get("type") in ("array", "object"):
             text = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-            yield invalid(f"{place}.type", items["type"], text)
+            yield invalid(f"{at}.type", items["type"], text)
         if key in seen:
             yield invalid(f"{path}.x-kubernetes-list-map-keys", keys, "must not contain duplicate entries")
         seen.add(key)
         if properties.get(key, {}).get("nullable"):
             yield forbidden(
-                f"{place}.nullable", "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+                f"{at}.nullable", "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
             )
         if key in properties and "default" not in properties[key] and key not in (items.get("required") or ()):
             text = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-            yield required(f"{place}.default", text)
+            yield required(f"{at}.default", text)

@@ -153,22 +153,22 @@ def _completeness(schema: dict[str, Any], path: str) -> Iterator[FieldError]:
     yield from _specified(schema, {key: value for key, value in schema.items() if key in _JUNCTORS}, path, path)
 
 
-def _specified(outer: dict[str, Any] | None, inner: dict[str, Any], path: str, said: str) -> Iterator[FieldError]:
+def _specified(outer: dict[str, Any] | None, inner: dict[str, Any], path: str, source: str) -> Iterator[FieldError]:
     outer = outer or {}
     for key in ("allOf", "anyOf", "oneOf"):
         for number, branch in enumerate(inner.get(key) or ()):
-            yield from _specified(outer, branch, path, f"{said}.{key}[{number}]")
+            yield from _specified(outer, branch, path, f"{source}.{key}[{number}]")
     if isinstance(inner.get("not"), dict):
-        yield from _specified(outer, inner["not"], path, f"{said}.not")
+        yield from _specified(outer, inner["not"], path, f"{source}.not")
     if isinstance(inner.get("items"), dict):
         if not isinstance(outer.get("items"), dict):
-            yield required(f"{path}.items", f"because it is defined in {said}.items")
+            yield required(f"{path}.items", f"because it is defined in {source}.items")
         else:
-            yield from _specified(outer["items"], inner["items"], f"{path}.items", f"{said}.items")
+            yield from _specified(outer["items"], inner["items"], f"{path}.items", f"{source}.items")
     known = outer.get("properties") or {}
     for name, member in (inner.get("properties") or {}).items():
         if name not in known:
-            yield required(f"{path}.properties[{name}]", f"because it is defined in {said}.properties[{name}]")
+            yield required(f"{path}.properties[{name}]", f"because it is defined in {source}.properties[{name}]")
         else:
-            place = f"properties[{name}]"
-            yield from _specified(known[name], member, f"{path}.{place}", f"{said}.{place}")
+            member_path = f"properties[{name}]"
+            yield from _specified(known[name], member, f"{path}.{member_path}", f"{source}.{member_path}")

@@ -8,7 +8,7 @@ from typing import Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.crds._conversion import ConversionWebhook, WebhookConversion
-from kubewright.cluster.crds._custom import CustomStrategy, Reread
+from kubewright.cluster.crds._custom import CustomStrategy, SchemaConversion
 from kubewright.cluster.machinery._resources import Conversion, JSONObject, ResourceType, Subresource
 from kubewright.columns import CustomPrinter
 
@@ -42,7 +42,7 @@ class VersionTypes:
         if not _has_other_schemas(self._definition):
             return None
         stored, shown = self._strategies[self._stored_version], self._strategies[api_version]
-        return Reread(stored, shown, self._stored_version)
+        return SchemaConversion(stored, shown, self._stored_version)
 
     def type_of(self, version: JSONObject) -> ResourceType:
         """Returns the resource type of a version."""

@@ -19,7 +19,7 @@ def complete_pod(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-    _be_patient(spec)
+    _add_default_tolerations(spec)
 
 
 def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
@@ -28,10 +28,10 @@ def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
     for field in ("priority", "preemptionPolicy"):
         if field in before:
             spec.setdefault(field, before[field])
-    _be_patient(spec)
+    _add_default_tolerations(spec)
 
 
-def _be_patient(spec: dict[str, Any]) -> None:
+def _add_default_tolerations(spec: dict[str, Any]) -> None:
     tolerations = spec.get("tolerations") or []
     for taint in _TAINTS:
         if not any(_tolerates(toleration, taint) for toleration in tolerations):
@@ -46,15 +46,15 @@ def _tolerates(toleration: dict[str, Any], taint: str) -> bool:
 
 def qos_class(spec: dict[str, Any]) -> str:
     """Returns the QoS class of a pod by the requests and limits of its containers."""
-    guaranteed, asked = True, False
+    guaranteed, specified = True, False
     for container in each(spec, "containers", "initContainers"):
         resources = container.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        asked |= any(name in ("cpu", "memory") for name in (*limits, *requests))
+        specified |= any(name in ("cpu", "memory") for name in (*limits, *requests))
         for name in ("cpu", "memory"):
             if name not in limits or requests.get(name, limits[name]) != limits[name]:
                 guaranteed = False
-    if not asked:
+    if not specified:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
 

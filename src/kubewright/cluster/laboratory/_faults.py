@@ -1,4 +1,4 @@
-"""Requests that fail: which ones, how, and whether they are done all the same."""
+"""Failing requests: which ones, how, and whether they are committed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
     "Fault",
     "Incoming",
     "Outcome",
+    "check_failure",
     "is_create_conflict",
     "matcher",
     "refusal",
-    "refuse_impossible",
 ]
 
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
@@ -31,7 +31,7 @@ _READS: Final = frozenset({"get", "list", "watch"})
 _APPLY: Final = "application/apply-patch"
 
 Outcome: TypeAlias = int | Literal["lost", "timeout"]
-"""How a request fails: a status; `lost`, the connection ends without an answer; `timeout`, no answer ever comes."""
+"""How a request fails: a status; `lost`, the connection ends without a response; `timeout`, no response is sent."""
 
 
 class _Metadata(msgspec.Struct):
@@ -47,10 +47,11 @@ _named: Final = msgspec.json.Decoder(_Named)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """A request for a resource, as a hook sees it.
+    """A resource request, as passed to hooks.
 
     `verb` is `apply` for a server-side apply, which is a `patch` otherwise. `name` is that of the path, or of the body
-    of a create.
+    of a
+    create.
     """
 
     verb: str
@@ -63,12 +64,12 @@ class Incoming:
 
     @property
     def writes(self) -> bool:
-        """Whether it asks for a change that is to stay."""
+        """Returns whether the request is a write and not a dry run."""
         return self.verb not in _READS and not self.dry_run
 
     @classmethod
     def of(cls, call: Call) -> Self:
-        """What is known of a call before it is served."""
+        """Returns the attributes of a call before it is served."""
         applies = call.verb == "patch" and call.header("Content-Type").startswith(_APPLY)
         return cls(
             verb="apply" if applies else call.verb,
@@ -86,15 +87,15 @@ def _name_in(call: Call) -> str:
         return ""
     try:
         return _named.decode(call.request.body).metadata.name
-    except UNREADABLE:  # another format, or nonsense: whoever serves it will say so
+    except UNREADABLE:  # another format, or invalid: the server reports it
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """How a request fails. `committed` tells that it is done first, and only its answer is another one.
+    """How a request fails. If `committed`, the request is served first, and only its response is replaced.
 
-    A committed request that the server refuses by itself is answered with that refusal.
+    If the server itself rejects a committed request, the client receives that rejection.
     """
 
     status: Outcome = 500
@@ -103,13 +104,13 @@ class Failing:
 
 
 Decision: TypeAlias = Callable[[Incoming], Failing | None]
-"""Decides about a request: how it fails, or None to let it be served."""
+"""Decides about a request: returns how it fails, or None to serve it."""
 
 
 class Fault:
-    """Something that was arranged with requests, until `end`, or the end of its `with` block.
+    """A fault that lasts until `end`, or until the end of its `with` block.
 
-    `seen` counts the requests that it was about, `hits` those that failed because of it.
+    `seen` counts the matching requests, `hits` the failed ones.
     """
 
     def __init__(self, matches: Callable[[Incoming], bool], decide: Decision, ended: Callable[[Fault], None]) -> None:
@@ -119,19 +120,19 @@ class Fault:
         self.seen = 0
         self.hits = 0
 
-    def strike(self, incoming: Incoming) -> Failing | None:
-        """How a request fails, if it is one of those that do."""
+    def failure_of(self, incoming: Incoming) -> Failing | None:
+        """Returns how a request fails; None if it is served."""
         if not self._matches(incoming):
             return None
         self.seen += 1
         failing = self._decide(incoming)
         if failing is None or is_create_conflict(failing, incoming.verb):
-            return None  # served: the server itself says AlreadyExists if the object is there
+            return None  # served: the server itself returns AlreadyExists if the object exists
         self.hits += 1
         return failing
 
     def end(self) -> None:
-        """Let everything be served again. Harmless when it has ended."""
+        """Ends the fault. May be called more than once."""
         self._ended(self)
 
     def __enter__(self) -> Self:
@@ -143,32 +144,32 @@ class Fault:
         self.end()
 
 
-def refuse_impossible(failing: Failing, verb: str) -> None:
-    """Raises ValueError for a failure that no server answers with."""
+def check_failure(failing: Failing, verb: str) -> None:
+    """Raises ValueError for a failure that no server returns."""
     status = failing.status
     if isinstance(status, str):
         if status not in ("lost", "timeout"):
             raise ValueError(f'status={status!r} is not a failure: use a number such as 503, "lost" or "timeout"')
     elif isinstance(status, bool) or not 400 <= status <= 599:
-        raise ValueError(f"status={status!r} is not a failure: statuses of failed requests go from 400 to 599")
+        raise ValueError(f"status={status!r} is not a failure: use a status from 400 to 599")
     elif is_create_conflict(failing, verb):
         raise ValueError(
-            "a create fails with 409 AlreadyExists only if the object is there: create the object before, and fail"
-            " nothing, or say committed=True, so that this request creates it and is answered with 409"
+            "a create fails with 409 AlreadyExists only if the object exists: create the object first, without a"
+            " fault, or set committed=True, so that this request creates it and returns 409"
         )
 
 
 def is_create_conflict(failing: Failing, verb: str) -> bool:
-    """Whether a create would fail because of an object that need not be there."""
+    """Returns whether a create would fail because of an object that need not exist."""
     return failing.status == 409 and verb == "create" and not failing.committed
 
 
 def matcher(
     *, verb: str, resource: str, namespace: str, name: str, subresource: str | None, user: str
 ) -> Callable[[Incoming], bool]:
-    """Whether a request is one of those: what is empty matches everything, an empty verb every write."""
+    """Returns a function that matches requests. An empty argument matches everything, an empty verb every write."""
     if verb and verb not in WRITES | _READS | {"apply"}:
-        raise ValueError(f"there is no verb {verb!r}: it is one of {', '.join(sorted(WRITES | _READS | {'apply'}))}")
+        raise ValueError(f"unknown verb {verb!r}; use one of {', '.join(sorted(WRITES | _READS | {'apply'}))}")
 
     def matches(incoming: Incoming) -> bool:
         if verb:
@@ -194,7 +195,7 @@ _AWAY: Final = "the server is currently unable to handle the request"
 
 
 def refusal(call: Call, incoming: Incoming, status: int, retry_after: int | None) -> Failure:
-    """The refusal with a status, as the real server words it where it has words for it."""
+    """Returns the failure with a status, with the message of the real server if it has one."""
     later = {"retryAfterSeconds": retry_after} if retry_after is not None else None
     match status:
         case 409 if incoming.verb == "create":
@@ -204,11 +205,11 @@ def refusal(call: Call, incoming: Incoming, status: int, retry_after: int | None
         case 429:
             return Failure(429, "TooManyRequests", _BUSY, later, retry_after=1 if retry_after is None else retry_after)
         case 500:
-            return internal("the laboratory was asked to fail this request")
+            return internal("the laboratory failed this request on demand")
         case 503:
             return Failure(503, "ServiceUnavailable", _AWAY, later, retry_after=retry_after)
         case 504:
             return Failure(504, "Timeout", f"Timeout: {_TIMEOUT}", later or {}, retry_after=retry_after)
         case _:
-            text = "the laboratory was asked to fail this request"
+            text = "the laboratory failed this request on demand"
             return Failure(status, "", text, later, retry_after=retry_after)

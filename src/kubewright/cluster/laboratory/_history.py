@@ -25,9 +25,9 @@ _ABSENT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One value that a write changed, at a JSON pointer. `before` or `after` is None where there was nothing.
+    """One value that a write changed, at a JSON pointer. `before` or `after` is None if it was absent.
 
-    The values of Secrets are hidden.
+    Values of Secrets are redacted.
     """
 
     path: str
@@ -37,10 +37,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """An object at one revision, and the write that made it so.
+    """An object at one revision, and the write that created the revision.
 
-    `verb` and `user` are of the request; both are empty for what the cluster itself did, such as garbage collection.
-    `manager` is the field manager; a deletion has none. `changes` leaves out resourceVersion and managed fields.
+    `verb` and `user` are those of the request; both are empty for writes of the cluster itself, such as garbage
+    collection.
+    `manager` is the field manager; a deletion has none. `changes` omits resourceVersion and managed fields.
     """
 
     revision: int
@@ -55,7 +56,7 @@ class Revision:
 
 
 class Request:
-    """The request that is being served; forgotten when it is done, also by what was begun in it."""
+    """The request that is being served. Cleared afterwards, also for tasks that the request started."""
 
     __slots__ = ("call",)
 
@@ -77,7 +78,7 @@ class _Record:
 
 
 class History:
-    """Takes note of each write, up to a number of them; the oldest are forgotten."""
+    """Records writes, up to a limit; the oldest are dropped."""
 
     def __init__(self, state: State, limit: int) -> None:
         self._state = state
@@ -85,11 +86,11 @@ class History:
         state.storage.subscribe_all(self)
 
     def close(self) -> None:
-        """Take note of nothing any more."""
+        """Stops recording."""
         self._state.storage.unsubscribe_all(self)
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Records a write."""
         request = current.get()
         call = request.call if request is not None else None
         made = _Record(event, self._state.clock.now(), "", "", "", "")
@@ -99,7 +100,7 @@ class History:
         self._records.append(made)
 
     def of(self, storage: str, namespace: str, name: str) -> list[Revision]:
-        """The revisions of an object, the oldest first."""
+        """Returns the revisions of an object, the oldest first."""
         return [
             _revision(record)
             for record in self._records
@@ -116,7 +117,7 @@ def _revision(record: _Record) -> Revision:
     there = {} if event.kind == "DELETED" else after
     changes = _changes("", _plain(before), _plain(there))
     if event.storage == _SECRETS:
-        changes = [Change(each.path, _masked(each, each.before), _masked(each, each.after)) for each in changes]
+        changes = [Change(each.path, _redacted(each, each.before), _redacted(each, each.after)) for each in changes]
     return Revision(
         revision=event.revision,
         time=record.time,
@@ -137,12 +138,12 @@ def _plain(obj: JSONObject) -> JSONObject:
     return {**obj, "metadata": kept}
 
 
-def _masked(change: Change, value: Any) -> Any:
+def _redacted(change: Change, value: Any) -> Any:
     return _HIDDEN if value is not None and not change.path.startswith("/metadata") else value
 
 
 def _manager_in(before: JSONObject, after: JSONObject) -> str:
-    """Whose managed fields a write changed: for those that come from no request."""
+    """Returns the manager whose managed fields changed, for writes without a request."""
     known = before.get("metadata", {}).get("managedFields") or []
     for entry in after["metadata"].get("managedFields") or []:
         if entry not in known:
@@ -152,7 +153,7 @@ def _manager_in(before: JSONObject, after: JSONObject) -> str:
 
 
 def _changes(path: str, before: Any, after: Any) -> list[Change]:
-    """What differs, at the deepest places that both have. Lists of one length are compared place by place."""
+    """Yields the differences at the deepest common paths. Lists of equal length are compared by index."""
     if before == after and type(before) is type(after):
         return []
     if isinstance(before, dict) and isinstance(after, dict):

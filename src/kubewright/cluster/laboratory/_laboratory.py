@@ -1,4 +1,4 @@
-"""`Laboratory`: everything that a test can arrange with a cluster."""
+"""`Laboratory`: the faults and disturbances of a cluster."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kubewright.cluster.laboratory._faults import (
     Fault,
     Incoming,
     Outcome,
+    check_failure,
     is_create_conflict,
     matcher,
     refusal,
-    refuse_impossible,
 )
 from kubewright.cluster.laboratory._history import History, Request, Revision, current
-from kubewright.cluster.laboratory._kinds import Kind, known_resource_of, storage_of
+from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
 from kubewright.cluster.machinery._answers import Answer, NoAnswer
@@ -33,9 +33,9 @@ _REMEMBERED: Final = 100_000
 
 
 class Laboratory:
-    """What can be arranged with a cluster; `cluster.lab` has one, from its first use on.
+    """Fault injection for a cluster; `cluster.lab` creates it on first use.
 
-    `writes` counts the requests since then that asked for a change; `history` knows what they wrote.
+    `writes` counts the write requests since then; `history` contains their writes.
     """
 
     def __init__(self, dispatcher: Dispatcher, rng: random.Random) -> None:
@@ -51,14 +51,14 @@ class Laboratory:
         dispatcher.around = self._around
 
     def close(self) -> None:
-        """End everything that was arranged; those who wait for an answer that never comes lose their connection."""
+        """Ends all faults and disturbances; clients that wait for a response lose their connection."""
         self._dispatcher.around = None
         self._state.gate = None
         self._faults.clear()
         self._gates.end()
         self._history.close()
         for waiting in self._silent:
-            _let_go(waiting)
+            _release(waiting)
 
     # Requests
 
@@ -77,28 +77,29 @@ class Laboratory:
         committed: bool = False,
         retry_after: int | None = None,
     ) -> Fault:
-        """Let the n-th matching request from now on fail, and the following ones: `times` in all, None for all.
+        """Makes the n-th matching request from now on fail, and the following ones: `times` in all, None for all.
 
-        What is not given matches everything; without a verb these are the writes, and dry runs are none. `patch` is
-        also server-side apply, which `apply` alone is.
+        Omitted arguments match everything. Without a verb, all writes match except dry runs. `patch` includes
+        server-side apply,
+        `apply` matches only that.
 
         Args:
             verb: create, update, patch, apply, delete, deletecollection, get, list or watch.
-            kind: a class, or the name of its resource, `deployments.apps`.
-            namespace: of the objects.
-            name: of the object; for a create, the one in its body.
-            user: who asks.
-            subresource: `status` or `scale`; "" for the object itself, both unless given.
-            nth: which of them fails first.
-            times: how many fail.
-            status: what the client gets: a status from 400 to 599, such as 409, 429, 500, 503, 504; `lost` for a
-                connection that ends without an answer; `timeout` for an answer that never comes, until the client
-                gives up. Creates do not fail with 409 unless `committed`: only an object that is there conflicts.
-            committed: whether the request is done all the same.
-            retry_after: the seconds of a Retry-After header; 1 for 429 unless given.
+            kind: a class, or a resource name such as `deployments.apps`.
+            namespace: the namespace of the objects.
+            name: the name of the object; for a create, the one in its body.
+            user: the name of the user.
+            subresource: `status` or `scale`; "" for the object itself. Default: any.
+            nth: the first match that fails, counted from 1.
+            times: how many matches fail.
+            status: the response: a status from 400 to 599, such as 409, 429 or 503; `lost` for a connection that
+                ends without a response; `timeout` for no response until the client times out. Creates do not fail with
+                409 unless `committed`: only an existing object conflicts.
+            committed: whether the request takes effect although it fails.
+            retry_after: the seconds of the Retry-After header. Default: 1 for 429, none otherwise.
         """
         if nth < 1 or (times is not None and times < 1):
-            raise ValueError(f"nth and times count from 1, got nth={nth}, times={times}")
+            raise ValueError(f"nth and times must be at least 1, got nth={nth}, times={times}")
         matches = matcher(
             verb=verb,
             resource=known_resource_of(self._state, kind) if kind else "",
@@ -108,23 +109,23 @@ class Laboratory:
             user=user,
         )
         failing = Failing(status, committed, retry_after)
-        refuse_impossible(failing, verb)
+        check_failure(failing, verb)
         fault: Fault
 
         def decide(incoming: Incoming) -> Failing | None:
             return failing if fault.seen >= nth and (times is None or fault.seen < nth + times) else None
 
-        fault = self._arranged(lambda one: matches(one) and not is_create_conflict(failing, one.verb), decide)
+        fault = self._add_fault(lambda one: matches(one) and not is_create_conflict(failing, one.verb), decide)
         return fault
 
     def on_request(self, decide: Decision) -> Fault:
-        """Ask a function about every request for a resource: how it fails, or None to let it be served.
+        """Calls a function for every resource request; it returns how the request fails, or None to serve it.
 
-        It sees reads and dry runs, too. It must not block; what it raises fails the request with a 500.
+        It also receives reads and dry runs. It must not block. If it raises, the request fails with a 500.
         """
-        return self._arranged(lambda _: True, decide)
+        return self._add_fault(lambda _: True, decide)
 
-    def _arranged(self, matches: Callable[[Incoming], bool], decide: Decision) -> Fault:
+    def _add_fault(self, matches: Callable[[Incoming], bool], decide: Decision) -> Fault:
         fault = Fault(matches, decide, lambda ended: self._faults.remove(ended) if ended in self._faults else None)
         self._faults.append(fault)
         return fault
@@ -135,7 +136,7 @@ class Laboratory:
         request = Request(call)
         token = current.set(request)
         try:
-            struck = [failing for fault in list(self._faults) if (failing := fault.strike(incoming)) is not None]
+            struck = [failing for fault in list(self._faults) if (failing := fault.failure_of(incoming)) is not None]
             if not struck:
                 return await serve(call)
             failing = struck[0]
@@ -151,13 +152,13 @@ class Laboratory:
         raise refusal(call, incoming, failing.status, failing.retry_after)
 
     async def _never(self, call: Call) -> None:
-        """Let the client wait for as long as it wants to: until it goes, or the cluster does."""
+        """Waits until the client disconnects or times out, or the cluster stops."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._silent.add(waiting)
-        seconds = call.request.timeout  # known of clients in this process alone; others hang up by themselves
+        seconds = call.request.timeout  # known for in-process clients only; others disconnect
         timer = None
         if seconds is not None:
-            timer = self._state.clock.call_later(seconds, partial(_let_go, waiting))
+            timer = self._state.clock.call_later(seconds, partial(_release, waiting))
         try:
             await waiting
         finally:
@@ -168,45 +169,46 @@ class Laboratory:
     # Watches and reads
 
     def frozen_watch(self, kind: Kind) -> Disturbance:
-        """Hold back all events of a kind until the end of the block: `async with lab.frozen_watch(Deployment):`.
+        """Holds back all events of a kind until the end of the block: `async with lab.frozen_watch(Deployment):`.
 
-        Watches that begin meanwhile show what there is, and stand still as well. Nothing is lost.
+        Watches that start in the block send the current state and then freeze, too. No event is lost.
         """
         return self._disturbed(Frozen(storage_of(self._state, kind)))
 
     def delayed_watch(self, kind: Kind, seconds: float) -> Disturbance:
-        """Let all events of a kind come later, by the cluster's clock."""
+        """Delays all events of a kind, by the cluster's clock."""
         return self._disturbed(Delayed(storage_of(self._state, kind), seconds, self._state.clock))
 
     def dropped_watch(self, kind: Kind, *, name: str = "", nth: int = 1, times: int | None = None) -> Disturbance:
-        """Let events of a kind never come: from the n-th on, `times` of them; all unless given.
+        """Drops events of a kind: from the n-th on, `times` of them. Default: all.
 
-        A watch that begins again from a revision before them gets them, if the disturbance has ended.
+        A watch that restarts from an earlier revision receives them once the disturbance has ended.
         """
         if nth < 1 or (times is not None and times < 1):
-            raise ValueError(f"nth and times count from 1, got nth={nth}, times={times}")
+            raise ValueError(f"nth and times must be at least 1, got nth={nth}, times={times}")
         return self._disturbed(Dropped(storage_of(self._state, kind), name, nth, times))
 
     def reordered_watch(self, kind: Kind, *, window: int = 10) -> Disturbance:
-        """Let events of different objects of a kind change places, within windows of as many events.
+        """Reorders events of different objects of a kind within windows of that many events.
 
-        Events wait until a window is full, or the disturbance ends. Those of one object keep their order.
+        Events wait until a window is full, or until the disturbance ends. Events of one object keep their order.
         """
         if window < 2:
-            raise ValueError(f"a window has two events or more, got {window}")
+            raise ValueError(f"window must be at least 2, got {window}")
         return self._disturbed(Reordered(storage_of(self._state, kind), window, self._rng))
 
     def stale(self, kind: Kind, *, revision: int | None = None) -> Disturbance:
-        """Serve reads of a kind as of a revision, by default the present one, as an API server that lags behind does.
+        """Serves reads of a kind as of a revision (default: the current one), like an API server that lags behind.
 
-        Gets, lists and new watches show what was then; events after it wait for the end. Writes are not affected, and
-        meet what is really stored. A client that asks for a newer revision gets the time-out of the real server.
-        Raises ValueError for a revision that is not known.
+        Gets, lists and new watches return the state of that revision; later events wait for the end. Writes are not
+        affected and
+        apply to the current state. A client that requests a newer revision gets the real server's timeout error. Raises
+        ValueError for an unknown revision.
         """
         storage = self._state.storage
         at = storage.revision if revision is None else revision
         if not storage.compacted <= at <= storage.revision:
-            raise ValueError(f"revision {at} is not known: they go from {storage.compacted} to {storage.revision}")
+            raise ValueError(f"revision {at} is unknown: use one from {storage.compacted} to {storage.revision}")
         return self._disturbed(Stale(storage_of(self._state, kind), at))
 
     def _disturbed(self, disturbance: Disturbance) -> Disturbance:
@@ -214,41 +216,43 @@ class Laboratory:
         return disturbance
 
     def end_watches(self, kind: Kind = "") -> int:
-        """End the open watches of a kind, all of them by default, as a server does that goes down; how many."""
+        """Ends the open watches of a kind (default: all), like a server that shuts down. Returns their number."""
         return self._state.end_watches(storage_of(self._state, kind) if kind else "")
 
     # Time
 
     def compact(self) -> int:
-        """Forget all history: watches and lists of earlier revisions get 410. The revision that it begins at."""
+        """Drops all history: watches and lists of earlier revisions get 410. Returns the oldest available revision."""
         return self._state.storage.compact()
 
     @property
     def revision(self) -> int:
-        """The revision of the last write."""
+        """Returns the revision of the last write."""
         return self._state.storage.revision
 
     def snapshot(self) -> Snapshot:
-        """Everything as it is now; takes no time, and no memory until things change."""
+        """Returns a snapshot of all objects. It takes no time, and no memory until objects change."""
         return take(self._state)
 
     def rewind(self, snapshot: Snapshot) -> int:
-        """Put everything back as it was; the revision of the cluster from then on.
+        """Restores all objects. Returns the new revision of the cluster.
 
-        As after the restore of etcd that Kubernetes recommends: objects are exactly what they were, with their uids and
-        resourceVersions; revisions go on and are never used twice; history is forgotten. Open watches end with 410, and
-        so does a watch from a revision before: clients list again. Time does not go back, nor does chance.
+        The effect is that of the etcd restore that Kubernetes recommends: objects are exactly as they were, with their
+        uids and
+        resourceVersions; revisions continue and are never reused; the history is dropped. Open watches, and watches
+        from earlier
+        revisions, end with 410: clients list again. The clock and the random generator are not restored.
         """
         return rewind(self._state, snapshot)
 
     def history(self, kind: Kind, name: str, namespace: str = "") -> list[Revision]:
-        """The revisions of an object, the oldest first: of those made since the laboratory was first used.
+        """Returns the revisions of an object since the laboratory was first used, the oldest first.
 
-        An object that was made anew under its name goes on in the same list. The last 100,000 writes are known.
+        The list includes earlier objects of the same name. The last 100,000 writes are available.
         """
         return self._history.of(storage_of(self._state, kind), namespace, name)
 
 
-def _let_go(waiting: asyncio.Future[None]) -> None:
+def _release(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)

@@ -1,4 +1,4 @@
-"""The whole cluster as it was at one moment."""
+"""Snapshots of the whole cluster."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Snapshot", "rewind", "take"]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Every object at one revision. It stays as it is, and can be gone back to any number of times."""
+    """Every object at one revision. Immutable; can be restored any number of times."""
 
     revision: int
     objects: Mapping[str, Mapping[str, Entry]] = field(repr=False)
 
 
 def take(state: State) -> Snapshot:
-    """What there is now. Objects are not copied: they never change, only their places do."""
+    """Returns the current state. Objects are not copied, because entries are immutable."""
     objects: dict[str, dict[str, Entry]] = {}
     for storage, entry in state.storage.dump():
         objects.setdefault(storage, {})[entry.key] = entry
@@ -29,11 +29,12 @@ def take(state: State) -> Snapshot:
 
 
 def rewind(state: State, snapshot: Snapshot) -> int:
-    """Put everything back; the revision of the cluster from then on.
+    """Restores the snapshot. Returns the new revision of the cluster.
 
-    As after the restore of etcd that Kubernetes recommends (with bumped revisions): objects are exactly what they
-    were, with their uids and resourceVersions; revisions go on from where they were, so none is used twice; and all
-    history is forgotten. Open watches end with 410, as one from an earlier revision does: clients list again.
+    The effect is that of the etcd restore that Kubernetes recommends (with bumped revisions): objects are exactly as
+    they
+    were, with their uids and resourceVersions; revisions continue, so none is reused; and all history is dropped. Open
+    watches end with 410, and so do watches from an earlier revision: clients list again.
     """
     for stream in list(state.streams):
         stream.fail(expired(f"too old resource version: the cluster was rewound to revision {snapshot.revision}"))

@@ -1,4 +1,4 @@
-"""Watches that do not run as they should, and reads from the past."""
+"""Disturbed watches and stale reads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Delayed", "Disturbance", "Dropped", "Frozen", "Gates", "Reordered", 
 
 
 class Disturbance:
-    """Something that was arranged with the watches of a kind, until `end`, or the end of its block.
+    """A disturbance of the watches of a kind that lasts until `end`, or until the end of its block.
 
-    What it held back then goes to the clients, in order. `hits` counts the events that it touched.
+    At the end, held events are sent in order. `hits` counts the affected events.
     """
 
     def __init__(self, storage: str) -> None:
@@ -27,14 +27,14 @@ class Disturbance:
         self.ended: Callable[[Disturbance], None] = lambda _: None
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Whether a frame goes no further now. `event` is None for a bookmark."""
+        """Returns whether a frame is held back now. `event` is None for a bookmark."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """Send what was held back."""
+        """Sends the held frames."""
 
     def end(self) -> None:
-        """Let watches run as they should. Harmless when it has ended."""
+        """Ends the disturbance. May be called more than once."""
         self.ended(self)
         self.release()
 
@@ -56,39 +56,39 @@ class Disturbance:
 
 
 class Frozen(Disturbance):
-    """Nothing comes until the end."""
+    """Holds back everything until the end."""
 
     def __init__(self, storage: str) -> None:
         super().__init__(storage)
         self._held: list[tuple[Watcher, bytes]] = []
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Always."""
+        """Holds back every frame."""
         self.hits += event is not None
         self._held.append((watcher, frame))
         return True
 
     def release(self) -> None:
-        """Everything, in order."""
+        """Sends everything in order."""
         held, self._held = self._held, []
         for watcher, frame in held:
             watcher.deliver(frame)
 
 
 class Stale(Frozen):
-    """The kind is shown as it was at a revision, until the end."""
+    """Serves the kind as of a revision until the end."""
 
     def __init__(self, storage: str, revision: int) -> None:
         super().__init__(storage)
         self.revision = revision
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Always. There is nothing that a bookmark could tell."""
+        """Holds back every frame; bookmarks are dropped, because they would have no new revision."""
         return event is None or super().holds(watcher, frame, event)
 
 
 class Delayed(Disturbance):
-    """Everything comes later, in order."""
+    """Delays everything, in order."""
 
     def __init__(self, storage: str, seconds: float, clock: Clock) -> None:
         super().__init__(storage)
@@ -97,25 +97,25 @@ class Delayed(Disturbance):
         self._held: deque[tuple[Watcher, bytes]] = deque()
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """For its time."""
+        """Holds back every frame for the delay."""
         self.hits += event is not None
         self._held.append((watcher, frame))
         self._clock.call_later(self._seconds, self._next)
         return True
 
     def _next(self) -> None:
-        if self._held:  # the end may have come first
+        if self._held:  # the disturbance may have ended before
             watcher, frame = self._held.popleft()
             watcher.deliver(frame)
 
     def release(self) -> None:
-        """What has not come yet."""
+        """Sends the frames that are still delayed."""
         while self._held:
             self._next()
 
 
 class Dropped(Disturbance):
-    """Some events never come: the n-th from now on and those after it, as many as are named."""
+    """Drops the n-th event from now on, and the given number after it."""
 
     def __init__(self, storage: str, name: str, nth: int, times: int | None) -> None:
         super().__init__(storage)
@@ -125,7 +125,7 @@ class Dropped(Disturbance):
         self._seen: dict[int, int] = {}
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Whether it is one of those: counted by their writes, so that all watches lose the same ones."""
+        """Returns whether an event is dropped. Counts writes, so that all watches lose the same events."""
         if event is None or (self._name and event.entry.name != self._name):
             return False
         place = self._seen.setdefault(event.revision, len(self._seen) + 1)
@@ -136,7 +136,7 @@ class Dropped(Disturbance):
 
 
 class Reordered(Disturbance):
-    """Events of different objects change places; those of one object keep their order, as no server mixes them."""
+    """Reorders events of different objects; events of one object keep their order, as on any server."""
 
     def __init__(self, storage: str, window: int, rng: random.Random) -> None:
         super().__init__(storage)
@@ -145,7 +145,7 @@ class Reordered(Disturbance):
         self._held: dict[Watcher, list[tuple[str, bytes]]] = {}
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Until as many have come as change places with each other. A bookmark waits for those before it."""
+        """Holds back frames until a window is full. A bookmark waits for the events before it."""
         held = self._held.setdefault(watcher, [])
         if event is None:
             self._send(watcher)
@@ -167,19 +167,19 @@ class Reordered(Disturbance):
             watcher.deliver(lines[key].popleft())
 
     def release(self) -> None:
-        """What still waits for others to change places with."""
+        """Sends the frames of incomplete windows."""
         for watcher in list(self._held):
             self._send(watcher)
 
 
 class Gates:
-    """What stands between writes and the watches of clients; the `gate` of a cluster's state."""
+    """All disturbances between writes and watches; the `gate` of a cluster's state."""
 
     def __init__(self) -> None:
         self._disturbances: dict[str, list[Disturbance]] = {}
 
     def add(self, disturbance: Disturbance) -> None:
-        """Let it have its way, after those of the same kind that are there already."""
+        """Adds a disturbance after the existing ones of the same kind."""
         self._disturbances.setdefault(disturbance.storage, []).append(disturbance)
         disturbance.ended = self._remove
 
@@ -189,17 +189,17 @@ class Gates:
             there.remove(disturbance)
 
     def end(self) -> None:
-        """End all of them."""
+        """Ends all disturbances."""
         for there in list(self._disturbances.values()):
             for disturbance in list(there):
                 disturbance.end()
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Whether a frame goes no further now."""
+        """Returns whether a frame is held back now."""
         there = self._disturbances.get(watcher.storage, ())
         return any(disturbance.holds(watcher, frame, event) for disturbance in list(there))
 
     def horizon(self, storage: str) -> int | None:
-        """The revision that reads of a kind show; None for the newest."""
+        """Returns the revision that reads of a kind are served as of; None for the newest."""
         shown = [each.revision for each in self._disturbances.get(storage, ()) if isinstance(each, Stale)]
         return min(shown) if shown else None

@@ -1,7 +1,8 @@
-"""The steps of a field's path, as managedFields write them.
+"""Path elements of fields, as managedFields write them.
 
-A step is a text: `f:spec` is a field, `k:{"name":"nginx"}` the element of a list with that key, `v:"a"` the element of
-a set that is that value, `i:0` the element at that place. The same step always has the same text, as Go writes it.
+An element is a string: `f:spec` is a field, `k:{"name":"nginx"}` the list element with that key, `v:"a"` the set
+element
+with that value, `i:0` the element at that index. Equal elements have equal strings, as Go writes them.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ import msgspec
 from kubewright.cluster.merge._go import shown
 from kubewright.cluster.schema import Schema
 
-__all__ = ["ElementError", "element_of", "key_step", "normal_step", "sort_key", "spelled", "value_step"]
+__all__ = ["ElementError", "element_of", "format_step", "key_step", "normal_step", "sort_key", "value_step"]
 
 _decode = msgspec.json.Decoder().decode
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 class ElementError(ValueError):
-    """An element of a list cannot be told apart from others."""
+    """A list element that cannot be identified."""
 
 
 def element_of(schema: Schema, item: Any) -> str:
-    """The step to an element of a set or a list with keys. Raises ElementError."""
+    """Returns the path element of an item of a set or a map list. Raises ElementError."""
     keys = schema.keys
     if keys:
         if type(item) is not dict:
@@ -66,12 +67,12 @@ def _keyed(schema: Schema, item: Mapping[str, Any]) -> str:
 
 
 def key_step(keys: Mapping[str, Any]) -> str:
-    """The step to the element with these keys."""
+    """Returns the path element of the item with these keys."""
     return "k:{" + ",".join(f"{_text(name)}:{_scalar(value)}" for name, value in sorted(keys.items())) + "}"
 
 
 def value_step(value: Any) -> str:
-    """The step to the element of a set that is this value."""
+    """Returns the path element of the set item with this value."""
     return "v:" + _scalar(value)
 
 
@@ -93,7 +94,7 @@ def _text(value: str) -> str:
 
 
 def normal_step(step: str) -> str | None:
-    """A step as others wrote it, in its usual text; None for a kind of step that is not known. Raises ValueError."""
+    """Returns the canonical string of a path element; None for an unknown prefix. Raises ValueError."""
     return _known_normal(step) if len(step) < _LONG else _normal(step)
 
 
@@ -118,7 +119,7 @@ def _normal(step: str) -> str | None:
 
 
 def sort_key(step: str) -> tuple[Any, ...]:
-    """What puts steps into the order in which the server writes them; `.` comes first."""
+    """Returns the key that sorts path elements in the server's order; `.` comes first."""
     return _known_sort_key(step) if len(step) < _LONG else _sort_key(step)
 
 
@@ -133,13 +134,13 @@ def _sort_key(step: str) -> tuple[Any, ...]:
     return (4, int(content)) if letter == "i" else (0,)
 
 
-_LONG = 200  # a step that long is not remembered: it is somebody's input
+_LONG = 200  # longer elements are client input and not cached
 _known_normal = lru_cache(maxsize=4096)(_normal)
 _known_sort_key = lru_cache(maxsize=4096)(_sort_key)
 
 
 def _order(value: Any) -> tuple[int, Any]:
-    """Numbers before texts before truths before the rest."""
+    """Returns the sort key of a value: numbers, strings, booleans, then everything else."""
     if type(value) in (int, float):
         return (0, value)
     if type(value) is str:
@@ -149,8 +150,8 @@ def _order(value: Any) -> tuple[int, Any]:
     return (3, msgspec.json.encode(value).decode())
 
 
-def spelled(step: str) -> str:
-    """A step in an error message: `.spec`, `[name="nginx"]`, `[="a"]`."""
+def format_step(step: str) -> str:
+    """Returns a path element as in error messages: `.spec`, `[name="nginx"]`, `[="a"]`."""
     letter, content = step[0], step[2:]
     if letter == "f":
         return "." + content

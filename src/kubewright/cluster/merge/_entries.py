@@ -1,4 +1,4 @@
-"""The entries of managedFields: who owns what."""
+"""The entries of managedFields."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from kubewright.cluster.merge._trees import Tree, ordered, parse
 
-__all__ = ["Entries", "Manager", "Owned", "is_reset", "read_entries", "written"]
+__all__ = ["Entries", "Manager", "Owned", "encode_entries", "is_reset", "read_entries"]
 
 
 class Manager(NamedTuple):
-    """Whom an entry belongs to. A manager that applies has one entry for all versions, so it has no version here."""
+    """The field manager of an entry. Apply entries have no version: there is one for all versions."""
 
     name: str
     operation: str
@@ -20,7 +20,7 @@ class Manager(NamedTuple):
     subresource: str
 
     def identity(self) -> str:
-        """The text by which the server sorts managers."""
+        """Returns the string that the server sorts managers by."""
         parts = {"manager": self.name, "operation": self.operation}
         if self.api_version:
             parts["apiVersion"] = self.api_version
@@ -30,7 +30,7 @@ class Manager(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """What a manager owns: a set of fields, the version in which they are named, and when it last changed."""
+    """The fields that a manager owns, the version that names them, and the time of the last change."""
 
     tree: Tree
     api_version: str
@@ -41,12 +41,12 @@ Entries = dict[Manager, Owned]
 
 
 def manager_of(name: str, operation: str, api_version: str, subresource: str) -> Manager:
-    """The manager of a request."""
+    """Returns the manager of a request."""
     return Manager(name or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
 
 
 def read_entries(managed_fields: Any) -> Entries:
-    """The entries of an object. Raises ValueError in the server's words when one is not valid."""
+    """Decodes the entries of an object. Raises ValueError with the server's message for an invalid one."""
     entries: Entries = {}
     for index, entry in enumerate(managed_fields or ()):
         operation, version = entry.get("operation"), entry.get("apiVersion")
@@ -70,12 +70,12 @@ def read_entries(managed_fields: Any) -> Entries:
 
 
 def is_reset(managed_fields: Any) -> bool:
-    """Whether a request asks for managedFields to be emptied."""
+    """Returns whether a request resets managedFields."""
     return isinstance(managed_fields, list) and (not managed_fields or managed_fields == [{}])
 
 
-def written(entries: Mapping[Manager, Owned]) -> list[dict[str, Any]]:
-    """The entries as an object carries them, in the server's order."""
+def encode_entries(entries: Mapping[Manager, Owned]) -> list[dict[str, Any]]:
+    """Encodes the entries, in the server's order."""
     order = sorted(
         entries.items(),
         key=lambda item: (
@@ -86,10 +86,10 @@ def written(entries: Mapping[Manager, Owned]) -> list[dict[str, Any]]:
             item[0].subresource,
         ),
     )
-    return [_written(manager, owned) for manager, owned in order]
+    return [_encode_entry(manager, owned) for manager, owned in order]
 
 
-def _written(manager: Manager, owned: Owned) -> dict[str, Any]:
+def _encode_entry(manager: Manager, owned: Owned) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "manager": manager.name,
         "operation": manager.operation,

@@ -1,4 +1,4 @@
-"""What merging refuses."""
+"""`Refused`: the error of requests that cannot be merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _R = TypeVar("_R")
 
 
 class Refused(Exception):
-    """A request that cannot be merged. The attributes are those of the Status that the real server answers with.
+    """A request that cannot be merged. The attributes are those of the real server's Status.
 
     `causes` are the `details.causes` of a conflict: reason, message and field of each.
     """
@@ -25,23 +25,23 @@ class Refused(Exception):
         self.message = message
         self.causes = causes
         self.failed: tuple[Any, dict[str, Any]] | None = None
-        """Of a JSON patch: the document before the operation that does not apply, and that operation."""
+        """For a JSON Patch: the document before the operation that does not apply, and that operation."""
 
 
 def bad_request(message: str) -> Refused:
-    """400: the request is wrong in itself."""
+    """Returns a 400 for an invalid request."""
     return Refused(400, "BadRequest", message)
 
 
 def cannot_unmarshal(value: Any, wanted: str) -> Refused:
-    """400: a patch whose JSON is of another kind than it must be, in Go's words."""
+    """Returns a 400 with Go's message for a patch of the wrong JSON type."""
     kinds = {dict: "object", list: "array", str: "string", bool: "bool"}
     kind = kinds.get(type(value), "number")
     return bad_request(f"error decoding patch: json: cannot unmarshal {kind} into Go value of type {wanted}")
 
 
 def refusing_depth(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, which refuses (400) what is nested deeper than Python can walk."""
+    """Wraps a function so that excessive nesting raises a 400 instead of RecursionError."""
 
     @wraps(function)
     def refusing(*arguments: _P.args, **named: _P.kwargs) -> _R:

@@ -1,4 +1,4 @@
-"""A set of fields, as an object of its own."""
+"""`FieldSet`: a set of fields."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubewright.cluster.merge import _trees
-from kubewright.cluster.merge._elements import key_step, spelled, value_step
+from kubewright.cluster.merge._elements import format_step, key_step, value_step
 from kubewright.cluster.merge._trees import Tree
 
 __all__ = ["FieldSet", "path"]
 
 
 def path(*parts: str | dict[str, Any] | tuple[Any]) -> tuple[str, ...]:
-    """The path of a field: names of fields, the keys of a list's element as a dict, the value of a set's as a tuple.
+    """Returns the path of a field. Keys of a list element are a dict, the value of a set element is a tuple.
 
     >>> path("spec", "containers", {"name": "nginx"}, "image")
     ('f:spec', 'f:containers', 'k:{"name":"nginx"}', 'f:image')
@@ -43,16 +43,16 @@ class FieldSet:
 
     @classmethod
     def parse(cls, fields_v1: Any) -> FieldSet:
-        """Read a FieldsV1 (decoded JSON). Raises ValueError."""
+        """Parses a FieldsV1 (decoded JSON). Raises ValueError."""
         return cls(_trees.parse(fields_v1))
 
     @classmethod
     def of(cls, *fields: tuple[str, ...]) -> FieldSet:
-        """The set of these fields; see `path`."""
+        """Returns the set of these fields; see `path`."""
         return cls(_trees.tree_of(*fields))
 
     def fields_v1(self) -> dict[str, Any]:
-        """The set as managedFields have it, in the server's order."""
+        """Returns the set in the form of managedFields, in the server's order."""
         return _trees.ordered(self.tree)
 
     def __or__(self, other: FieldSet) -> FieldSet:
@@ -65,7 +65,7 @@ class FieldSet:
         return FieldSet(_trees.difference(self.tree, other.tree))
 
     def without_below(self, other: FieldSet) -> FieldSet:
-        """The set without those fields and everything below them."""
+        """Returns the set without these fields and everything below them."""
         return FieldSet(_trees.recursive_difference(self.tree, other.tree))
 
     def __contains__(self, field: tuple[str, ...]) -> bool:
@@ -87,7 +87,7 @@ class FieldSet:
         return hash(frozenset(self))
 
     def __str__(self) -> str:
-        return "\n".join("".join(map(spelled, field)) for field in self)
+        return "\n".join("".join(map(format_step, field)) for field in self)
 
     def __repr__(self) -> str:
         return f"FieldSet({dict(self.tree)!r})"

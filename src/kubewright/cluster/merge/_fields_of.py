@@ -1,4 +1,4 @@
-"""Which fields an object has, by its schema; and which fields differ between two objects."""
+"""The fields of an object by its schema, and the differences between two objects."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _canonical: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def fields_of(schema: Schema, value: Any) -> Tree:
-    """The set of all fields that a value has: its leaves, and what stands for itself (elements, names in maps)."""
+    """Returns the set of all fields of a value: its leaves, list elements and map keys."""
     return _fields(schema, value) or EMPTY
 
 
 def _fields(schema: Schema, value: Any) -> Tree | None:
-    """None when there is nothing at all; an empty tree when the value itself is one field."""
+    """Returns the fields; None for nothing, an empty tree if the value itself is one field."""
     kind = type(value)
     if kind is dict and schema.is_map:
         return LEAF if schema.atomic else _fields_of_map(schema, value)
@@ -63,7 +63,7 @@ def _fields_of_list(schema: Schema, value: list[Any]) -> Tree | None:
     for step, item in zip(steps, value, strict=True):
         if step is None:
             continue
-        if step in tree:  # an element that is there twice is owned as a whole
+        if step in tree:  # duplicate elements are owned as a whole
             tree[step] = LEAF
             continue
         below = _fields(schema.items, item)
@@ -79,7 +79,7 @@ def _step(schema: Schema, item: Any) -> str | None:
 
 
 class Comparison(NamedTuple):
-    """What differs between two objects, as three sets that have no field in common."""
+    """The differences between two objects, as three disjoint sets."""
 
     removed: Tree
     modified: Tree
@@ -87,7 +87,7 @@ class Comparison(NamedTuple):
 
 
 def compare(schema: Schema, old: dict[str, Any], new: dict[str, Any]) -> Comparison:
-    """What is different in the new object. Raises ElementError for elements that cannot be told apart."""
+    """Returns the differences of the new object. Raises ElementError for elements that cannot be identified."""
     comparison = _Comparison({}, {}, {})
     if old is not new:
         _compare_maps(schema, old, new, comparison)
@@ -95,7 +95,7 @@ def compare(schema: Schema, old: dict[str, Any], new: dict[str, Any]) -> Compari
 
 
 class _Comparison(NamedTuple):
-    """The three sets below one place, while they are filled."""
+    """The three sets below one path, while they are built."""
 
     removed: dict[str, Any]
     modified: dict[str, Any]
@@ -113,12 +113,12 @@ def _compare_maps(schema: Schema, old: dict[str, Any], new: dict[str, Any], out:
             if before is not item:
                 _compare_at("f:" + name, inner, before, item, out)
         else:
-            out.added["f:" + name] = _whole(inner, item)
+            out.added["f:" + name] = _all_fields(inner, item)
     for name, item in old.items():
         if name not in new:
             inner = fields[name] or schema.element
             if inner is not None:
-                out.removed["f:" + name] = _whole(inner, item)
+                out.removed["f:" + name] = _all_fields(inner, item)
 
 
 def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Comparison) -> None:
@@ -128,7 +128,7 @@ def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Comparison)
     elif not _is_granular(schema, new):
         if not equal(old, new):
             out.modified[step] = LEAF
-    elif not (old == new and _canonical(old) == _canonical(new)):  # the first is quick, but takes true for 1
+    elif not (old == new and _canonical(old) == _canonical(new)):  # the first comparison is fast, but treats true as 1
         inside = _Comparison({}, {}, {})
         if kind is dict:
             _compare_maps(schema, old, new, inside)
@@ -144,7 +144,7 @@ def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Comparison)
 
 
 def _compare_kinds(step: str, schema: Schema, old: Any, new: Any, out: _Comparison) -> None:
-    """Null has become a map, a map a text, and so on: what was below is removed, what is there now is added."""
+    """Compares values of different kinds, such as map and string: removes the old fields, adds the new ones."""
     was, now = bool(old) and _is_granular(schema, old), bool(new) and _is_granular(schema, new)
     if was:
         out.removed[step] = _below(schema, old)
@@ -155,15 +155,15 @@ def _compare_kinds(step: str, schema: Schema, old: Any, new: Any, out: _Comparis
 
 
 def _is_granular(schema: Schema, value: Any) -> bool:
-    """Whether what is below the value has owners of its own."""
+    """Returns whether fields below the value have their own owners."""
     kind = type(value)
     if kind is dict:
         return schema.is_map and not schema.atomic
     return kind is list and schema.is_list and schema.list_type != "atomic"
 
 
-def _whole(schema: Schema, value: Any) -> Tree:
-    """A value that was added or removed as a whole: itself and everything below it."""
+def _all_fields(schema: Schema, value: Any) -> Tree:
+    """Returns the fields of a value that was added or removed completely."""
     return {SELF: LEAF, **_below(schema, value)} if value and _is_granular(schema, value) else LEAF
 
 
@@ -171,14 +171,15 @@ def _below(schema: Schema, value: Any) -> dict[str, Any]:
     if type(value) is dict:
         fields, element = schema.fields, schema.element
         return {
-            "f:" + name: LEAF if type(item) is str else _whole(inner, item)
+            "f:" + name: LEAF if type(item) is str else _all_fields(inner, item)
             for name, item in value.items()
             if (inner := fields[name] or element) is not None
         }
     assert schema.items is not None
     items = schema.items
     return {
-        step: _whole(items, found[0]) if len(found) == 1 else LEAF for step, found in _indexed(schema, value).items()
+        step: _all_fields(items, found[0]) if len(found) == 1 else LEAF
+        for step, found in _indexed(schema, value).items()
     }
 
 
@@ -192,13 +193,13 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], out: _Compari
         elif len(ours) > 1 and len(theirs) > 1:
             if not equal(list(ours), list(theirs)):
                 out.modified[step] = LEAF
-        else:  # an element that is or was there twice is one thing
-            out.removed[step] = _whole(schema.items, ours[0]) if len(ours) == 1 else LEAF
+        else:  # a duplicate element is compared as a whole
+            out.removed[step] = _all_fields(schema.items, ours[0]) if len(ours) == 1 else LEAF
             if theirs:
-                out.added[step] = _whole(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
+                out.added[step] = _all_fields(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
     for step, theirs in after.items():
         if step not in before:
-            out.added[step] = _whole(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
+            out.added[step] = _all_fields(schema.items, theirs[0]) if len(theirs) == 1 else LEAF
 
 
 def _indexed(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
@@ -212,7 +213,7 @@ def _indexed(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same. A number is the same as text writes it: 1 is 1.0, but not true."""
+    """Returns whether two JSON values are equal. Numbers compare by value: 1 is 1.0, but not true."""
     if one != other:
         return False
     kind = type(one)
@@ -222,7 +223,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def _equal_below(one: Any, other: Any) -> bool:
-    """The same for values that Python takes for equal."""
+    """Compares values that are equal in Python."""
     if type(one) is dict:
         return all(_equal_below(value, other[name]) for name, value in one.items())
     if type(one) is list:

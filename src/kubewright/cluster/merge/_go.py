@@ -1,4 +1,4 @@
-"""Values as Go prints them, for messages that clients and people compare with the real server's."""
+"""Go's formatting of values, for messages that match the real server's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _escaped(character: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value inside the path of a field."""
+    """Formats a value in a field path."""
     return quoted(value) if type(value) is str else "null" if value is None else plain(value)
 
 

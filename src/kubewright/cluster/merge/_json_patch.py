@@ -1,7 +1,7 @@
-"""JSON Patch (RFC 6902), with the habits of the real server.
+"""JSON Patch (RFC 6902), with the deviations of the real server.
 
-They differ from the RFC: a negative index counts from the end, `replace` sets a member that is not there yet, `copy` of
-a member that is not there copies null, and a `test` for null passes where nothing is.
+A negative index counts from the end, `replace` sets an absent member, `copy` of an absent member copies null, and a
+`test` for null passes if the member is absent.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ __all__ = ["MOST_COPIED", "MOST_OPERATIONS", "json_patch"]
 
 MOST_OPERATIONS: Final = 10_000
 MOST_COPIED: Final = 3 * 1024 * 1024
-"""Bytes of JSON that the `copy` operations of one patch may copy in all, as in the real server."""
+"""The total size of all `copy` operations of one patch, in bytes of JSON, as on the real server."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _ABSENT: Final = object()
 
 
 class _DoesNotApply(Exception):
-    """An operation that cannot be done. The server does not tell its clients why."""
+    """An operation that does not apply. The server does not report the reason to clients."""
 
 
 class _Patched:
-    """The document while it is patched."""
+    """The document during a patch."""
 
     __slots__ = ("copied", "document")
 
     def __init__(self, document: Any) -> None:
         self.document = document
         self.copied = 0
-        """How many bytes `copy` has copied so far."""
+        """The number of bytes that `copy` operations copied so far."""
 
 
 @refusing_depth
 def json_patch(document: Any, patch: bytes, *, untyped: bool = False) -> Any:
-    """The document after all operations, or after none. The document itself is not changed.
+    """Returns the document after all operations. The given document is not changed.
 
-    Raises `Refused`: 400 for what is no patch or leaves a document that is nested too deeply, 413 for too many
-    operations, 422 for an operation that does not apply, and for copies of more than `MOST_COPIED` bytes in all.
+    Raises `Refused`: 400 for an invalid patch or a result that is nested too deeply, 413 for too many operations, 422
+    for an
+    operation that does not apply, and for copies of more than `MOST_COPIED` bytes.
     """
     made = _Patched(deepcopy(document))
     operations = _operations(patch, untyped=untyped)
@@ -91,7 +92,7 @@ def _operations(patch: bytes, *, untyped: bool) -> list[dict[str, Any]]:
 
 
 def _find(made: _Patched, operation: dict[str, Any], name: str = "path") -> tuple[Any, str]:
-    """The list or object that holds what a path names, and the last step."""
+    """Returns the list or object that contains the target of a path, and the last path segment."""
     path = operation.get(name)
     if not isinstance(path, str) or "/" not in path:
         raise _DoesNotApply
@@ -119,7 +120,7 @@ def _index(step: str, length: int) -> int:
 
 
 def _get(holder: Any, step: str) -> Any:
-    """What stands there; `_ABSENT` for a member that is not there."""
+    """Returns the value, or `_ABSENT` for an absent member."""
     return holder[_index(step, len(holder))] if isinstance(holder, list) else holder.get(step, _ABSENT)
 
 
@@ -130,7 +131,7 @@ def _put(holder: Any, step: str, value: Any) -> None:
         holder.insert(len(holder) if step == "-" else _index(step, len(holder) + 1), value)
 
 
-def _take(holder: Any, step: str) -> None:
+def _remove_at(holder: Any, step: str) -> None:
     if isinstance(holder, list):
         del holder[_index(step, len(holder))]
     elif step in holder:
@@ -144,7 +145,7 @@ def _add(made: _Patched, operation: dict[str, Any]) -> None:
 
 
 def _remove(made: _Patched, operation: dict[str, Any]) -> None:
-    _take(*_find(made, operation))
+    _remove_at(*_find(made, operation))
 
 
 def _replace(made: _Patched, operation: dict[str, Any]) -> None:
@@ -161,7 +162,7 @@ def _replace(made: _Patched, operation: dict[str, Any]) -> None:
 def _move(made: _Patched, operation: dict[str, Any]) -> None:
     source = _find(made, operation, "from")
     value = _get(*source)
-    _take(*source)
+    _remove_at(*source)
     _put(*_find(made, operation), value)
 
 
@@ -181,7 +182,7 @@ def _test(made: _Patched, operation: dict[str, Any]) -> None:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Objects whatever their order; numbers only as they are written: 1 is not 1.0.
+    """Compares values; the order of members does not matter, the spelling of numbers does: 1 is not 1.0.
 
     Stops at the first difference, so that all tests of a patch take no longer than reading the patch.
     """

@@ -1,4 +1,4 @@
-"""Managed fields of requests: creates, updates and applies, as the server's field manager does them."""
+"""Managed fields of creates, updates and applies, like the server's field manager."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from kubewright.cluster.merge._elements import ElementError, spelled
-from kubewright.cluster.merge._entries import Entries, Manager, Owned, is_reset, manager_of, read_entries, written
+from kubewright.cluster.merge._elements import ElementError, format_step
+from kubewright.cluster.merge._entries import (
+    Entries,
+    Manager,
+    Owned,
+    encode_entries,
+    is_reset,
+    manager_of,
+    read_entries,
+)
 from kubewright.cluster.merge._errors import Refused, bad_request, refusing_depth
 from kubewright.cluster.merge._fields_of import compare, equal, fields_of
 from kubewright.cluster.merge._go import quoted
@@ -26,7 +34,7 @@ _ANNOTATIONS_LIMIT: Final = 256 * 1024
 _MOST_UPDATERS: Final = 10
 _OLD_UPDATES: Final = "ancient-changes"
 _BEFORE_APPLY: Final = "before-first-apply"
-# Nobody owns what names the object or what the server itself sets.
+# Fields without owners: those that identify the object, and those that the server sets.
 _UNOWNED: Final = tree_of(
     ("f:apiVersion",),
     ("f:kind",),
@@ -49,12 +57,12 @@ _UNOWNED: Final = tree_of(
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """Who makes a request: the field manager that it names, else the beginning of the user agent."""
+    """Returns the field manager of a request: the given one, else the first part of the user agent."""
     return field_manager or _printable(user_agent.partition("/")[0])
 
 
 def _printable(text: str) -> str:
-    """At most 128 bytes, and nothing that cannot be printed, as the server cuts a user agent."""
+    """Returns at most 128 bytes without unprintable characters, as the server truncates a user agent."""
     kept = ""
     for character in text:
         if not character.isprintable() or len((kept + character).encode()) > 128:
@@ -68,11 +76,12 @@ def _only_named(obj: Object, api_version: str) -> Object:
 
 
 class FieldManager:
-    """Managed fields of one version of one resource, or of one of its subresources. Holds no state between requests.
+    """Managed fields of one version of one resource, or of one of its subresources. Stateless.
 
-    `schema_of` gives the schema of the kind at a version, None when that version is not served. `reset` has, by
-    version, the fields that writes here never change (`reset_fields`). `convert` brings an object to a version; by
-    default only the apiVersion changes. `default` fills in defaults, in place, after an apply has merged.
+    `schema_of` returns the schema of the kind at a version, None if that version is not served. `reset` contains, by
+    version, the fields that writes here never change (`reset_fields`). `convert` converts an object to a version; by
+    default
+    only the apiVersion changes. `default` sets defaults in place, after an apply has merged.
     """
 
     def __init__(
@@ -95,18 +104,18 @@ class FieldManager:
 
     @refusing_depth
     def update(self, live: Object | None, new: Object, name: str, now: str) -> Object:
-        """The new object of a create, a PUT or a patch, with its managed fields.
+        """Returns the new object of a create, a PUT or a patch, with its managed fields.
 
-        `live` is None for a create. A new object whose fields cannot be told apart has no managed fields.
+        `live` is None for a create. A new object with list elements that cannot be identified has no managed fields.
         """
         entries = self._entries(live, new)
         body = _without_entries(new)
         if not entries and live is not None and live.get("metadata", {}).get("uid"):
-            return body  # nothing is tracked until the first apply
+            return body  # fields are not tracked before the first apply
         try:
             entries = self._updated(self._empty() if live is None else _without_entries(live), body, entries, name, now)
         except (ElementError, Unmergeable):
-            return body  # as the server: a write is not refused because its owners cannot be told
+            return body  # like the server: errors in tracking never reject a write
         return _with_entries(body, entries)
 
     def _updated(self, live: Object, new: Object, entries: Entries, name: str, now: str) -> Entries:
@@ -137,10 +146,11 @@ class FieldManager:
 
     @refusing_depth
     def apply(self, live: Object | None, config: Object, name: str, now: str, *, force: bool = False) -> Object:
-        """The object after a server-side apply, with its managed fields; `live` is None when there is none yet.
+        """Returns the object after a server-side apply, with its managed fields; `live` is None if it does not exist.
 
-        Raises `Refused`: 409 with the conflicts as causes, 400 for a config of another kind, 500 for one that does not
-        fit the schema, as the server does.
+        Raises `Refused`, like the server: 409 with the conflicts as causes, 400 for a config of another kind, 500 for a
+        config
+        that does not match the schema.
         """
         self._check(config)
         try:
@@ -200,7 +210,7 @@ class FieldManager:
         return merged, entries
 
     def _last_applied(self, live: Object) -> Tree:
-        """What kubectl's annotation says was applied and still is so; fields that kubectl may take over."""
+        """Returns the fields in kubectl's last-applied annotation that are unchanged: kubectl may take them over."""
         schema = self._updater.schema(self.api_version)
         text = live.get("metadata", {}).get("annotations", {}).get(LAST_APPLIED)
         try:
@@ -224,12 +234,12 @@ class FieldManager:
 
 
 def _group_version_kind(api_version: str, kind: str) -> str:
-    """As Go prints it; the core group is empty."""
+    """Formats a kind like Go; the core group is empty."""
     return f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind}"
 
 
 def _capped(entries: Entries) -> Entries:
-    """The oldest updates of a version in one entry, until there are few enough."""
+    """Merges the oldest update entries of a version until the number is within the limit."""
     updaters = [manager for manager in entries if manager.operation == "Update"]
     if len(updaters) <= _MOST_UPDATERS:
         return entries
@@ -263,11 +273,11 @@ def _without_entries(obj: Object) -> Object:
 def _with_entries(obj: Object, entries: Entries) -> Object:
     if not entries:
         return _without_entries(obj)
-    return obj | {"metadata": {**(obj.get("metadata") or {}), "managedFields": written(entries)}}
+    return obj | {"metadata": {**(obj.get("metadata") or {}), "managedFields": encode_entries(entries)}}
 
 
 def _with_last_applied(obj: Object, config: Object) -> Object:
-    """The object with kubectl's annotation brought up to date, if it has one."""
+    """Returns the object with an updated last-applied annotation, if it has one."""
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     if not annotations.get(LAST_APPLIED):
@@ -309,7 +319,7 @@ def _refused(conflicts: list[Conflict]) -> Refused:
 
 
 def _path(conflict: Conflict) -> str:
-    return "".join(map(spelled, conflict.path))
+    return "".join(map(format_step, conflict.path))
 
 
 def _described(manager: Manager) -> str:

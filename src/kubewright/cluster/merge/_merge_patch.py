@@ -11,9 +11,9 @@ __all__ = ["merge_patch"]
 
 @refusing_depth
 def merge_patch(document: Any, patch: Any) -> Any:
-    """The document with what the patch says; null removes, lists are replaced whole.
+    """Returns the patched document; null removes a member, lists are replaced.
 
-    Neither is changed. Raises `Refused` (400) for a patch that is no object.
+    Neither argument is changed. Raises `Refused` (400) for a patch that is not an object.
     """
     if patch is None:
         raise bad_request("Invalid JSON Patch")
@@ -39,7 +39,7 @@ def _merged(document: Any, patch: Any) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A new value of a patch: nulls in objects, which would remove something, are left out; nulls in lists stay."""
+    """Returns a new value without the nulls in objects, which would remove members; nulls in lists stay."""
     if isinstance(value, dict):
         return {name: _without_nulls(item) for name, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value

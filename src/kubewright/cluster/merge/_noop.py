@@ -10,14 +10,14 @@ __all__ = ["keep_times", "same"]
 
 
 def same(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether both are the same object; then nothing is written and there is no new revision."""
+    """Returns whether both are equal. If so, nothing is written and there is no new revision."""
     return equal(old, new)
 
 
 def keep_times(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """The new object; with the times of the old one if nothing differs but times in managedFields.
+    """Returns the new object, with the times of the old one if only times in managedFields differ.
 
-    So an apply or update that changes nothing leaves the object as it is.
+    As a result, an apply or update that changes nothing leaves the object unchanged.
     """
     before = old.get("metadata", {}).get("managedFields") or []
     after = new.get("metadata", {}).get("managedFields") or []

@@ -1,4 +1,4 @@
-"""Which fields a write to a resource or its status never changes, so that it does not own them either."""
+"""Fields that a write to a resource or its status never changes, and therefore never owns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kubewright.cluster.merge._trees import EMPTY, Tree, tree_of
 __all__ = ["RESET_ALL_BUT_STATUS", "RESET_STATUS", "reset_fields"]
 
 RESET_STATUS: Final = tree_of(("f:status",))
-"""What a write to the main resource leaves alone, of a kind with a status subresource."""
+"""Fields that a write to the main resource ignores, for a kind with a status subresource."""
 
 RESET_ALL_BUT_STATUS: Final = tree_of(("f:metadata",), ("f:spec",))
-"""What a write to the status of a custom resource leaves alone."""
+"""Fields that a write to the status of a custom resource ignores."""
 
 _SPEC: Final = tree_of(("f:spec",))
 _REQUESTS: Final = "certificates.k8s.io"
-# Most statuses let metadata be written; these do not.
+# Most status subresources accept metadata; these do not.
 _METADATA_TOO: Final = frozenset(
     (
         "APIService",
@@ -48,7 +48,7 @@ _OWN: Final[dict[tuple[str, str, str], Tree]] = {
 def reset_fields(
     api_version: str, kind: str, subresource: str = "", *, has_status: bool, custom: bool = False
 ) -> dict[str, Tree]:
-    """The `reset` of a FieldManager. `has_status` says whether the kind has a status subresource."""
+    """Returns the `reset` of a FieldManager. `has_status`: whether the kind has a status subresource."""
     group = api_version.rpartition("/")[0]
     if custom:
         tree = RESET_ALL_BUT_STATUS if subresource == "status" else RESET_STATUS if has_status else EMPTY

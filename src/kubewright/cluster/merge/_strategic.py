@@ -1,8 +1,8 @@
-"""Strategic merge patches: a merge patch that knows which lists are merged by a key, with directives.
+"""Strategic merge patches: merge patches that merge lists by key, with directives.
 
-`$patch: replace` and `$patch: delete` act on the object that they stand in, or, in a list, on the list or the element
-with that key. `$deleteFromPrimitiveList/NAME` takes values out of a list, `$setElementOrder/NAME` orders a list,
-`$retainKeys` names the only members that an object keeps.
+`$patch: replace` and `$patch: delete` apply to the object that contains them or, in a list, to the list or the element
+with that key. `$deleteFromPrimitiveList/NAME` removes values from a list, `$setElementOrder/NAME` orders a list,
+`$retainKeys` lists the only members that an object keeps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Object = dict[str, Any]
 
 @refusing_depth
 def strategic_merge_patch(document: Object, patch: Object, schema: Schema) -> Object:
-    """The document with what the patch says. Neither is changed. `schema` is the one of the document's built-in kind.
+    """Returns the patched document. Neither argument is changed. `schema` is that of the document's built-in kind.
 
     Raises `Refused`, with the code and message of the real server.
     """
@@ -62,7 +62,7 @@ def _merge_maps(original: Object, patch: Object, schema: Schema) -> Object:
     _set_element_orders(original, patch, schema)
     for name, value in patch.items():
         if name.startswith(_DELETE_FROM):
-            target = _listed(name, _DELETE_FROM, _BAD_DELETE)
+            target = _list_name(name, _DELETE_FROM, _BAD_DELETE)
             if value is None:
                 original.pop(target, None)
             elif type(original.get(target)) is list and type(value) is list:
@@ -99,7 +99,7 @@ def _set_plain(original: Object, name: str, value: Any) -> None:
 
 
 def _without_directives(value: Any) -> tuple[bool, Any]:
-    """Whether a new value is kept at all, and what of it: an object with a directive has nothing to act on."""
+    """Returns whether a new value is kept, and the value without directives, which have nothing to apply to."""
     if type(value) is dict:
         if _PATCH in value:
             return False, None
@@ -136,7 +136,7 @@ def _set_element_orders(original: Object, patch: Object, schema: Schema) -> None
         order = patch.pop(directive)
         if type(order) is not list:
             raise _failed(f"expected a []interface {{}}, but received a {go_type(order)}")
-        name = _listed(directive, _ORDER, _BAD_ORDER)
+        name = _list_name(directive, _ORDER, _BAD_ORDER)
         before, wanted = original.get(name), patch.get(name)
         for found in (before, wanted):
             if found is not None and type(found) is not list:
@@ -157,7 +157,7 @@ def _set_element_orders(original: Object, patch: Object, schema: Schema) -> None
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """The elements of the patch must stand in the order list, in that order."""
+    """Checks that the elements of the patch occur in the order list, in the same order."""
     if not patch or not order:
         return
     elements = patch if not key else [each for each in patch if not (_is_map(each) and each.get(_PATCH) == "delete")]
@@ -171,7 +171,7 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
         raise _failed(f"The order in patch list:\n{plain(patch)}\n doesn't match {_ORDER} list:\n{plain(order)}\n")
 
 
-def _listed(name: str, prefix: str, problem: str) -> str:
+def _list_name(name: str, prefix: str, problem: str) -> str:
     found, slash, target = name.partition("/")
     if not slash or found != prefix:
         raise bad_request(problem)
@@ -209,7 +209,7 @@ def _merge_lists(original: list[Any], patch: list[Any], items: Schema, key: str)
 
 
 def _with_special_elements(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """Act on the elements of the patch that are directives; what is left of both lists."""
+    """Applies the directives in the patch. Returns the rest of both lists."""
     plain_elements, replace = [], False
     for element in patch:
         if _PATCH not in element:
@@ -230,7 +230,7 @@ def _with_special_elements(original: list[Any], patch: list[Any], key: str) -> t
 
 
 def _in_order(merged: list[Any], order: list[Any], live: list[Any], key: str) -> list[Any]:
-    """Elements that the order names in that order; the others between them as they stand in the live list."""
+    """Sorts the elements in the given order; other elements keep their position from the live list."""
     if key:
         for element in (*merged, *order, *live):
             if not _is_map(element):
@@ -272,7 +272,7 @@ def _identity(element: Any, key: str) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """A value that can be looked up; true is not 1 here."""
+    """Returns a hashable value in which true is not 1."""
     if type(value) is dict or type(value) is list:
         raise _failed(f"runtime error: hash of unhashable type {go_type(value)}")
     return type(value), value
@@ -314,7 +314,7 @@ def _field_at(schema: Schema, name: str) -> Schema:
 
 
 def _list_at(schema: Schema, name: str) -> tuple[Schema, str, str]:
-    """The schema of the elements, the strategy and the merge key of a list."""
+    """Returns the schema of the elements, the strategy and the merge key of a list."""
     field = _field_at(schema, name)
     if not field.is_list or field.items is None:
         raise _failed("expected slice or array type, but got: struct")

@@ -1,4 +1,4 @@
-"""What strict field validation finds in a patch itself."""
+"""Strict field validation of patches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MEMBERS: Final = frozenset(("op", "path", "from", "value"))
 
 
 def strict_patch_errors(patch: bytes, *, is_json_patch: bool = False) -> list[str]:
-    """`duplicate field "spec.a"` for what stands twice in a patch; of a JSON patch also members that it cannot have.
+    """Returns `duplicate field "spec.a"` errors of a patch, and unknown members of JSON Patch operations.
 
-    They come before what is found in the patched object. A patch that cannot be read has none: it is refused anyway.
+    These precede the errors of the patched object. An undecodable patch has none, because it is rejected anyway.
     """
     if not is_json_patch:
         return [f'duplicate field "{path}"' for path in duplicate_fields(patch)]

@@ -1,4 +1,4 @@
-"""A part of an object, merged into it by the schema and owned by nobody: what mutating policies apply."""
+"""Merges a partial object by the schema, without ownership, for mutating policies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["structured_merge"]
 
 @refusing_depth
 def structured_merge(document: dict[str, Any], patch: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """The document with everything that the patch says.
+    """Returns the document merged with the patch.
 
-    A patch must fit the schema, and say nothing about what is atomic: it would remove what it does not mention.
+    The patch must match the schema and must not contain atomic values, which would remove what it does not mention.
     """
     if wrong := schema_errors(schema, patch):
         raise _refused(f"failed to convert patch object to typed object: {wrong}")
@@ -36,7 +36,7 @@ def _refused(message: str) -> Refused:
 
 
 def _atomics(schema: Schema, value: Any, path: str) -> Iterator[str]:
-    """The paths of what is atomic. What stands in a map of any names is not looked at, as in the real server."""
+    """Yields the paths of atomic values. Maps with arbitrary keys are skipped, as on the real server."""
     if isinstance(value, dict) and schema.is_map:
         if schema.atomic:
             yield path

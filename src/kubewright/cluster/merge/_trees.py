@@ -1,10 +1,10 @@
-"""Sets of fields as trees of plain dicts, in the form in which managedFields write them.
+"""Field sets as trees of plain dicts, in the form of managedFields.
 
-`{"f:spec": {"f:replicas": {}}}` is the set of one field, `.spec.replicas`. An empty dict is a field that is in the set;
-a dict with steps leads further; one that also has `.` is in the set itself. Trees are never changed once they are made,
-so parts are shared freely.
+`{"f:spec": {"f:replicas": {}}}` is the set of one field, `.spec.replicas`. An empty dict is a member of the set. A dict
+with path elements contains further fields; with `.` it is also a member itself. Trees are immutable, so subtrees are
+shared.
 
-These functions are where most of the time goes, so they work on the trees directly; `FieldSet` is their friendly face.
+These functions are performance-critical and work on the trees directly; `FieldSet` wraps them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SELF: Final = "."
 
 
 def union(one: Tree, other: Tree) -> Tree:
-    """The fields that are in either."""
+    """Returns the fields that are in either set."""
     if not other or one is other:
         return one
     if not one:
@@ -64,7 +64,7 @@ def _join(one: Tree, other: Tree) -> Tree:
 
 
 def intersection(one: Tree, other: Tree) -> Tree:
-    """The fields that are in both."""
+    """Returns the fields that are in both sets."""
     result: dict[str, Any] = {}
     for step, ours in one.items():
         theirs = other.get(step)
@@ -84,7 +84,7 @@ _ONLY_SELF: Final = {SELF: LEAF}.keys()
 
 
 def difference(one: Tree, other: Tree) -> Tree:
-    """The fields of the first that are not in the second. A field below one that is taken away stays."""
+    """Returns the fields of the first set that are not in the second. Fields below a removed one stay."""
     if not one or not other:
         return one
     result: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def _without_self(tree: Tree) -> Tree:
 
 
 def recursive_difference(one: Tree, other: Tree) -> Tree:
-    """As `difference`, but with a field everything below it is taken away."""
+    """Like `difference`, but removes everything below a field, too."""
     if not one or not other:
         return one
     result: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def recursive_difference(one: Tree, other: Tree) -> Tree:
 
 
 def has(tree: Tree, *steps: str) -> bool:
-    """Whether the field at that path is in the set."""
+    """Returns whether the set contains the field at that path."""
     for step in steps:
         below = tree.get(step)
         if below is None:
@@ -137,7 +137,7 @@ def has(tree: Tree, *steps: str) -> bool:
 
 
 def paths(tree: Tree, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every field, as the server lists them: those of a level first, then what is below each."""
+    """Yields every field in the server's order: the fields of a level first, then those below each."""
     steps = sorted((step for step in tree if step != SELF), key=sort_key)
     for step in steps:
         below = tree[step]
@@ -148,7 +148,7 @@ def paths(tree: Tree, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]
 
 
 def tree_of(*fields: tuple[str, ...]) -> Tree:
-    """The set of these fields, each given by its steps."""
+    """Returns the set of these fields, each given by its path elements."""
     result: Tree = EMPTY
     for steps in fields:
         tree: Tree = LEAF
@@ -159,7 +159,7 @@ def tree_of(*fields: tuple[str, ...]) -> Tree:
 
 
 def named_fields(tree: Tree, schema: Schema | None) -> Tree:
-    """The set with those fields of structs added that only have something below them in it."""
+    """Returns the set, plus the struct fields that only have members below them."""
     result: dict[str, Any] = {}
     for step, below in tree.items():
         if not below:
@@ -179,15 +179,15 @@ def named_fields(tree: Tree, schema: Schema | None) -> Tree:
 
 
 def ordered(tree: Tree) -> dict[str, Any]:
-    """The same set, with the steps in the order in which the server writes them."""
+    """Returns the same set with the path elements in the server's order."""
     steps = sorted(tree)
-    if steps and steps[-1][0] in "ikv":  # these sort by what they say, not by how it is written
+    if steps and steps[-1][0] in "ikv":  # these sort by value, not by spelling
         steps.sort(key=sort_key)
     return {step: ordered(tree[step]) if tree[step] else LEAF for step in steps}
 
 
 def parse(fields: Any) -> Tree:
-    """The set that a FieldsV1 says. Raises ValueError for what is none."""
+    """Parses a FieldsV1. Raises ValueError."""
     if not isinstance(fields, dict):
         raise ValueError(f"fields are an object, not {fields!r}")
     result: dict[str, Any] = {}

@@ -1,10 +1,10 @@
-"""Merging, pruning and checking of objects by their schema."""
+"""Merging, pruning and validation of objects by their schema."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from kubewright.cluster.merge._elements import ElementError, element_of, spelled
+from kubewright.cluster.merge._elements import ElementError, element_of, format_step
 from kubewright.cluster.merge._go import go_syntax, go_type, plain
 from kubewright.cluster.merge._trees import LEAF, SELF, Tree
 from kubewright.cluster.schema import ANYTHING, Schema
@@ -13,14 +13,14 @@ __all__ = ["merge", "remove", "schema_errors", "with_schema_changes"]
 
 
 def schema_errors(schema: Schema, value: Any, *, duplicates: bool = False) -> str:
-    """What does not fit the schema, as the server words it; empty when all does. `duplicates` are elements twice."""
+    """Returns the violations of the schema with the server's messages. `duplicates` allows duplicate elements."""
     errors = _check(schema, value, duplicates)
     if len(errors) > 1:
-        return "\n".join(["errors:", *("  " + _worded(error) for error in errors)])
-    return _worded(errors[0]) if errors else ""
+        return "\n".join(["errors:", *("  " + _formatted(error) for error in errors)])
+    return _formatted(errors[0]) if errors else ""
 
 
-def _worded(error: tuple[str, str]) -> str:
+def _formatted(error: tuple[str, str]) -> str:
     path, message = error
     return f"{path}: {message}" if path else message
 
@@ -75,11 +75,11 @@ def _check_list(schema: Schema, items: list[Any], duplicates: bool) -> list[tupl
             except ElementError as error:
                 return [*errors, ("", f"element {index}: {error}")]
             if step in seen and not duplicates:
-                errors.append(("", f"duplicate entries for key {spelled(step)}"))
+                errors.append(("", f"duplicate entries for key {format_step(step)}"))
             seen.add(step)
         found = _check(schema.items, item, duplicates)
         if found:
-            errors += [(spelled(step) + path, message) for path, message in found]
+            errors += [(format_step(step) + path, message) for path, message in found]
     return errors
 
 
@@ -91,9 +91,9 @@ _ABSENT: Final = _Absent()
 
 
 def merge(schema: Schema, live: Any, config: Any) -> Any:
-    """The live value with everything that the config says; nothing is removed.
+    """Returns the live value merged with the config; nothing is removed.
 
-    Elements of a list stand in the config's order if it changes any, with what only the live list has between them.
+    If the config changes a list, its elements are in the config's order, and elements of the live list stay in between.
     """
     return _merge(schema, live, config)
 
@@ -139,7 +139,7 @@ def _merge_lists(schema: Schema, live: list[Any], config: list[Any]) -> list[Any
     wanted = dict(zip(theirs, config, strict=True))
     there: dict[str, Any] = {}
     for step, item in zip(ours, live, strict=True):
-        there[step] = _ABSENT if step in there else item  # one that is there twice is replaced, not merged
+        there[step] = _ABSENT if step in there else item  # a duplicate is replaced, not merged
     shared = [step for step in theirs if step in there]
     result: list[Any] = []
     merged: set[str] = set()
@@ -153,7 +153,7 @@ def _merge_lists(schema: Schema, live: list[Any], config: list[Any]) -> list[Any
                 left, right, next_shared = left + 1, right + 1, next_shared + 1
                 continue
             if step in wanted and next_shared < len(shared) and shared[next_shared] != step:
-                left += 1  # shared, but not the one whose turn it is
+                left += 1  # shared, but not the next one
                 continue
         if left < len(ours):
             step = ours[left]
@@ -174,7 +174,7 @@ def _merge_lists(schema: Schema, live: list[Any], config: list[Any]) -> list[Any
 
 
 def remove(schema: Schema, value: Any, fields: Tree) -> Any:
-    """The value without these fields. A map or list that had something and is left with nothing becomes None."""
+    """Returns the value without these fields. A map or list that becomes empty becomes None."""
     kind = type(value)
     if kind is dict and schema.is_map:
         return _remove_from_map(schema, value, fields) if value and not schema.atomic else None
@@ -211,13 +211,13 @@ def _remove_from_list(schema: Schema, value: list[Any], fields: Tree) -> Any:
 
 
 def with_schema_changes(tree: Tree, schema: Schema) -> Tree:
-    """A set that was written when lists or maps were not atomic yet, as it is now that they are."""
+    """Converts a set that was written before lists or maps became atomic."""
     changed = _reconcile(tree, schema)
     return tree if changed is None else changed
 
 
 def _reconcile(tree: Tree, schema: Schema) -> Tree | None:
-    """What becomes of a place that has fields below it; None when nothing changes."""
+    """Returns the converted subtree; None if nothing changes."""
     if schema.is_map:
         if schema.element is ANYTHING and not schema.known:
             return None
@@ -230,7 +230,7 @@ def _reconcile(tree: Tree, schema: Schema) -> Tree | None:
         return None
     result: dict[str, Any] | None = None
     for step, below in tree.items():
-        if not below:  # a field by itself is the same whatever is atomic
+        if not below:  # a leaf is the same whether or not it is atomic
             continue
         inner = (schema.fields[step[2:]] or schema.element) if schema.is_map else schema.items
         if inner is None:

@@ -1,4 +1,4 @@
-"""Who owns what after a write, and what an apply makes of an object: the rules, on sets of fields."""
+"""Ownership of fields after a write, and the result of an apply."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Conflict(NamedTuple):
 
 
 class Conflicts(Exception):
-    """An apply would change what others own."""
+    """An apply would change fields of other managers."""
 
     def __init__(self, conflicts: list[Conflict]) -> None:
         super().__init__(f"{len(conflicts)} conflicts")
@@ -41,13 +41,13 @@ class Conflicts(Exception):
 
 
 class Unmergeable(Exception):
-    """An object that a manager owns in another version does not fit the schema of that version."""
+    """The object does not match the schema of a version in which a manager owns fields."""
 
 
 class Updater:
     """The rules for one version of one resource.
 
-    `schema_of` gives the schema at a version, None when the version is not served; `convert` the object at a version;
+    `schema_of` returns the schema at a version, None if the version is not served; `convert` the object at a version;
     `reset` the fields, by version, that writes here never change.
     """
 
@@ -64,13 +64,13 @@ class Updater:
         self._reset = reset
 
     def schema(self, api_version: str) -> Schema:
-        """The schema at a version that is served."""
+        """Returns the schema at a served version."""
         schema = self._schema_of(api_version)
         assert schema is not None, api_version
         return schema
 
     def update(self, live: Object, new: Object, entries: Entries) -> tuple[Entries, Tree]:
-        """What everyone owns after `live` became `new`, and what the writer of this change owns of it."""
+        """Returns all entries after `live` became `new`, and the fields that the writer of this change owns."""
         entries = self._with_schema_changes(live, entries)
         entries, changes = self._changed(live, new, entries, None, force=True)
         return entries, self._without_reset(union(changes.modified, changes.added))
@@ -78,7 +78,7 @@ class Updater:
     def apply(
         self, live: Object, config: Object, entries: Entries, manager: Manager, *, force: bool
     ) -> tuple[Object, Entries]:
-        """The object after an apply, and what everyone owns then; the applier's time is that of its last entry.
+        """Returns the object after an apply, and all entries; the applier keeps the time of its last entry.
 
         Raises `Conflicts` unless forced.
         """
@@ -98,7 +98,7 @@ class Updater:
         return recursive_difference(tree, reset) if reset else tree
 
     def _with_schema_changes(self, live: Object, entries: Entries) -> Entries:
-        """The entries as the schemas of today have them; those of versions that are gone are left out."""
+        """Converts the entries to the current schemas; drops those of versions that are no longer served."""
         result = {}
         for manager, owned in entries.items():
             schema = self._schema_of(owned.api_version)
@@ -111,7 +111,7 @@ class Updater:
     def _changed(
         self, live: Object, new: Object, entries: Entries, writer: Manager | None, *, force: bool
     ) -> tuple[Entries, Comparison]:
-        """Take from everyone but the writer what changed. Raises `Conflicts` unless forced."""
+        """Removes changed fields from all managers except the writer. Raises `Conflicts` unless forced."""
         comparisons = {self._version: self._compared(live, new, self._version)}
         conflicts: dict[Manager, Tree] = {}
         for manager, owned in entries.items():
@@ -148,7 +148,7 @@ class Updater:
         return result, comparisons[self._version]
 
     def _at(self, obj: Object, version: str, what: str) -> Object:
-        """The object at another version. Raises `Unmergeable` when it does not fit the schema there."""
+        """Returns the object at another version. Raises `Unmergeable` if it does not match the schema there."""
         if obj.get("apiVersion", self._version) == version:
             return obj
         converted = self._convert(obj, version)
@@ -163,7 +163,7 @@ class Updater:
         return Comparison(*(recursive_difference(tree, reset) for tree in comparison)) if reset else comparison
 
     def _pruned(self, merged: Object, entries: Entries, last: Owned) -> Object:
-        """The merged object without what the manager applied last time, not this time, and nobody else owns."""
+        """Returns the merged object without fields that the manager no longer applies and no other manager owns."""
         version = last.api_version
         if self._schema_of(version) is None:
             return merged
@@ -171,7 +171,7 @@ class Updater:
         for owned in entries.values():
             owned_by_version[owned.api_version] = union(owned_by_version.get(owned.api_version, EMPTY), owned.tree)
         if version == self._version and not difference(last.tree, owned_by_version.get(version, EMPTY)):
-            return merged  # everything is still owned, so everything that was taken away would be put back
+            return merged  # every field is still owned, so each removed one would be restored
         failed = "failed to prune fields: failed to convert merged object to last applied version: "
         merged = self._at(merged, version, failed)
         schema = self.schema(version)

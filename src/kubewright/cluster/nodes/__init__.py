@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes._addresses import PodAddresses
     from kubewright.cluster.nodes._budgets import DISRUPTION_ALLOWED, SYNC_FAILED, set_disruption_allowed
     from kubewright.cluster.nodes._calls import add_node_calls
-    from kubewright.cluster.nodes._fakenode import FakeNode
-    from kubewright.cluster.nodes._fitting import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
+    from kubewright.cluster.nodes._fake_node import FakeNode
+    from kubewright.cluster.nodes._placement import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
     from kubewright.cluster.nodes._plan import Plan, PodPlan
     from kubewright.cluster.nodes._scheduler import Scheduler
-    from kubewright.cluster.nodes._writing import write_status
+    from kubewright.cluster.nodes._status_writing import write_status
 
 __all__ = [
     "DISRUPTION_ALLOWED",
@@ -47,20 +47,20 @@ __all__ = [
 # Imported on first use: `add_node_calls` needs neither the client nor the API types.
 _HOMES = {
     "DISRUPTION_ALLOWED": "_budgets",
-    "NAME_FIELD": "_fitting",
+    "NAME_FIELD": "_placement",
     "SYNC_FAILED": "_budgets",
-    "FakeNode": "_fakenode",
+    "FakeNode": "_fake_node",
     "Plan": "_plan",
     "PodAddresses": "_addresses",
     "PodPlan": "_plan",
     "Scheduler": "_scheduler",
     "add_node_calls": "_calls",
-    "is_selected": "_fitting",
-    "required_terms": "_fitting",
+    "is_selected": "_placement",
+    "required_terms": "_placement",
     "set_disruption_allowed": "_budgets",
-    "toleration_of": "_fitting",
-    "untolerated": "_fitting",
-    "write_status": "_writing",
+    "toleration_of": "_placement",
+    "untolerated": "_placement",
+    "write_status": "_status_writing",
 }
 
 if not TYPE_CHECKING:  # type checkers would accept any name

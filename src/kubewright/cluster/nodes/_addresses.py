@@ -14,10 +14,10 @@ _NODE_PREFIX: Final = 20
 
 
 class PodAddresses:
-    """Allocates addresses of one network in turn and skips those that are in use.
+    """Allocates the addresses of one network in turn and skips those in use.
 
-    The nodes of one cluster share an instance. A node that runs alone has `of_node`, whose network depends on the name
-    of the node, so that nodes that know nothing of each other rarely give out the same address.
+    The nodes of one cluster share an instance. A standalone node uses `of_node`: its network depends on the name of the
+    node, so that independent nodes rarely allocate the same address.
     """
 
     def __init__(self, network: ipaddress.IPv4Network = _CLUSTER) -> None:
@@ -35,7 +35,7 @@ class PodAddresses:
 
     def allocate(self) -> str:
         """Returns an address that no known pod has. Raises `RuntimeError` if all of them are in use."""
-        hosts = self._network.num_addresses - 2  # without the network's own address and the broadcast address
+        hosts = self._network.num_addresses - 2  # without the network address and the broadcast address
         for _ in range(hosts):
             self._last = self._last % hosts + 1
             address = str(self._network[self._last])

@@ -1,4 +1,4 @@
-"""`pods/binding`: how schedulers place pods."""
+"""`pods/binding`: assigns pods to nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["bind"]
 
 
 async def bind(state: State, call: Call) -> Answer:
-    """Put a pod on a node, once. As on a real server, nobody comes to manage its nodeName by that."""
+    """Assigns a pod to a node, once. As on a real server, nodeName has no field manager afterwards."""
     binding = decode_body(state, call, None)
     metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
     if metadata.get("name") and metadata["name"] != call.name:
@@ -40,7 +40,7 @@ async def bind(state: State, call: Call) -> Answer:
         raise _cannot(call, f"pod {call.name} has non-empty .spec.schedulingGates")
     await admit(state, call, binding)
     if state.storage.get(call.type.storage, call.namespace, call.name) is not found:
-        return await bind(state, call)  # it changed while admission was asked
+        return await bind(state, call)  # it changed during admission
     if not call.dry_run:
         commit(state, call.type, _bound(state, pod, metadata, target["name"]), found)
     return success(call)

@@ -1,8 +1,8 @@
-"""Disruption budgets: whether they let a pod go, and what that leaves of them.
+"""Disruption budgets: whether they allow an eviction, and the update of their status.
 
-How much a budget allows stands in its status, which a controller counts (`kubewright.cluster.workloads`). Here it is
-spent: an eviction takes one from it, and leaves the pod's name there, so that the controller does not count a pod that
-is about to go.
+A controller in `kubewright.cluster.workloads` computes the allowed disruptions in a budget's status. An eviction
+decrements them here and records the name of the pod, so that the controller does not count a pod that is about to be
+deleted.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ if TYPE_CHECKING:
 
     from kubewright.api.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetStatus
 
-__all__ = ["DISRUPTION_ALLOWED", "SYNC_FAILED", "set_disruption_allowed", "spend"]
+__all__ = ["DISRUPTION_ALLOWED", "SYNC_FAILED", "charge_eviction", "set_disruption_allowed"]
 
 DISRUPTION_ALLOWED: Final = "DisruptionAllowed"
 SYNC_FAILED: Final = "SyncFailed"
-"""The reason of that condition while nobody could count."""
+"""The reason of that condition if the expected number of pods is unknown."""
 
 _SERVER: Final = User("system:apiserver", ("system:masters", "system:authenticated"))
 _MANAGER: Final = "kube-apiserver"
-_NAMES_AT_MOST: Final = 2000
-_PAUSE: Final = 10
+_MAX_DISRUPTED_PODS: Final = 2000
+_RETRY_SECONDS: Final = 10
 
 
 def set_disruption_allowed(status: PodDisruptionBudgetStatus, now: datetime) -> None:
-    """Let the condition say what the number says."""
+    """Sets the condition from the number of allowed disruptions."""
     allowed = bool(status.disruptions_allowed)
     reason = "SufficientPods" if allowed else "InsufficientPods"
     set_condition(status, DISRUPTION_ALLOWED, allowed, reason, now=now, observed_generation=status.observed_generation)
 
 
-async def spend(state: State, pod: JSONObject, *, dry_run: bool) -> None:
-    """Take the eviction of a pod that runs from its budget, if it has one. Raises the refusal."""
+async def charge_eviction(state: State, pod: JSONObject, *, dry_run: bool) -> None:
+    """Charges the eviction of a running pod to its budget, if it has one. Raises the 429 of a denied eviction."""
     type_ = state.types.find("policy", "v1", "poddisruptionbudgets")
     assert type_ is not None
     while (found := _budget_of(state, type_, pod)) is not None:
         entry, budget = found
-        if not _is_ready(pod) and _lets_unready_go(budget):
+        if not _is_ready(pod) and _allows_unready(budget):
             return
         _check(budget)
         if dry_run:
             return
-        with contextlib.suppress(RevisionConflict):  # it changed while admission was asked
-            await _take(state, type_, entry, budget, pod["metadata"]["name"])
+        with contextlib.suppress(RevisionConflict):  # it changed during admission
+            await _decrement(state, type_, entry, budget, pod["metadata"]["name"])
             return
 
 
@@ -80,8 +80,8 @@ def _is_ready(pod: JSONObject) -> bool:
     return is_condition_true(from_dict(PodStatus, pod.get("status") or {}), "Ready")
 
 
-def _lets_unready_go(budget: PodDisruptionBudget) -> bool:
-    """A pod that is not ready is missed by nobody, as long as enough others are, or always where that is said."""
+def _allows_unready(budget: PodDisruptionBudget) -> bool:
+    """Returns whether an unready pod may be evicted: if enough others are healthy, or always with AlwaysAllow."""
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
     wanted = budget.status.desired_healthy or 0
@@ -91,9 +91,9 @@ def _lets_unready_go(budget: PodDisruptionBudget) -> bool:
 def _check(budget: PodDisruptionBudget) -> None:
     name, status = budget.metadata.name, budget.status
     if (status.observed_generation or 0) < (budget.metadata.generation or 0):
-        raise _refusal(f"The disruption budget {name} is still being processed by the server.", _PAUSE)
-    if len(status.disrupted_pods or ()) > _NAMES_AT_MOST:
-        raise _overfull(name)
+        raise _refusal(f"The disruption budget {name} is still being processed by the server.", _RETRY_SECONDS)
+    if len(status.disrupted_pods or ()) > _MAX_DISRUPTED_PODS:
+        raise _too_many_disrupted_pods(name)
     if not status.disruptions_allowed:
         raise _refusal(f"The disruption budget {name} {_reason(status)}", None)
 
@@ -101,17 +101,17 @@ def _check(budget: PodDisruptionBudget) -> None:
 def _reason(status: PodDisruptionBudgetStatus) -> str:
     nothing = "does not allow evicting pods currently"
     wanted, healthy = status.desired_healthy or 0, status.current_healthy or 0
-    told = find_condition(status, DISRUPTION_ALLOWED)
-    if told is not None and (told.status != "False" or not told.message):
-        told = None
-    if told is not None and told.reason == SYNC_FAILED:
-        return f"{nothing} because it failed sync: {told.message}"
+    condition = find_condition(status, DISRUPTION_ALLOWED)
+    if condition is not None and (condition.status != "False" or not condition.message):
+        condition = None
+    if condition is not None and condition.reason == SYNC_FAILED:
+        return f"{nothing} because it failed sync: {condition.message}"
     if healthy <= wanted:
         return f"needs {wanted} healthy pods and has {healthy} currently"
-    return nothing if told is None else f"{nothing} ({told.reason}): {told.message}"
+    return nothing if condition is None else f"{nothing} ({condition.reason}): {condition.message}"
 
 
-def _overfull(name: str) -> Failure:
+def _too_many_disrupted_pods(name: str) -> Failure:
     why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
     text = f'poddisruptionbudget.policy "{name}" is forbidden: {why}'
     return Failure(403, "Forbidden", text, {"name": name, "group": "policy", "kind": "poddisruptionbudget"})
@@ -125,8 +125,8 @@ def _refusal(why: str, pause: int | None) -> Failure:
     return Failure(429, "TooManyRequests", text, details, retry_after=pause)
 
 
-async def _take(state: State, type_: ResourceType, entry: Entry, budget: PodDisruptionBudget, pod: str) -> None:
-    """Write the budget, as the real server does, which asks itself for that, and admission with it."""
+async def _decrement(state: State, type_: ResourceType, entry: Entry, budget: PodDisruptionBudget, pod: str) -> None:
+    """Writes the budget as the real server does: as an API request of its own, including admission."""
     now, status = state.clock.now().replace(microsecond=0), budget.status
     status.disruptions_allowed = (status.disruptions_allowed or 0) - 1
     status.disrupted_pods = {**(status.disrupted_pods or {}), pod: now}

@@ -1,4 +1,4 @@
-"""`pods/binding` and `pods/eviction`: how schedulers place pods, and how those who empty nodes take them away."""
+"""`add_node_calls`: serves `pods/binding` and `pods/eviction`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CALLS: Final = {"binding": bind, "eviction": evict}
 
 
 def add_node_calls(dispatcher: Dispatcher) -> None:
-    """Let the dispatcher answer bindings and evictions."""
+    """Makes the dispatcher serve bindings and evictions."""
     dispatcher.supported |= {f"pods/{name}" for name in _CALLS}
     dispatcher.overrides.append(_override)
 

@@ -1,4 +1,4 @@
-"""`pods/eviction`: how those who empty nodes take pods away, unless a disruption budget forbids it."""
+"""`pods/eviction`: deletes pods unless a disruption budget forbids it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.nodes._budgets import spend
+from kubewright.cluster.nodes._budgets import charge_eviction
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
 from kubewright.cluster.registry._decoding import decode_body
 from kubewright.cluster.registry._delete import DeleteOptions, check_preconditions, delete_object
@@ -21,7 +21,7 @@ _NOT_RUNNING: Final = ("Succeeded", "Failed", "Pending")
 
 
 async def evict(state: State, call: Call) -> Answer:
-    """Delete a pod, and tell in its status why, if its budget lets it go."""
+    """Deletes a pod, after writing the reason into its status, if its budget allows it."""
     eviction = decode_body(state, call, None)
     name = (eviction.get("metadata") or {}).get("name")
     if name and name != call.name:
@@ -29,15 +29,15 @@ async def evict(state: State, call: Call) -> Answer:
     await admit(state, call, eviction)
     options = _options_of(call, eviction)
     found, pod = pod_of(state, call)
-    if _is_missed(pod):
-        await spend(state, pod, dry_run=options.dry_run)
+    if _is_disruption(pod):
+        await charge_eviction(state, pod, dry_run=options.dry_run)
         found, pod = pod_of(state, call)
     check_preconditions(call.type, pod, options)
     if not options.dry_run:
-        # First the reason, for those who watch; a second write takes the pod away.
+        # Write the reason first, so that watches see it; a second write deletes the pod.
         reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
-        told = with_condition(state, pod, type="DisruptionTarget", status="True", reason=reason, message=message)
-        found, options.resource_version = commit(state, call.type, told, found), None
+        condition = with_condition(state, pod, type="DisruptionTarget", status="True", reason=reason, message=message)
+        found, options.resource_version = commit(state, call.type, condition, found), None
     await delete_object(state, call.type, found, options, None)
     return success(call)
 
@@ -54,7 +54,7 @@ def _options_of(call: Call, eviction: JSONObject) -> DeleteOptions:
     )
 
 
-def _is_missed(pod: JSONObject) -> bool:
-    """Whether anybody loses by its end. Budgets are not asked about pods that do not run, or are going already."""
+def _is_disruption(pod: JSONObject) -> bool:
+    """Returns whether the eviction counts as a disruption: not for pods that do not run or are being deleted."""
     phase, metadata = (pod.get("status") or {}).get("phase"), pod["metadata"]
     return phase not in _NOT_RUNNING and not metadata.get("deletionTimestamp")

@@ -1,4 +1,4 @@
-"""`follow`: hear of every object of a kind, and of its end, whatever happens to the server meanwhile."""
+"""`follow`: reports every state and the deletion of all objects of a kind, despite failures of the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 from kubewright.api import Object
 from kubewright.client import Client, Gone, Timeout, TooManyRequests, Unavailable
 from kubewright.clock import Clock
-from kubewright.cluster.nodes._chores import RETRY_SECONDS
+from kubewright.cluster.nodes._tasks import RETRY_SECONDS
 
 __all__ = ["follow"]
 
@@ -24,7 +24,7 @@ async def follow(
     seen: Callable[[R], None],
     gone: Callable[[str], None],
 ) -> None:
-    """List and watch for ever. `seen` hears of each state of an object, `gone` of its uid when it is there no more."""
+    """Lists and watches until canceled. Calls `seen` with each state of an object, `gone` with a deleted uid."""
     known: set[str] = set()
     while True:
         try:

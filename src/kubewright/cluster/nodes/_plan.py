@@ -1,4 +1,4 @@
-"""`PodPlan`: what becomes of a pod on a node without a machine."""
+"""`PodPlan`: the simulated behavior of a pod."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ _TIMES: Final = ("schedule_delay", "start_delay", "ready_delay", "stop_delay", "
 
 @dataclass(frozen=True, kw_only=True)
 class PodPlan:
-    """What becomes of a pod. Times are in seconds; the default pod runs and is ready at once, and for ever.
+    """The simulated behavior of a pod. Default: ready immediately, runs indefinitely. Times are in seconds.
 
-    With `exit_after`, its containers end that long after their start, with `exit_code`; the pod's restart policy
-    says whether they are started again, after `restart_delay`; with `crash_loop`, which is how kubelets do it, after
-    10 s at first and twice as long each time, up to 5 minutes. `exits` bounds how often that happens: afterwards they
-    run for ever. With `image_missing` the pod stays Pending; with `unschedulable`, too, but without a node, for
-    this reason, such as "Insufficient cpu"; without `becomes_ready` it runs and is never ready.
-    `stop_delay` is how long its end takes when it is deleted, at most the grace period of the deletion.
+    With `exit_after`, its containers exit that long after their start, with `exit_code`. The pod's restart policy
+    decides
+    whether they restart, after `restart_delay`; with `crash_loop`, after a kubelet's backoff of 10 s, doubled each
+    time, up
+    to 5 minutes. `exits` limits the number of exits: afterwards the containers run indefinitely. With `image_missing`
+    the pod
+    stays Pending; with `unschedulable`, too, but without a node, for the given reason, such as "Insufficient cpu".
+    Without
+    `becomes_ready` it runs but is never ready. `stop_delay` is the time until a deleted pod ends, limited by its grace
+    period.
     """
 
     schedule_delay: float = 0.0
@@ -47,15 +51,15 @@ class PodPlan:
             if value is None and name == "exit_after":
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                raise ValueError(f"{name} is a number of seconds, from 0 on, not {value!r}")
+                raise ValueError(f"{name} must be a number of seconds of at least 0, not {value!r}")
 
     def delay_before(self, restart: int) -> float:
-        """Seconds from the end of a container to its restart with that number; the first is 1."""
+        """Returns the seconds before the restart with that number; the first is 1."""
         return backoff(restart) if self.crash_loop else self.restart_delay
 
 
 def backoff(attempt: int) -> float:
-    """Seconds that a kubelet waits before it does something for another time that has failed so often."""
+    """Returns a kubelet's backoff in seconds before the given attempt."""
     return doubled(attempt - 1, first=_FIRST_BACKOFF, longest=_LONGEST_BACKOFF)
 
 

@@ -1,4 +1,4 @@
-"""What bindings and evictions have in common: both are about one pod, and neither is an object that is kept."""
+"""The common part of bindings and evictions: both refer to one pod and are not stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CREATED: Final = 201
 
 
 def pod_of(state: State, call: Call) -> tuple[Entry, JSONObject]:
-    """The pod that a call is about, as it is stored and read. Raises the 404."""
+    """Returns the pod of a call, stored and decoded. Raises a 404."""
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         raise not_found(call.type, call.name)
@@ -27,7 +27,7 @@ def pod_of(state: State, call: Call) -> tuple[Entry, JSONObject]:
 
 
 def with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObject:
-    """The pod with this condition, in place of the one of its type."""
+    """Returns the pod with this condition, replacing one of the same type."""
     status = dict(pod.get("status") or {})
     others = [each for each in status.get("conditions") or () if each["type"] != condition["type"]]
     made = {"lastProbeTime": None, "lastTransitionTime": state.now(), **condition}
@@ -35,7 +35,7 @@ def with_condition(state: State, pod: JSONObject, **condition: str) -> JSONObjec
 
 
 async def admit(state: State, call: Call, obj: JSONObject) -> None:
-    """Ask admission about the creation of a Binding or an Eviction."""
+    """Runs admission for the creation of a Binding or an Eviction."""
     kind = kind_of(call.type, call.subresource)
     version = f"{kind['group']}/{kind['version']}" if kind["group"] else kind["version"]
     metadata = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
@@ -44,6 +44,6 @@ async def admit(state: State, call: Call, obj: JSONObject) -> None:
 
 
 def success(call: Call) -> Answer:
-    """It is done."""
+    """Returns the success response."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": _CREATED}
     return Answer(encode(status), status=_CREATED, warnings=call.warnings)

@@ -1,7 +1,7 @@
-"""What schedulers and kubelets tell of pods: reasons, types and words are those of Kubernetes 1.36.
+"""Events of schedulers and kubelets about pods, with the reasons, types and messages of Kubernetes 1.36.
 
-`SchedulerEvents` and `KubeletEvents` only take note: event recorders write, count what is told again, and combine what
-is similar, as theirs do.
+`SchedulerEvents` and `KubeletEvents` do not wait: event recorders write, count repeated events, and aggregate similar
+ones.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class SchedulerEvents:
 
     def __init__(self, client: Client, nodes: Sequence[str], clock: Clock) -> None:
         instance = "-".join((_SCHEDULER, *nodes[:1]))
-        self._recorder = EventRecorder(client, _SCHEDULER, instance=instance, clock=clock, rng=_chance_of(instance))
+        self._recorder = EventRecorder(client, _SCHEDULER, instance=instance, clock=clock, rng=_generator_for(instance))
 
     def start(self) -> None:
-        """Begin to write."""
+        """Starts the recorder."""
         self._recorder.start()
 
     async def close(self) -> None:
-        """Write what waits, for a short while, and stop."""
+        """Writes pending events for a short time, and stops."""
         await self._recorder.close()
 
     def scheduled(self, pod: core.Pod, node: str) -> None:
-        """The pod is on the node now."""
+        """Records that the pod was bound to the node."""
         message = f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node}"
         self._recorder.record(pod, "Scheduled", message, action="Binding")
 
     def failed_scheduling(self, pod: core.Pod, message: str) -> None:
-        """There is no node for the pod."""
+        """Records that no node suits the pod."""
         self._recorder.record(pod, "FailedScheduling", message, "Warning", action="Scheduling")
 
 
@@ -52,77 +52,77 @@ class KubeletEvents:
     """The events about the pods of one node. Use it with `start` and `close`."""
 
     def __init__(self, client: Client, node: str, clock: Clock) -> None:
-        rng = _chance_of(node)
+        rng = _generator_for(node)
         self._recorder = EventRecorder(client, _KUBELET, instance=node, host=node, version="v1", clock=clock, rng=rng)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Starts the recorder."""
         self._recorder.start()
 
     async def close(self) -> None:
-        """Write what waits, for a short while, and stop."""
+        """Writes pending events for a short time, and stops."""
         await self._recorder.close()
 
     def pulling(self, pod: core.Pod, *, init: bool) -> None:
-        """Those images are fetched that are fetched each time; `init` tells that the init containers go before."""
+        """Records the pull of images with the policy Always; `init`: the init containers run before."""
         for container in _containers(pod, init=init):
             if container.image_pull_policy == "Always":
-                self._tell(pod, container, "Pulling", f'Pulling image "{container.image}"')
+                self._report(pod, container, "Pulling", f'Pulling image "{container.image}"')
 
     def started(self, pod: core.Pod, waited: float, *, init: bool) -> None:
-        """The images are there, the containers made and started; `init` tells that the init containers went before."""
+        """Records that images were pulled and containers started; `init`: the init containers ran before."""
         for container in _containers(pod, init=init):
             image, took = container.image, duration(waited)
             text = f'Container image "{image}" already present on machine and can be accessed by the pod'
             if container.image_pull_policy == "Always":
                 text = f'Successfully pulled image "{image}" in {took} ({took} including waiting). Image size: 0 bytes.'
-            self._tell(pod, container, "Pulled", text)
-            self._tell(pod, container, "Created", "Container created")
-            self._tell(pod, container, "Started", "Container started")
+            self._report(pod, container, "Pulled", text)
+            self._report(pod, container, "Created", "Container created")
+            self._report(pod, container, "Started", "Container started")
 
     def image_missing(self, pod: core.Pod) -> None:
-        """One more try to fetch the images has failed, and the next one comes later."""
+        """Records a failed pull of the images and the backoff."""
         for container in pod.spec.containers:
             image = container.image
             why = (
                 f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
             )
-            self._tell(pod, container, "Pulling", f'Pulling image "{image}"')
+            self._report(pod, container, "Pulling", f'Pulling image "{image}"')
             text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = {why}'
-            self._tell(pod, container, "Failed", text, "Warning")
-            self._tell(pod, container, "Failed", "Error: ErrImagePull", "Warning")
-            self._tell(pod, container, "BackOff", f'Back-off pulling image "{image}"')
-            self._tell(pod, container, "Failed", "Error: ImagePullBackOff", "Warning")
+            self._report(pod, container, "Failed", text, "Warning")
+            self._report(pod, container, "Failed", "Error: ErrImagePull", "Warning")
+            self._report(pod, container, "BackOff", f'Back-off pulling image "{image}"')
+            self._report(pod, container, "Failed", "Error: ImagePullBackOff", "Warning")
 
     def backing_off(self, pod: core.Pod) -> None:
-        """The containers have failed, and wait for their restart."""
+        """Records that failed containers wait for their restart."""
         metadata = pod.metadata
         whose = f"{metadata.name}_{metadata.namespace}({metadata.uid})"
         for container in pod.spec.containers:
             text = f"Back-off restarting failed container {container.name} in pod {whose}"
-            self._tell(pod, container, "BackOff", text, "Warning")
+            self._report(pod, container, "BackOff", text, "Warning")
 
     def unhealthy(self, pod: core.Pod, container: core.Container) -> None:
-        """The readiness probe of a container has failed; nothing is told of one that has none."""
+        """Records a failed readiness probe of a container; nothing if it has no probe."""
         probe = container.readiness_probe
         if probe is not None:
             text = f"Readiness probe failed: {_outcome(container, probe, pod.status.pod_ip or '')}"
-            self._tell(pod, container, "Unhealthy", text, "Warning")
+            self._report(pod, container, "Unhealthy", text, "Warning")
 
     def killing(self, pod: core.Pod) -> None:
-        """The containers that run are asked to end."""
+        """Records that running containers are being stopped."""
         statuses = pod.status.container_statuses or ()
         running = {status.name for status in statuses if status.state is not None and status.state.running is not None}
         for container in pod.spec.containers:
             if container.name in running:
-                self._tell(pod, container, "Killing", f"Stopping container {container.name}")
+                self._report(pod, container, "Killing", f"Stopping container {container.name}")
 
     def failed(self, pod: core.Pod, reason: str, message: str) -> None:
-        """The pod as a whole has failed, as by eviction."""
+        """Records that the whole pod failed, for example by eviction."""
         self._recorder.record(pod, reason, message, "Warning", action=reason)
         self.killing(pod)
 
-    def _tell(
+    def _report(
         self,
         pod: core.Pod,
         container: core.Container,
@@ -137,23 +137,23 @@ class KubeletEvents:
         self._recorder.record(about, reason, message, type, action=reason)
 
 
-def unschedulable_message(reasons: Mapping[str, int], *, for_want_of_room: bool) -> str:
-    """What the scheduler says of a pod that fits on no node: each reason, and for how many nodes it is one."""
+def unschedulable_message(reasons: Mapping[str, int], *, lacks_resources: bool) -> str:
+    """Returns the scheduler's message about a pod that fits on no node: each reason with the number of nodes."""
     nodes = sum(reasons.values())
     if not nodes:
         return "no nodes available to schedule pods"
     none, listed = f"0/{nodes} nodes are available:", ", ".join(sorted(f"{n} {why}" for why, n in reasons.items()))
-    preemption = _NO_VICTIMS if for_want_of_room else _NOT_HELPFUL
+    preemption = _NO_VICTIMS if lacks_resources else _NOT_HELPFUL
     return f"{none} {listed}. no new claims to deallocate, preemption: {none} {nodes} {preemption}."
 
 
-def _chance_of(instance: str) -> random.Random:
-    """The names of events come from who tells them: the same run gives the same, and takes none of the cluster's."""
+def _generator_for(instance: str) -> random.Random:
+    """Returns a generator for event names that depends on the component only, so that runs are reproducible."""
     return random.Random(f"events of {instance}")  # noqa: S311
 
 
 def duration(seconds: float) -> str:
-    """As Go writes it, cut to milliseconds: `0s`, `250ms`, `1.5s`, `2m0s`, `1h0m0s`."""
+    """Formats seconds like Go, truncated to milliseconds: `0s`, `250ms`, `1.5s`, `2m0s`, `1h0m0s`."""
     milliseconds = int(seconds * 1000)
     if milliseconds < 1000:
         return f"{milliseconds}ms" if milliseconds else "0s"
@@ -170,7 +170,7 @@ def _containers(pod: core.Pod, *, init: bool) -> list[core.Container]:
 
 
 def _outcome(container: core.Container, probe: core.Probe, address: str) -> str:
-    """What a probe finds in a container that runs and is not ready."""
+    """Returns the output of a probe of a container that runs but is not ready."""
     if probe.http_get is not None:
         return "HTTP probe failed with statuscode: 503"
     if probe.grpc is not None:

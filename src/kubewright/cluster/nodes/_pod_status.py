@@ -1,7 +1,7 @@
-"""What a kubelet would write into a pod's status, as patches. No I/O.
+"""Pod statuses as a kubelet writes them, as patches. No I/O.
 
-Each function answers with the `status` part of a strategic merge patch: conditions merge by their type, container
-statuses replace what was there.
+Each function returns the `status` of a strategic merge patch: conditions merge by type, container statuses are
+replaced.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
 
 Status = dict[str, Any]
 NODE_ADDRESS: Final = "10.0.0.1"
-"""The address of every node, as pods have it in their status."""
+"""The address of every node in the status of pods."""
 
 
 def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bool, address: str) -> Status:
-    """Every container runs; the pod is ready if `ready`, and if its readiness gates agree."""
+    """Returns the status of running containers; the pod is ready if `ready` and its readiness gates are true."""
     moment = format_time(now)
     started = pod.status.start_time
 
@@ -52,7 +52,7 @@ def running(pod: core.Pod, restarts: dict[str, int], *, now: datetime, ready: bo
 
 
 def unschedulable(pod: core.Pod, *, now: datetime, message: str) -> Status:
-    """No node will do for the pod."""
+    """Returns the status of a pod that no node suits."""
     had = next((each for each in pod.status.conditions or () if each.type == "PodScheduled"), None)
     since = had.last_transition_time if had is not None and had.status == "False" else None
     condition = {
@@ -67,7 +67,7 @@ def unschedulable(pod: core.Pod, *, now: datetime, message: str) -> Status:
 
 
 def image_missing(pod: core.Pod, *, now: datetime) -> Status:
-    """The pod is on its node and waits for images that cannot be pulled."""
+    """Returns the status of a pod whose images cannot be pulled."""
     moment = format_time(now)
 
     def state(container: core.Container) -> Status:
@@ -83,7 +83,7 @@ def image_missing(pod: core.Pod, *, now: datetime) -> Status:
 
 
 def waiting_to_restart(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_code: int) -> Status:
-    """Every container has ended and is about to be started again."""
+    """Returns the status of a pod whose containers exited and wait for their restart."""
     moment = format_time(now)
     reason = "CrashLoopBackOff" if exit_code else "ContainerCreating"
 
@@ -99,7 +99,7 @@ def waiting_to_restart(pod: core.Pod, restarts: dict[str, int], *, now: datetime
 
 
 def finished(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_code: int) -> Status:
-    """Every container has ended and stays so."""
+    """Returns the status of a pod whose containers exited for good."""
     moment = format_time(now)
 
     def state(container: core.Container) -> Status:
@@ -115,12 +115,12 @@ def finished(pod: core.Pod, restarts: dict[str, int], *, now: datetime, exit_cod
 
 
 def failed(pod: core.Pod, *, now: datetime, reason: str, message: str) -> Status:
-    """The pod as a whole has failed, as by eviction."""
+    """Returns the status of a pod that failed as a whole, for example by eviction."""
     return finished(pod, restart_counts(pod), now=now, exit_code=137) | {"reason": reason, "message": message}
 
 
 def gates_changed(pod: core.Pod, *, now: datetime) -> Status | None:
-    """The pod's readiness after somebody changed a condition that one of its readiness gates waits for."""
+    """Returns the readiness after a condition of a readiness gate changed; None if it stays the same."""
     if not pod.spec.readiness_gates:
         return None
     have = {condition.type: condition.status for condition in pod.status.conditions or []}
@@ -135,13 +135,13 @@ def gates_changed(pod: core.Pod, *, now: datetime) -> Status | None:
 
 
 def restart_counts(pod: core.Pod) -> dict[str, int]:
-    """How often each container was started again so far."""
+    """Returns the restart count of each container."""
     statuses = pod.status.container_statuses or []
     return {status.name: status.restart_count for status in statuses}
 
 
 def _containers(pod: core.Pod, restarts: dict[str, int], state: Callable[[core.Container], Status]) -> list[Status]:
-    # How a container ended before stays to be seen while it runs again.
+    # The last state of a container stays visible after its restart.
     before = {each.name: to_dict(each.last_state) for each in pod.status.container_statuses or () if each.last_state}
     return [
         _about(container)
@@ -162,7 +162,7 @@ def _running_since(pod: core.Pod, container: core.Container) -> str | None:
 def _init_containers(pod: core.Pod, moment: str) -> list[Status]:
     statuses = []
     for container in pod.spec.init_containers or []:
-        # An init container that is always restarted is a sidecar: it runs on.
+        # An init container with the restart policy Always is a sidecar: it keeps running.
         sidecar = container.restart_policy == "Always"
         state = {"running": {"startedAt": moment}} if sidecar else _terminated(moment, 0)
         extra = {"state": state, "started": sidecar, "ready": True, "restartCount": 0}
@@ -195,7 +195,7 @@ def _conditions(
     for kind, is_true in wanted.items():
         status = "True" if is_true else "False"
         before = have.get(kind)
-        # The transition time is when the status last changed, not when it was last written.
+        # The transition time changes with the status, not with each write.
         kept = before.last_transition_time if before is not None and before.status == status else None
         conditions.append(
             {

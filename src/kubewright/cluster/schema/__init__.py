@@ -1,23 +1,23 @@
-"""Schemas of the embedded cluster: what shape the objects of a kind have. Pure functions on JSON values, no I/O.
+"""Schemas of the embedded cluster: the structure of the objects of a kind. Pure functions on JSON values, no I/O.
 
-A `Schema` is a node of a shared, immutable tree that is built when it is walked. There are two builders:
+A `Schema` is a node of a shared, immutable tree that is built on first use. There are two builders:
 
-    builtin_schema(api_version, kind) -> Schema | None     # "apps/v1", "Deployment"; None for what is not built in
+    builtin_schema(api_version, kind) -> Schema | None     # "apps/v1", "Deployment"; None if it is not built in
     custom_schema(open_api_v3_schema, *, preserve_unknown=False) -> Schema     # of a version of a definition (CRD)
 
 `custom_schema` adds apiVersion, kind and metadata itself. Keep the result: one schema for each version of a definition.
 
-What to do with an object (a dict as decoded from JSON; these change it in place where that is said):
+Functions on objects (dicts as decoded from JSON):
 
-    prune(schema, obj) -> list[str]             # removes unknown fields, in place; the paths, as the server names them
-    unknown_fields(schema, obj) -> list[str]    # the same paths, removing nothing
+    prune(schema, obj) -> list[str]             # removes unknown fields in place; returns their paths
+    unknown_fields(schema, obj) -> list[str]    # returns the same paths without removing
     strict_errors(schema, obj, text=b"") -> list[str]   # `unknown field "spec.foo"`, `duplicate field "spec.a"`;
-                                                # `text` is the request's JSON, which duplicates are looked for in
+                                                # `text` is the request's JSON, for duplicates
     apply_defaults(schema, obj) -> None         # structural defaulting of a custom resource, in place
     strict_decoding_message(errors) -> str      # `strict decoding error: unknown field "a", unknown field "b"`
 
-The rules for field validation: Strict refuses with `strict_decoding_message`, Warn sends each error as a warning of its
-own, Ignore drops silently. Built-in kinds and custom resources are pruned alike; `x-kubernetes-preserve-unknown-fields`
+Field validation: Strict rejects with `strict_decoding_message`, Warn sends each error as a warning, Ignore drops
+silently. Built-in kinds and custom resources are pruned alike; `x-kubernetes-preserve-unknown-fields`
 and embedded resources are respected.
 
 Documents for clients, as decoded JSON:
@@ -29,8 +29,7 @@ Documents for clients, as decoded JSON:
     openapi_v2(custom=()) -> dict                       # /openapi/v2
     openapi_v2_protobuf(document) -> bytes              # application/com.github.proto-openapi.spec.v2@v1.0+protobuf
 
-`custom` are `CustomKind`s: group, version, kind, list kind, plural, namespaced, subresources and the schema as the CRD
-has it.
+`custom` are `CustomKind`s: group, version, kind, list kind, plural, namespaced, subresources and the schema of the CRD.
 """
 
 from __future__ import annotations

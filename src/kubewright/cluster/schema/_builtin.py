@@ -1,7 +1,8 @@
 """The schemas of the built-in kinds, from the packaged file.
 
-The file (`builtin.bin`, written by `tools/generate_schemas`) holds one compressed part for each Go package of types. A
-part is read when a schema in it is first asked for.
+The file (`builtin.bin`, written by `tools/generate_schemas`) has one compressed part for each Go package of types. A
+part
+is read on first use.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _FILE = Path(__file__).with_name("builtin.bin")
 
 
 class SubresourceFacts(msgspec.Struct, frozen=True, array_like=True):
-    """A subresource: its name, the kind that it takes, that kind's group version if it is another, and its verbs."""
+    """A subresource: its name, the kind of its body, that kind's group version if it differs, and its verbs."""
 
     name: str
     kind: str
@@ -41,7 +42,7 @@ class SubresourceFacts(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ResourceFacts(msgspec.Struct, frozen=True, array_like=True):
-    """A resource as the server's document has it; the verbs are those of discovery."""
+    """A resource as in the server's document; the verbs are those of discovery."""
 
     plural: str
     kind: str
@@ -51,7 +52,7 @@ class ResourceFacts(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Index(msgspec.Struct):
-    """Where things are in the file."""
+    """The index of the file."""
 
     version: str
     parts: dict[str, tuple[int, int]]
@@ -61,48 +62,48 @@ class _Index(msgspec.Struct):
 
 
 def builtin_schema(api_version: str, kind: str) -> Schema | None:
-    """The schema of a built-in kind; None when there is no such kind."""
+    """Returns the schema of a built-in kind; None if there is no such kind."""
     name = _index()[0].kinds.get(api_version, {}).get(kind)
     return None if name is None else definition_schema(name)
 
 
 def builtin_group_versions() -> tuple[str, ...]:
-    """Every group version that has a document: `v1`, `apps/v1` and so on."""
+    """Returns every group version that has a document: `v1`, `apps/v1` and so on."""
     return tuple(_index()[0].members)
 
 
 @cache
 def builtin_resources(group_version: str) -> tuple[ResourceFacts, ...]:
-    """What is served in a group version; empty for one that is not built in."""
+    """Returns the resources of a group version; empty if it is not built in."""
     facts = _index()[0].resources.get(group_version)
     return () if facts is None else msgspec.json.decode(facts, type=tuple[ResourceFacts, ...])
 
 
 def version() -> str:
-    """The version of Kubernetes that all this is of."""
+    """Returns the version of Kubernetes that the file describes."""
     return _index()[0].version
 
 
 def kinds(group_version: str) -> dict[str, str]:
-    """The name of the definition of each kind in a group version, lists and options included."""
+    """Returns the definition name of each kind in a group version, including lists and options."""
     return _index()[0].kinds.get(group_version, {})
 
 
 def definition_names(group_version: str) -> list[str]:
-    """The names of all definitions that the document of a group version holds."""
+    """Returns the names of all definitions in the document of a group version."""
     return _index()[0].members.get(group_version, [])
 
 
 def definition(name: str) -> dict[str, Any]:
-    """A definition as OpenAPI v3, by its full name, with our own `x-go`. Raises KeyError."""
+    """Returns a definition as OpenAPI v3, by its full name, with our extension `x-go`. Raises KeyError."""
     package, _, short = name.rpartition(".")
     found: dict[str, Any] = _part(package)[short]
     return found
 
 
-@cache  # as many as there are definitions
+@cache  # bounded by the number of definitions
 def definition_schema(name: str) -> Schema:
-    """The schema of a definition by its full name, `io.k8s.api.core.v1.PodSpec`. Raises KeyError."""
+    """Returns the schema of a definition by its full name, `io.k8s.api.core.v1.PodSpec`. Raises KeyError."""
     return read(definition(name), definition_schema, name=name)
 
 

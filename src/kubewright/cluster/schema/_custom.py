@@ -1,4 +1,4 @@
-"""Schemas of custom resources, from what a CustomResourceDefinition says."""
+"""Schemas of custom resources, from CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
     "metadata": {"allOf": [{"$ref": f"#/components/schemas/{OBJECT_META}"}]},
 }
 _NAMING: Final = ("kind", "apiVersion")
-# Below these a schema may stand, as one or by name.
+# Keywords whose value is a schema, or a map of schemas.
 _SINGLE: Final = frozenset(("items", "additionalProperties"))
 
 
 def custom_schema(open_api_v3_schema: Mapping[str, Any] | None, *, preserve_unknown: bool = False) -> Schema:
-    """The schema of a version of a custom resource; apiVersion, kind and metadata are added.
+    """Returns the schema of a version of a custom resource, with apiVersion, kind and metadata.
 
-    None is a definition that says nothing, so that anything is allowed. `preserve_unknown` is the definition's old
-    `spec.preserveUnknownFields`.
+    None is a definition without a schema, which allows anything. `preserve_unknown` is the deprecated
+    `spec.preserveUnknownFields` of the definition.
     """
     return read(custom_openapi(open_api_v3_schema), definition_schema, preserve=preserve_unknown)
 
 
 def custom_openapi(open_api_v3_schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The definition's schema as the server shows it in OpenAPI v3."""
+    """Returns the definition's schema as the server's OpenAPI v3 document contains it."""
     if open_api_v3_schema is None:
         return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     source = _with_embedded(open_api_v3_schema)
@@ -39,7 +39,7 @@ def custom_openapi(open_api_v3_schema: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _with_embedded(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, with what the server adds: the properties of embedded objects, what an int-or-string may be."""
+    """Returns the schema with the server's additions: properties of embedded objects, the types of an int-or-string."""
     result: dict[str, Any] = {}
     for key, value in source.items():
         if key == "properties" and isinstance(value, Mapping):

@@ -11,10 +11,10 @@ __all__ = ["apply_defaults"]
 
 
 def apply_defaults(schema: Schema, obj: Any) -> None:
-    """Fill in, in place, what is missing and has a default; also what is null and may not be.
+    """Sets defaults of missing fields in place, and of fields that are null but not nullable.
 
-    A default may bring an object whose own fields have defaults: they are filled in too. Embedded objects' metadata
-    has no defaults.
+    A default may be an object whose own fields have defaults: these are set, too. Metadata of embedded objects has no
+    defaults.
     """
     if type(obj) is dict:
         for name, default in _defaults(schema).items():
@@ -46,7 +46,7 @@ def _defaults(schema: Schema) -> dict[str, Any]:
 
 
 def _of_the_definition(schema: Schema, name: str) -> Schema | None:
-    """The schema of a member, unless it is one of Go's types (metadata), whose defaults are their zeros."""
+    """Returns the schema of a member, unless it is a Go type (metadata), whose defaults are zero values."""
     inner = schema.fields[name]
     if inner is None:
         return schema.element if isinstance(schema.source.get("additionalProperties"), dict) else None

@@ -1,7 +1,7 @@
-"""The node of a schema, and how it is read from OpenAPI.
+"""`Schema`: a schema node, and its construction from OpenAPI.
 
-The rules are those by which the server turns an OpenAPI schema into the one that it merges by: what has no type may be
-anything; an object without properties is a map of anything; a list is atomic unless it says otherwise.
+The rules are those by which the server converts an OpenAPI schema for merging: a schema without a type allows anything;
+an object without properties is a map of anything; a list is atomic by default.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["ANYTHING", "ListType", "Resolve", "Schema", "read"]
 
 ListType: TypeAlias = Literal["atomic", "set", "map"]
 Resolve: TypeAlias = Callable[[str], "Schema"]
-"""The schema of a definition, by the last part of its `$ref`."""
+"""Returns the schema of a definition by the last part of its `$ref`."""
 
 _QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -21,20 +21,20 @@ _SCALARS: Final = {"integer": "numeric", "number": "numeric", "boolean": "boolea
 
 
 class Schema:
-    """What may stand at one place of an object. Immutable; its fields are built when they are first asked for.
+    """The schema of one value. Immutable; fields are built on first use.
 
-    A place may allow a map (or struct: `is_map`), a list (`is_list`) and a scalar (`scalar`), or several of them.
+    A schema may allow a map (or struct: `is_map`), a list (`is_list`) and a scalar (`scalar`), or several of them.
 
-    - `fields[name]` is the schema of a known field, None for a name that is not known; `known` has all known names.
-    - `element` is the schema of other names of a map; None when other names are not allowed.
+    - `fields[name]` is the schema of a known field, None for an unknown name; `known` contains all known names.
+    - `element` is the schema of other names of a map; None if other names are not allowed.
     - `atomic` maps and structs belong to one manager as a whole.
-    - `items` is the schema of a list's elements; `list_type` is atomic, set or map; `keys` are a map's keys, sorted,
-      and `key_defaults` what a key is when an element does not say it.
+    - `items` is the schema of list elements; `list_type` is atomic, set or map; `keys` are a map's keys, sorted, and
+      `key_defaults` the values of keys that an element omits.
     - `scalar` is string, numeric, boolean or untyped.
     - `type`, `format`, `nullable`, `default`, `preserve_unknown`, `embedded`, `int_or_string`: as in OpenAPI.
     - `patch_strategies` and `patch_merge_key`: for strategic merge patches.
     - `go`: how Go writes the fields of a built-in struct, by name (see `tools.generate_schemas._gotypes`).
-    - `name`: of the definition that this is, if any. `source`: the OpenAPI that it was read from.
+    - `name`: the name of its definition, if any. `source`: the OpenAPI that it was built from.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class Schema:
         raise AttributeError(f"a schema is shared and cannot be changed: {name}")
 
     def with_changes(self, **values: Any) -> Schema:
-        """The same schema with other values; its fields are still shared."""
+        """Returns a copy with changed attributes that shares its fields."""
         return Schema(**{name: getattr(self, name) for name in _EMPTY} | values)
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ _EMPTY: Final[dict[str, Any]] = {
 
 
 class _Fields(dict[str, "Schema | None"]):
-    """The known fields of a struct. Builds each on first use, and remembers none that is not known."""
+    """The known fields of a struct. Builds each on first use; unknown names are not cached."""
 
     __slots__ = ("_preserve", "_properties", "_resolve")
 
@@ -170,23 +170,23 @@ def _no_definitions(name: str) -> Schema:
 
 
 def _recursive(*, atomic: bool) -> Schema:
-    """A schema whose elements are of the schema itself."""
+    """Returns a schema whose elements have the same schema."""
     schema = Schema()
     for name, value in _anything(atomic=atomic, element=schema).items():
         object.__setattr__(schema, name, value)
     return schema
 
 
-_UNTYPED: Final = _recursive(atomic=True)  # one value, whatever it is
+_UNTYPED: Final = _recursive(atomic=True)  # any value, as a whole
 ANYTHING: Final = _recursive(atomic=False)
-"""What may be anything: maps in it are merged by name, lists are one value."""
+"""Any value: maps are merged by name, lists are atomic."""
 object.__setattr__(ANYTHING, "items", _UNTYPED)
 
 
 def read(source: Mapping[str, Any], resolve: Resolve, *, name: str = "", preserve: bool = False) -> Schema:
-    """The schema that an OpenAPI schema describes.
+    """Builds a schema from an OpenAPI schema.
 
-    `resolve` finds what `$ref` names. `preserve` says that a schema above lets unknown fields stay.
+    `resolve` resolves `$ref`. `preserve`: whether a parent preserves unknown fields.
     """
     reference = _reference(source)
     if reference:
@@ -230,11 +230,11 @@ def _reference(source: Mapping[str, Any]) -> str:
 
 
 def _referred(target: Schema, source: Mapping[str, Any]) -> Schema:
-    """What a field says beside its reference overrides what the definition says."""
+    """Returns the definition with the attributes that the field sets beside its reference."""
     values = _patch(source) if "x-kubernetes-patch-strategy" in source else {}
     if "x-kubernetes-map-type" in source:
         values["atomic"] = source["x-kubernetes-map-type"] == "atomic"
-    if source.get("default") not in (None, {}):  # Go says {} of every struct, which says nothing
+    if source.get("default") not in (None, {}):  # Go writes {} for every struct, which has no effect
         values["default"] = source["default"]
     if source.get("nullable") is True:
         values["nullable"] = True

@@ -1,4 +1,4 @@
-"""The OpenAPI v2 document, as the server shows it at /openapi/v2: older clients read it."""
+"""The OpenAPI v2 document that the server serves at /openapi/v2, for older clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["openapi_v2"]
 
 _V3: Final = "#/components/schemas/"
 _V2: Final = "#/definitions/"
-# What OpenAPI v2 cannot say.
+# Keywords that OpenAPI v2 does not have.
 _UNKNOWN: Final = frozenset(("nullable", "oneOf", "anyOf", "not", "allOf", "x-go"))
 _TEXTS: Final = frozenset(
     ("io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.util.intstr.IntOrString")
@@ -22,7 +22,7 @@ _PATCHES: Final = ("application/json-patch+json", "application/merge-patch+json"
 
 
 def openapi_v2(custom: Iterable[CustomKind] = ()) -> dict[str, Any]:
-    """The document of everything that is served."""
+    """Returns the document of all served kinds."""
     added = list(custom)
     definitions: dict[str, Any] = {}
     paths: dict[str, Any] = {}
@@ -90,5 +90,5 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    required = {"required": True} if parameter.place == "path" else {}
-    return {"name": parameter.name, "in": parameter.place, **required, "type": parameter.type, "uniqueItems": True}
+    required = {"required": True} if parameter.location == "path" else {}
+    return {"name": parameter.name, "in": parameter.location, **required, "type": parameter.type, "uniqueItems": True}

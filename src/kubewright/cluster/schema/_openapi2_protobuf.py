@@ -1,7 +1,6 @@
-"""The OpenAPI v2 document as protobuf, in the messages of gnostic's OpenAPIv2.proto: client-go asks for it so.
+"""The OpenAPI v2 document as protobuf, in the messages of gnostic's OpenAPIv2.proto, for client-go.
 
-Only what `openapi_v2` and the schemas of custom resources say is written. The numbers are those of the
-messages' fields.
+Only the fields that `openapi_v2` and schemas of custom resources use are encoded, by their field numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SCHEMA_COUNTS: Final = {
 
 
 def openapi_v2_protobuf(document: dict[str, Any]) -> bytes:
-    """The document that `openapi_v2` made, encoded."""
+    """Encodes a document of `openapi_v2`."""
     info = document["info"]
     return b"".join(
         (
@@ -62,8 +61,8 @@ def _text(field: int, text: str) -> bytes:
     return _message(field, text.encode()) if text else b""
 
 
-def _texts(field: int, texts: Iterable[str]) -> bytes:
-    return b"".join(_message(field, text.encode()) for text in texts)
+def _strings(field: int, strings: Iterable[str]) -> bytes:
+    return b"".join(_message(field, text.encode()) for text in strings)
 
 
 def _count(field: int, value: int) -> bytes:
@@ -71,7 +70,7 @@ def _count(field: int, value: int) -> bytes:
 
 
 def _named(field: int, members: dict[str, Any], writer: _Writer) -> bytes:
-    """A repeated message of name and value for each member."""
+    """Encodes a repeated message of name and value for each member."""
     return b"".join(_message(field, _text(1, name) + _message(2, writer(value))) for name, value in members.items())
 
 
@@ -91,8 +90,8 @@ def _path(item: dict[str, Any]) -> bytes:
 def _operation(operation: dict[str, Any]) -> bytes:
     return b"".join(
         (
-            _texts(6, operation["produces"]),
-            _texts(7, operation["consumes"]),
+            _strings(6, operation["produces"]),
+            _strings(7, operation["consumes"]),
             *(_message(8, _parameter(each)) for each in operation["parameters"]),
             _message(9, _named(1, operation["responses"], _response)),
             _extensions(13, operation),
@@ -108,13 +107,13 @@ def _response(response: dict[str, Any]) -> bytes:
 
 
 def _parameter(parameter: dict[str, Any]) -> bytes:
-    """ParametersItem → Parameter → the message of its place."""
-    place, name, required = parameter["in"], parameter["name"], parameter.get("required", False)
-    if place == "body":
-        body = _text(2, name) + _text(3, place) + _count(4, required) + _message(5, _schema(parameter["schema"]))
+    """Encodes ParametersItem → Parameter → the message of its location."""
+    location, name, required = parameter["in"], parameter["name"], parameter.get("required", False)
+    if location == "body":
+        body = _text(2, name) + _text(3, location) + _count(4, required) + _message(5, _schema(parameter["schema"]))
         return _message(1, _message(1, body))
-    common = _count(1, required) + _text(2, place) + _text(4, name)
-    if place == "query":
+    common = _count(1, required) + _text(2, location) + _text(4, name)
+    if location == "query":
         inner = _message(3, common + _text(6, parameter["type"]) + _count(20, True))
     else:
         inner = _message(4, common + _text(5, parameter["type"]) + _count(19, True))
@@ -129,7 +128,7 @@ def _schema(schema: dict[str, Any]) -> bytes:
     out += [_count(number, schema[name]) for name, number in _SCHEMA_COUNTS.items() if name in schema]
     if "default" in schema:
         out.append(_message(5, _any(schema["default"])))
-    out.append(_texts(19, schema.get("required", ())))
+    out.append(_strings(19, schema.get("required", ())))
     out += [_message(20, _any(value)) for value in schema.get("enum", ())]
     others = schema.get("additionalProperties")
     if others is not None:

@@ -1,7 +1,7 @@
-"""OpenAPI v3 documents, one for each group version, as the server shows them at /openapi/v3.
+"""OpenAPI v3 documents, one for each group version, as the server serves them at /openapi/v3.
 
-kubectl reads kinds and fields from them (explain), merge keys (client-side apply) and which parameters a PATCH knows.
-Descriptions of the built-in kinds are not in them.
+kubectl reads kinds and fields (explain), merge keys (client-side apply) and the parameters of PATCH from them.
+Descriptions of built-in kinds are omitted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CUSTOM_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "
 
 @dataclass(frozen=True, kw_only=True)
 class CustomKind:
-    """One version of a custom resource, as its definition has it. `schema` is the openAPIV3Schema, or None."""
+    """One version of a custom resource. `schema` is the openAPIV3Schema of its definition, or None."""
 
     group: str
     version: str
@@ -50,17 +50,17 @@ class CustomKind:
 
     @property
     def group_version(self) -> str:
-        """`example.com/v1`."""
+        """Returns the group version, such as `example.com/v1`."""
         return f"{self.group}/{self.version}"
 
     @property
     def definition(self) -> str:
-        """The name of its definition in documents: `com.example.v1.Foo`."""
+        """Returns the name of its definition in documents: `com.example.v1.Foo`."""
         return ".".join([*reversed(self.group.split(".")), self.version, self.kind])
 
 
 def openapi_v3_paths(custom: Iterable[CustomKind] = ()) -> dict[str, str]:
-    """The documents that there are, `apis/apps/v1`, each with a digest that changes when the document does."""
+    """Returns the available documents, `apis/apps/v1`, each with a digest of its content."""
     added: dict[str, list[CustomKind]] = {}
     for each in custom:
         added.setdefault(each.group_version, []).append(each)
@@ -74,7 +74,7 @@ def _digest(group_version: str, custom: Sequence[CustomKind]) -> str:
 
 
 def openapi_v3(group_version: str, custom: Iterable[CustomKind] = ()) -> dict[str, Any] | None:
-    """The document of a group version; None when there is none."""
+    """Returns the document of a group version; None if it does not exist."""
     added = [each for each in custom if each.group_version == group_version]
     names = definition_names(group_version)
     if not names and not added:
@@ -96,7 +96,7 @@ def openapi_v3(group_version: str, custom: Iterable[CustomKind] = ()) -> dict[st
 
 
 def items_of(group_version: str, custom: Iterable[CustomKind]) -> Iterator[PathItem]:
-    """The paths of a group version."""
+    """Returns the paths of a group version."""
     names = kinds(group_version)
     for facts in builtin_resources(group_version):
         subresources = [(sub.name, sub.kind, sub.group_version, sub.verbs) for sub in facts.subresources]
@@ -134,7 +134,7 @@ def items_of(group_version: str, custom: Iterable[CustomKind]) -> Iterator[PathI
 
 
 def custom_definitions(each: CustomKind) -> dict[str, Any]:
-    """The definitions of a custom kind and its list."""
+    """Returns the definitions of a custom kind and its list."""
     kind = {"group": each.group, "kind": each.kind, "version": each.version}
     listed = {"group": each.group, "kind": each.list_kind, "version": each.version}
     text = {"type": "string"}
@@ -155,12 +155,12 @@ def custom_definitions(each: CustomKind) -> dict[str, Any]:
 
 
 def served(source: dict[str, Any]) -> dict[str, Any]:
-    """A definition without what only we know."""
+    """Returns a definition without our extensions."""
     return {key: value for key, value in source.items() if key != "x-go"}
 
 
 def _referred(schemas: dict[str, Any], more: Iterable[str]) -> list[str]:
-    """The built-in definitions that something here refers to, also through others."""
+    """Returns the built-in definitions that these schemas refer to, directly or indirectly."""
     found: dict[str, None] = {}
     waiting = [*_references(list(schemas.values())), *(name for name in more if name)]
     while waiting:
@@ -205,10 +205,10 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    required = {"required": True} if parameter.place == "path" else {}
+    required = {"required": True} if parameter.location == "path" else {}
     return {
         "name": parameter.name,
-        "in": parameter.place,
+        "in": parameter.location,
         **required,
         "schema": {"type": parameter.type, "uniqueItems": True},
     }

@@ -1,7 +1,7 @@
-"""The paths of OpenAPI documents: which operations a resource has, with their parameters.
+"""The paths of OpenAPI documents: the operations of a resource, with their parameters.
 
-Clients look here for the kind that a path takes and whether an operation knows a parameter (`fieldValidation` of a
-PATCH). The deprecated watch paths and those of proxies are left out.
+Clients look up the kind of a path, and whether an operation has a parameter (`fieldValidation` of a PATCH). The
+deprecated watch paths and proxy paths are omitted.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _TYPES: Final = {
 
 
 class Parameter(NamedTuple):
-    """A parameter in the query or the path."""
+    """A query or path parameter."""
 
     name: str
-    place: str
+    location: str
 
     @property
     def type(self) -> str:
-        """Its type in OpenAPI."""
+        """Returns its OpenAPI type."""
         return _TYPES.get(self.name, "string")
 
 
 class Operation(NamedTuple):
-    """What a method of a path does. `body` and `answer` are definitions; no body is empty."""
+    """The operation of a method. `body` and `answer` are definitions; an empty `body` means none."""
 
     method: str
     action: str
@@ -64,7 +64,7 @@ class Operation(NamedTuple):
 
 
 class PathItem(NamedTuple):
-    """A path and what can be done there."""
+    """A path and its operations."""
 
     path: str
     parameters: tuple[Parameter, ...]
@@ -82,9 +82,10 @@ def path_items(
     subresources: Sequence[tuple[str, str, str, Sequence[str]]] = (),
     strategic: bool = True,
 ) -> Iterator[PathItem]:
-    """The paths of one resource.
+    """Returns the paths of one resource.
 
-    `definitions` has the definition of each kind, also of the list kind; `subresources` are name, kind, the kind's
+    `definitions` contains the definition of each kind, including the list kind; `subresources` are name, kind, the
+    kind's
     group version and verbs.
     """
     root = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"

@@ -1,4 +1,4 @@
-"""Fields that a schema does not know: finding them, and taking them away."""
+"""Unknown fields: finding and removing them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["prune", "unknown_fields"]
 
 
 def prune(schema: Schema, obj: Any) -> list[str]:
-    """Remove, in place, what the schema does not know. The paths of what was removed: `spec.list[0].nope`.
+    """Removes unknown fields in place. Returns their paths: `spec.list[0].nope`.
 
-    They are sorted as the server sorts them: the object's own metadata comes first, that of embedded objects last.
+    The paths are in the server's order: the object's own metadata first, that of embedded objects last.
     """
     return _Search(remove=True).paths(schema, obj)
 
 
 def unknown_fields(schema: Schema, obj: Any) -> list[str]:
-    """The paths of what the schema does not know, as `prune` has them; nothing is removed."""
+    """Returns the paths of unknown fields, like `prune`, without removing them."""
     return _Search(remove=False).paths(schema, obj)
 
 
 class _Search:
-    """One look through an object. What is found has the rank by which it is sorted first."""
+    """One traversal of an object. Each result has the rank that it is sorted by first."""
 
     def __init__(self, *, remove: bool) -> None:
         self._remove = remove
@@ -66,5 +66,5 @@ class _Search:
 
 
 def _keeps_unknown(schema: Schema) -> bool:
-    """A custom resource says so; a built-in struct without fields (a RawExtension) is whatever it is."""
+    """Returns whether a schema preserves unknown fields; a built-in struct without fields (RawExtension) does, too."""
     return schema.preserve_unknown or (bool(schema.name) and not schema.known)

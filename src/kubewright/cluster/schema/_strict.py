@@ -1,4 +1,4 @@
-"""What strict field validation finds, in the server's words."""
+"""Strict field validation, with the messages of the server."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kubewright.cluster.schema._pruning import unknown_fields
 
 __all__ = ["strict_decoding_message", "strict_errors"]
 
-_MOST: Final = 100  # the server stops to count there
+_MOST: Final = 100  # the server's limit
 
 
 def strict_errors(schema: Schema, obj: Any, text: bytes = b"") -> list[str]:
-    """`duplicate field "spec.a"` for what stands twice in the request's JSON, `unknown field "spec.b"` for the rest."""
+    """Returns `duplicate field "spec.a"` for duplicates in the request's JSON, and `unknown field "spec.b"`."""
     found = [f'duplicate field "{path}"' for path in duplicate_fields(text)] if text else []
     return [*found, *(f'unknown field "{path}"' for path in unknown_fields(schema, obj))][:_MOST]
 
 
 def strict_decoding_message(errors: Iterable[str]) -> str:
-    """The message of a request that is refused for them."""
+    """Returns the message of a request that is rejected for these errors."""
     return "strict decoding error: " + ", ".join(errors)

@@ -1,7 +1,7 @@
-"""What the server writes of a built-in object in which nothing is set.
+"""The form in which the server writes an empty built-in object.
 
-The server takes a new object for a change from this one, so that what Go always writes (an empty spec, the name of a
-container) has not been added by anybody.
+The server treats a new object as a change of this one, so that fields that Go always writes (an empty spec, the name of
+a container) have no owner.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubewright.cluster.schema._node import Schema
 __all__ = ["zero_object"]
 
 _MACHINERY: Final = "io.k8s.apimachinery.pkg."
-# Structs that write themselves: what they write when nothing is set.
+# Structs with their own encoding: their zero values.
 _ZEROS: Final[dict[str, Any]] = {
     f"{_MACHINERY}api.resource.Quantity": "0",
     f"{_MACHINERY}apis.meta.v1.FieldsV1": None,
@@ -25,7 +25,7 @@ _ZEROS: Final[dict[str, Any]] = {
 
 
 def zero_object(schema: Schema) -> dict[str, Any]:
-    """The object of a built-in kind with nothing set; empty for custom resources, which have no Go types."""
+    """Returns the empty object of a built-in kind; {} for custom resources, which have no Go types."""
     zero = _zero(schema)
     assert isinstance(zero, dict)
     return zero

@@ -1,18 +1,20 @@
-"""Workloads in the embedded cluster: what kube-controller-manager, a scheduler and kubelets would do.
+"""Workloads in the embedded cluster: the work of kube-controller-manager, a scheduler and kubelets.
 
-`Cluster(workloads=True)` starts them, or `Cluster(workloads=Workloads(plan=...))`, which says what becomes of pods:
+`Cluster(workloads=True)` starts them, or `Cluster(workloads=Workloads(plan=...))`, which sets how pods behave:
 
-- Deployments make ReplicaSets, and those pods; rolling updates keep to maxSurge and maxUnavailable;
-- StatefulSets, DaemonSets and Jobs make pods as theirs do, and CronJobs make Jobs;
-- pods are bound to nodes without machines and become ready, fail or crash, as their `PodPlan` says;
+- Deployments create ReplicaSets, which create pods; rolling updates respect maxSurge and maxUnavailable;
+- StatefulSets, DaemonSets and Jobs create pods, and CronJobs create Jobs;
+- pods are bound to simulated nodes and become ready, fail or crash, as their `PodPlan` describes;
 - claims get volumes, and Services get Endpoints and EndpointSlices of their pods;
-- disruption budgets are counted, for the evictions that spend them.
+- the allowed disruptions of disruption budgets are computed, for evictions.
 
-The controllers are an operator, written with the same `Operator` as everybody's: it runs in this process, on a client
-of the cluster, by the cluster's clock. Statuses, conditions, names and events are those of the real controllers; the
-tests compare what both leave. The hash in the names of ReplicaSets is another one.
+The controllers are an ordinary `Operator`: it runs in this process, with a client and the clock of the cluster.
+Statuses,
+conditions, names and events match those of the real controllers; tests compare the results of both. Only the hash in
+the
+names of ReplicaSets differs.
 
-Not there: HorizontalPodAutoscalers, and everything that needs machines.
+Not supported: HorizontalPodAutoscalers, and everything that needs running containers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CronJobs: a Job whenever the schedule says so."""
+"""CronJobs: create Jobs by a schedule."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["register"]
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _MANY: Final = 100
-_A_MOMENT: Final = 0.1  # the real controller looks a little later than it is due, so that it surely is
+_DELAY_SECONDS: Final = 0.1  # like the real controller, which looks slightly after the due time
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep CronJobs."""
+    """Registers the controller of CronJobs."""
     operator.reconciles(batch.CronJob, owns=[batch.Job])(sync)
 
 
 async def sync(cron_job: batch.CronJob, ctx: kw.Context[batch.CronJob]) -> kw.Result | None:
-    """Take note of Jobs that have ended, start one if it is time, and delete the oldest of those that are over."""
-    return await Look(cron_job, ctx).take()
+    """Records finished Jobs, starts one if it is due, and deletes the oldest finished ones."""
+    return await Step(cron_job, ctx).run()
 
 
 def _last_before(schedule: Schedule, now: datetime) -> datetime | None:
-    """The last time up to now; found by looking back ever farther, so that a year of minutes is no long way."""
+    """Returns the last due time up to now. Looks back in growing intervals, so that a year of minutes stays cheap."""
     back, due = timedelta(minutes=1), None
     while due is None or due > now:
         due = schedule.after(now - back)
@@ -46,15 +46,15 @@ def _last_before(schedule: Schedule, now: datetime) -> datetime | None:
 
 
 def ending_of(job: batch.Job) -> str | None:
-    """How a Job has ended: `Complete` or `Failed`; None while it has not."""
+    """Returns how a Job finished, `Complete` or `Failed`; None if it has not."""
     conditions = job.status.conditions or ()
     return next(
         (each.type for each in conditions if each.type in ("Complete", "Failed") and each.status == "True"), None
     )
 
 
-class Look:
-    """One look at one CronJob."""
+class Step:
+    """One reconciliation of a CronJob."""
 
     def __init__(self, cron_job: batch.CronJob, ctx: kw.Context[batch.CronJob]) -> None:
         self.cron_job = cron_job
@@ -64,8 +64,8 @@ class Look:
         self.jobs = [job for job in ctx.owned(batch.Job) if is_controlled_by(job, cron_job)]
         self.now = ctx.clock.now()
 
-    async def take(self) -> kw.Result | None:
-        """Everything that can be done now; when to look again."""
+    async def run(self) -> kw.Result | None:
+        """Performs all steps that are possible now. Returns when to reconcile again."""
         self._notice_endings()
         await self._clean_up()
         after = await self._schedule()
@@ -73,7 +73,7 @@ class Look:
         await write_status(self.ctx, self.status)
         return after
 
-    # Jobs that are over
+    # Finished Jobs
 
     def _notice_endings(self) -> None:
         known = {reference.uid for reference in self.active}
@@ -116,7 +116,7 @@ class Look:
             self._forget(job.metadata.uid)
             self.ctx.record("SuccessfulDelete", f"Deleted job {job.metadata.name}")
 
-    # The next one
+    # The next Job
 
     async def _schedule(self) -> kw.Result | None:
         spec = self.cron_job.spec
@@ -138,10 +138,10 @@ class Look:
         following = schedule.after(self.now)
         if following is None:
             return None
-        return kw.Result(requeue_after=(following - self.now).total_seconds() + _A_MOMENT)
+        return kw.Result(requeue_after=(following - self.now).total_seconds() + _DELAY_SECONDS)
 
     def _due(self, schedule: Schedule) -> datetime | None:
-        """The last time that it was due and no Job was started; None when there is none."""
+        """Returns the last due time without a Job; None if there is none."""
         made = self.cron_job.metadata.creation_timestamp
         assert made is not None
         earliest = self.status.last_schedule_time or made

@@ -1,4 +1,4 @@
-"""DaemonSets: one pod on each node that suits it."""
+"""DaemonSets: one pod on each suitable node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GENERATION_LABEL = "pod-template-generation"
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep DaemonSets."""
+    """Registers the controller of DaemonSets."""
 
     def everyone(node: core.Node, reader: Reader) -> list[ObjectKey]:
         return [ObjectKey.of(each) for each in reader.list(apps.DaemonSet)]
@@ -46,14 +46,14 @@ def register(operator: kw.Operator) -> None:
 
 
 async def sync(daemon_set: apps.DaemonSet, ctx: kw.Context[apps.DaemonSet]) -> kw.Result | None:
-    """A pod for each node that lacks one, none for the others, and new pods for old ones; then the status."""
+    """Creates missing pods, deletes extra ones, replaces outdated ones, and writes the status."""
     known = await revisions_of(ctx, daemon_set)
     newest = await newest_revision(ctx, daemon_set, known, POD_REVISION)
     pods = await claimed(ctx, core.Pod, selector_of(daemon_set.spec.selector))
     step = Step(daemon_set, ctx, newest, ctx.list(core.Node), pods)
-    await step.place()
+    await step.assign()
     await step.replace()
-    await write_status(ctx, step.counted(ctx.owned(core.Pod)))
+    await write_status(ctx, step.status(ctx.owned(core.Pod)))
     live = {newest.metadata.name}
     live |= {f"{ctx.key.name}-{pod.metadata.labels.get(POD_REVISION, '')}" for pod in pods}
     await truncate(ctx, known, daemon_set.spec.revision_history_limit, live)
@@ -63,8 +63,8 @@ async def sync(daemon_set: apps.DaemonSet, ctx: kw.Context[apps.DaemonSet]) -> k
 
 
 @dataclass
-class _Place:
-    """One node, as this DaemonSet sees it."""
+class _NodePods:
+    """One node from the view of this DaemonSet."""
 
     node: str
     runs: bool = False
@@ -73,7 +73,7 @@ class _Place:
 
 
 class Step:
-    """One look at one DaemonSet."""
+    """One reconciliation of a DaemonSet."""
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class Step:
         self.ctx = ctx
         self.hash = newest.metadata.labels.get(POD_REVISION, "")
         self.nodes = nodes
-        self.places = self._places(pods)
+        self.nodes_with_pods = self._node_pods(pods)
         strategy = daemon_set.spec.update_strategy
         self.on_delete = strategy is not None and strategy.type == "OnDelete"
         rolling = strategy.rolling_update if strategy is not None else None
-        wanted = sum(place.runs for place in self.places)
+        wanted = sum(node_pods.runs for node_pods in self.nodes_with_pods)
         surge = rolling.max_surge if rolling is not None and rolling.max_surge is not None else 0
         missing = rolling.max_unavailable if rolling is not None and rolling.max_unavailable is not None else 1
         self.surge = scaled_value(surge, wanted, round_up=True)
@@ -99,18 +99,18 @@ class Step:
         if not self.surge and not self.may_miss:
             self.may_miss = 1
 
-    def _places(self, pods: Sequence[core.Pod]) -> list[_Place]:
-        places = {node.metadata.name: _Place(node.metadata.name) for node in self.nodes}
+    def _node_pods(self, pods: Sequence[core.Pod]) -> list[_NodePods]:
+        by_name = {node.metadata.name: _NodePods(node.metadata.name) for node in self.nodes}
         for node in self.nodes:
-            place = places[node.metadata.name]
-            place.runs, place.continues = verdict(self.set.spec.template, node)
+            node_pods = by_name[node.metadata.name]
+            node_pods.runs, node_pods.continues = verdict(self.set.spec.template, node)
         for pod in sorted(
             pods, key=lambda each: (each.metadata.creation_timestamp or moment(self.ctx), each.metadata.name)
         ):
             name = node_of(pod)
-            if name is not None and name in places:
-                places[name].pods.append(pod)
-        return list(places.values())
+            if name is not None and name in by_name:
+                by_name[name].pods.append(pod)
+        return list(by_name.values())
 
     def _is_new(self, pod: core.Pod) -> bool:
         return pod.metadata.labels.get(POD_REVISION) == self.hash
@@ -119,21 +119,21 @@ class Step:
         staying = pod.metadata.deletion_timestamp is None
         return staying and is_available(pod, self.set.spec.min_ready_seconds or 0, self.ctx.clock.now())
 
-    async def place(self) -> None:
-        """Pods where they belong and nowhere else."""
-        for place in self.places:
-            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None]
+    async def assign(self) -> None:
+        """Creates pods on suitable nodes and deletes them elsewhere."""
+        for node_pods in self.nodes_with_pods:
+            staying = [pod for pod in node_pods.pods if pod.metadata.deletion_timestamp is None]
             ended = [pod for pod in staying if has_ended(pod)]
-            if not place.continues:
+            if not node_pods.continues:
                 await self._delete(staying)
             elif ended:
-                # Its node said that it cannot have the pod; the next look makes another.
+                # The node rejected the pod; the next reconciliation creates another.
                 for pod in ended:
-                    text = f"Found failed daemon pod {pod.metadata.name} on node {place.node}, will try to kill it"
+                    text = f"Found failed daemon pod {pod.metadata.name} on node {node_pods.node}, will try to kill it"
                     self.ctx.record("FailedDaemonPod", text, "Warning")
                 await self._delete(ended)
-            elif place.runs and not place.pods:
-                await self._create(place)
+            elif node_pods.runs and not node_pods.pods:
+                await self._create(node_pods)
             elif len(staying) > 1:
                 kept = [
                     next(filter(self._is_new, staying), None),
@@ -143,46 +143,46 @@ class Step:
                 await self._delete([pod for pod in staying if pod not in kept] if surging else staying[1:])
 
     async def replace(self) -> None:
-        """New pods for old ones, on as many nodes at a time as allowed."""
+        """Replaces outdated pods, on as many nodes at a time as allowed."""
         if self.on_delete:
             return
         missing, surging = 0, 0
-        ready: list[tuple[_Place, core.Pod]] = []
-        for place in self.places:
-            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None and not has_ended(pod)]
+        ready: list[tuple[_NodePods, core.Pod]] = []
+        for node_pods in self.nodes_with_pods:
+            staying = [pod for pod in node_pods.pods if pod.metadata.deletion_timestamp is None and not has_ended(pod)]
             new = next((pod for pod in staying if self._is_new(pod)), None)
             old = next((pod for pod in staying if not self._is_new(pod)), None)
-            if not place.runs:
+            if not node_pods.runs:
                 continue
             if old is None:
                 missing += new is None or not self._is_available(new)
             elif not self._is_available(old):
                 missing += 1
-                await self._delete([old])  # nobody misses it
+                await self._delete([old])  # it is not available anyway
             elif new is not None:
                 surging += 1
                 if self._is_available(new):
                     await self._delete([old])
             else:
-                ready.append((place, old))
-        for place, old in ready:
+                ready.append((node_pods, old))
+        for node_pods, old in ready:
             if self.surge:
                 if surging < self.surge:
                     surging += 1
-                    await self._create(place)
+                    await self._create(node_pods)
             elif missing < self.may_miss:
                 missing += 1
                 await self._delete([old])
 
-    async def _create(self, place: _Place) -> None:
+    async def _create(self, node_pods: _NodePods) -> None:
         pod = pod_from(self.set.spec.template, prefix=self.set.metadata.name)
         pod.metadata.labels[POD_REVISION] = self.hash
         if generation := self.set.metadata.annotations.get(_GENERATION_ANNOTATION):
             pod.metadata.labels[_GENERATION_LABEL] = generation
-        pod.spec.affinity = affinity_to(pod.spec.affinity, place.node)
+        pod.spec.affinity = affinity_to(pod.spec.affinity, node_pods.node)
         pod.spec.tolerations = tolerations_of(pod.spec)
         made = await self.ctx.create(pod)
-        place.pods.append(made)
+        node_pods.pods.append(made)
         self.ctx.record("SuccessfulCreate", f"Created pod: {made.metadata.name}")
 
     async def _delete(self, pods: Sequence[core.Pod]) -> None:
@@ -190,12 +190,12 @@ class Step:
             await stop(self.ctx, pod)
             self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 
-    def counted(self, pods: Sequence[core.Pod]) -> apps.DaemonSetStatus:
-        """What is there now."""
+    def status(self, pods: Sequence[core.Pod]) -> apps.DaemonSetStatus:
+        """Returns the current status."""
         wanted = current = wrong = ready = available = updated = 0
-        for place in self._places(pods):
-            staying = [pod for pod in place.pods if pod.metadata.deletion_timestamp is None]
-            if not place.runs:
+        for node_pods in self._node_pods(pods):
+            staying = [pod for pod in node_pods.pods if pod.metadata.deletion_timestamp is None]
+            if not node_pods.runs:
                 wrong += bool(staying)
                 continue
             wanted += 1

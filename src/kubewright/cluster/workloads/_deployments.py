@@ -1,4 +1,4 @@
-"""Deployments: one ReplicaSet for each template, and pods that move from the old ones to the newest."""
+"""Deployments: one ReplicaSet for each template; rollouts move pods from the old ones to the newest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Sets = Sequence[apps.ReplicaSet]
 
 _DEFAULT_HISTORY = 10
 _HISTORY = "deployment.kubernetes.io/revision-history"
-# What is not copied from a Deployment to its ReplicaSets.
+# Annotations that are not copied from a Deployment to its ReplicaSets.
 _OWN_ANNOTATIONS = (
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -48,14 +48,14 @@ _OWN_ANNOTATIONS = (
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep Deployments."""
+    """Registers the controller of Deployments."""
     watch_orphans = orphans(apps.ReplicaSet, apps.Deployment, lambda deployment: deployment.spec.selector)
     watch_pods = kw.Watch(core.Pod, map=_deployment_of, when=lambda change: change.new is None)
     operator.reconciles(apps.Deployment, owns=[apps.ReplicaSet], watches=[watch_orphans, watch_pods])(sync)
 
 
 def _deployment_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
-    """Whose pod is gone: a Deployment that recreates its pods waits for that."""
+    """Yields the Deployment of a deleted pod: with the strategy Recreate it waits for that."""
     for owner in pod.metadata.owner_references:
         if owner.kind == "ReplicaSet" and (found := reader.read(apps.ReplicaSet, owner.name, pod.metadata.namespace)):
             return [
@@ -67,12 +67,12 @@ def _deployment_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
 
 
 async def sync(deployment: apps.Deployment, ctx: kw.Context[apps.Deployment]) -> kw.Result | None:
-    """One step of the rollout, or of a change of size; then the status."""
+    """Performs one step of the rollout or of scaling, and writes the status."""
     return await Rollout(deployment, ctx).step()
 
 
 class Rollout:
-    """One look at one Deployment. `new` has its template, `old` the former ones; sizes change as they are written."""
+    """One reconciliation of a Deployment. `new` has its template, `old` former ones."""
 
     def __init__(self, deployment: apps.Deployment, ctx: kw.Context[apps.Deployment]) -> None:
         self.deployment = deployment
@@ -83,24 +83,24 @@ class Rollout:
 
     @property
     def all(self) -> list[apps.ReplicaSet]:
-        """Every ReplicaSet of it."""
+        """Returns all ReplicaSets of the Deployment."""
         return [*self.old, *([self.new] if self.new is not None else [])]
 
     async def step(self) -> kw.Result | None:
-        """Find the ReplicaSets, then do what comes next."""
+        """Finds the ReplicaSets and performs the next step."""
         deployment = self.deployment
         found = await claimed(self.ctx, apps.ReplicaSet, selector_of(deployment.spec.selector))
         found.sort(key=lambda each: (each.metadata.creation_timestamp or moment(self.ctx), each.metadata.name))
         template = deployment.spec.template
         self.new = next((each for each in found if same_template(template_of(each), template)), None)
         self.old = [each for each in found if each is not self.new]
-        status = progress.noticing_pauses(deployment, moment(self.ctx))
+        status = progress.pause_conditions(deployment, moment(self.ctx))
         if deployment.spec.paused or self._was_scaled(found):
             await self._adopt_new(create=False)
             await self._scale()
             if deployment.spec.paused:
                 await self._clean_up()
-            await self._tell(progress.counted(deployment, self.all, self.new, status, moment(self.ctx)))
+            await self._write_status(progress.replica_status(deployment, self.all, self.new, status, moment(self.ctx)))
             return None
         if is_rolling(deployment):
             await self._adopt_new(create=True)
@@ -111,9 +111,9 @@ class Rollout:
             await self._recreate()
         if progress.is_complete(deployment, deployment.status):
             await self._clean_up()
-        made = progress.rolled(deployment, self.all, self.new, status, moment(self.ctx), created=self._is_new)
-        await self._tell(made)
-        return progress.look_again(deployment, made, self.ctx.clock.now())
+        made = progress.rollout_status(deployment, self.all, self.new, status, moment(self.ctx), created=self._is_new)
+        await self._write_status(made)
+        return progress.next_deadline_check(deployment, made, self.ctx.clock.now())
 
     def _was_scaled(self, found: Sets) -> bool:
         wanted = str(replicas_of(self.deployment))
@@ -124,7 +124,7 @@ class Rollout:
     # The newest ReplicaSet
 
     async def _adopt_new(self, *, create: bool) -> None:
-        """Find the newest ReplicaSet, or make it; its annotations and its revision are those of the Deployment."""
+        """Finds or creates the newest ReplicaSet, with the annotations and revision of the Deployment."""
         revision = max(map(revision_of, self.old), default=0) + 1
         if self.new is not None:
             before, annotations = revision_of(self.new), self.new.metadata.annotations
@@ -139,12 +139,12 @@ class Rollout:
         if self.new is not None:
             self.revision = str(revision)
 
-    async def _tell(self, status: apps.DeploymentStatus) -> None:
-        """Write the status, and then the revision: as long as that is missing, its ReplicaSet counts as new."""
+    async def _write_status(self, status: apps.DeploymentStatus) -> None:
+        """Writes the status and then the revision: until the revision is written, its ReplicaSet counts as new."""
         await write_status(self.ctx, status)
         if self.revision in (None, self.deployment.metadata.annotations.get(REVISION)):
             return
-        # By way of the status, as the real controller does: it is no new generation of what was asked for.
+        # Through the status, like the real controller, so that the generation stays the same.
         note = MergePatch({"metadata": {"annotations": {REVISION: self.revision}}})
         await self.ctx.client.patch(
             apps.Deployment, self.ctx.key.name, note, self.ctx.key.namespace, subresource="status"
@@ -152,9 +152,9 @@ class Rollout:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the status has not told of the newest ReplicaSet yet, and it is not an old one that came back."""
-        told = self.revision == self.deployment.metadata.annotations.get(REVISION)
-        return not told and self.new is not None and _HISTORY not in self.new.metadata.annotations
+        """Returns whether the newest ReplicaSet is not in the status yet, and is not a rollback to an old one."""
+        reported = self.revision == self.deployment.metadata.annotations.get(REVISION)
+        return not reported and self.new is not None and _HISTORY not in self.new.metadata.annotations
 
     def _annotations(self, revision: int, *, replicas: bool = True) -> dict[str, str]:
         given = self.deployment.metadata.annotations
@@ -189,17 +189,16 @@ class Rollout:
         try:
             self.new = await self.ctx.create(wanted)
         except AlreadyExists:
-            # Somebody else's, or another template with the same hash. The status tells, and the next look has another
-            # name.
+            # The name is taken, or another template has the same hash. The next reconciliation uses another name.
             deployment.status.collision_count = (collisions or 0) + 1
             return
         if size := replicas_of(self.new):
-            self._tell_size(self.new, 0, size)
+            self._record_size(self.new, 0, size)
 
     # Sizes
 
     async def _resize_new(self) -> bool:
-        """Whether the newest ReplicaSet had to grow or shrink."""
+        """Scales the newest ReplicaSet. Returns whether it changed."""
         if self.new is None or replicas_of(self.new) == replicas_of(self.deployment):
             return False
         if replicas_of(self.new) > replicas_of(self.deployment):
@@ -207,14 +206,14 @@ class Rollout:
         return await self._resize(self.new, new_size(self.deployment, self.new, self.all))
 
     async def _shrink_old(self) -> None:
-        """Take away from the old ones what is not needed to stay available: first what does not work, then the rest."""
+        """Scales down old ReplicaSets as far as availability allows: unhealthy pods first, then the rest."""
         new = self.new
         if new is None or not total(self.old):
             return
         least = replicas_of(self.deployment) - bounds_of(self.deployment)[1]
         new_missing = replicas_of(new) - available_of(new)
         spare = total(self.all) - least - new_missing
-        if spare <= 0:  # by what is asked for: what is counted as available may be on its way out
+        if spare <= 0:  # by desired size: pods that count as available may be terminating
             return
         for each in self.old:
             broken = replicas_of(each) - available_of(each)
@@ -231,7 +230,7 @@ class Rollout:
                 await self._resize(each, replicas_of(each) - down)
 
     async def _recreate(self) -> None:
-        """Wait until all old pods are gone, then make the new ones."""
+        """Waits until all old pods are gone, then creates the new ones."""
         for each in self.old:
             if replicas_of(each):
                 await self._resize(each, 0)
@@ -247,7 +246,7 @@ class Rollout:
             await self._resize(self.new, replicas_of(self.deployment))
 
     async def _scale(self) -> None:
-        """A new size amid a rollout, or of one that is at rest or paused."""
+        """Scales a Deployment during a rollout, or one that is complete or paused."""
         active = [each for each in self.all if replicas_of(each)]
         if len(active) <= 1:
             one = active[0] if active else self.new or (self.old[-1] if self.old else None)
@@ -264,8 +263,8 @@ class Rollout:
 
     def _is_saturated(self, new: apps.ReplicaSet) -> bool:
         wanted = replicas_of(self.deployment)
-        told = new.metadata.annotations.get(DESIRED_REPLICAS) == str(wanted)
-        return told and replicas_of(new) == wanted and available_of(new) == wanted
+        reported = new.metadata.annotations.get(DESIRED_REPLICAS) == str(wanted)
+        return reported and replicas_of(new) == wanted and available_of(new) == wanted
 
     async def _resize(self, replica_set: apps.ReplicaSet, size: int) -> bool:
         before = replicas_of(replica_set)
@@ -277,16 +276,16 @@ class Rollout:
         else:
             self.old = [written if each is replica_set else each for each in self.old]
         if size != before:
-            self._tell_size(written, before, size)
+            self._record_size(written, before, size)
         return size != before
 
-    def _tell_size(self, replica_set: apps.ReplicaSet, before: int, after: int) -> None:
+    def _record_size(self, replica_set: apps.ReplicaSet, before: int, after: int) -> None:
         way = "up" if after > before else "down"
         name = replica_set.metadata.name
         self.ctx.record("ScalingReplicaSet", f"Scaled {way} replica set {name} from {before} to {after}")
 
     async def _clean_up(self) -> None:
-        """Delete the oldest of those that are empty, so that as many are left to go back to as are asked for."""
+        """Deletes the oldest empty ReplicaSets beyond the revision history limit."""
         limit = self.deployment.spec.revision_history_limit
         surplus = len(self.old) - (_DEFAULT_HISTORY if limit is None else limit)
         for each in sorted(self.old, key=revision_of)[: max(surplus, 0)]:

@@ -1,4 +1,4 @@
-"""Disruption budgets: how many of their pods are healthy, and how many may go. Evictions spend what is counted here."""
+"""Disruption budgets: computes the healthy pods and the allowed disruptions, which evictions decrement."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = ["register"]
 
 Budget = policy.PodDisruptionBudget
 
-_PATIENCE: Final = timedelta(minutes=2)
-"""How long a pod may take to be seen going after somebody said that it goes. After that, it is believed to stay."""
+_DISRUPTION_TIMEOUT: Final = timedelta(minutes=2)
+"""How long an announced disruption of a pod counts. After that, the pod is assumed to stay."""
 _DISRUPTION_TARGET: Final = "DisruptionTarget"
 
 
-class Uncountable(Exception):
-    """How many pods there should be cannot be told."""
+class UnknownScale(Exception):
+    """The expected number of pods cannot be determined."""
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator count for budgets."""
+    """Registers the controller of disruption budgets."""
     operator.reconciles(Budget, watches=[kw.Watch(core.Pod, map=_budgets_of)], name="disruption")(count)
-    operator.reconciles(core.Pod, name="stale-disruptions")(withdraw)
+    operator.reconciles(core.Pod, name="stale-disruptions")(withdraw_disruption)
 
 
 def _budgets_of(pod: core.Pod, reader: Reader) -> Iterator[ObjectKey]:
@@ -54,7 +54,7 @@ def _budgets_of(pod: core.Pod, reader: Reader) -> Iterator[ObjectKey]:
 
 
 async def count(budget: Budget, ctx: kw.Context[Budget]) -> kw.Result | None:
-    """Say in the budget's status how many of its pods may go."""
+    """Writes the allowed disruptions into the budget's status."""
     pods = ctx.list(core.Pod, ctx.key.namespace, Selector.from_label_selector(budget.spec.selector))
     if not pods:
         ctx.record("NoPods", "No matching pods found")
@@ -62,30 +62,30 @@ async def count(budget: Budget, ctx: kw.Context[Budget]) -> kw.Result | None:
     status = policy.PodDisruptionBudgetStatus(conditions=copy.deepcopy(before.conditions))
     try:
         status.expected_pods, status.desired_healthy = await _expectation(budget.spec, pods, ctx)
-    except Uncountable as error:
+    except UnknownScale as error:
         text = f"Failed to calculate the number of expected pods: {error}"
         ctx.record("CalculateExpectedPodCountFailed", text, "Warning")
-        await _allow_nothing(budget, str(error), ctx)
+        await _disallow(budget, str(error), ctx)
         return None
-    going = _going(before.disrupted_pods or {}, pods, now)
-    healthy = [pod for pod in pods if is_ready(pod) and not _is_going(pod, going)]
+    disrupted = _disrupted(before.disrupted_pods or {}, pods, now)
+    healthy = [pod for pod in pods if is_ready(pod) and not _is_disrupted(pod, disrupted)]
     spare = len(healthy) - status.desired_healthy if status.expected_pods > 0 else 0
     status.current_healthy, status.disruptions_allowed = len(healthy), max(spare, 0)
-    status.disrupted_pods, status.observed_generation = dict(going) or None, budget.metadata.generation
+    status.disrupted_pods, status.observed_generation = dict(disrupted) or None, budget.metadata.generation
     set_disruption_allowed(status, moment(ctx))
     await _write(budget, status, ctx)
-    ends = [since + _PATIENCE for since in going.values()]
+    ends = [since + _DISRUPTION_TIMEOUT for since in disrupted.values()]
     return kw.Result(requeue_after=(min(ends) - now).total_seconds()) if ends else None
 
 
 async def _write(budget: Budget, status: policy.PodDisruptionBudgetStatus, ctx: kw.Context[Budget]) -> None:
-    """Write the status, if it is another. An eviction may have spent meanwhile; then it is a conflict, and not lost."""
+    """Writes the status if it changed. A concurrent eviction causes a conflict, so that its update is not lost."""
     if status != budget.status:
         budget.status = status
         await ctx.client.update_status(budget)
 
 
-async def _allow_nothing(budget: Budget, why: str, ctx: kw.Context[Budget]) -> None:
+async def _disallow(budget: Budget, why: str, ctx: kw.Context[Budget]) -> None:
     status = copy.deepcopy(budget.status)
     status.disruptions_allowed = 0
     generation = status.observed_generation
@@ -93,13 +93,13 @@ async def _allow_nothing(budget: Budget, why: str, ctx: kw.Context[Budget]) -> N
     await _write(budget, status, ctx)
 
 
-# How many there should be
+# Expected pods
 
 
 async def _expectation(
     spec: policy.PodDisruptionBudgetSpec, pods: Sequence[core.Pod], ctx: kw.Context[Budget]
 ) -> tuple[int, int]:
-    """How many pods there should be, and how many of them are to be healthy."""
+    """Returns the expected number of pods, and how many of them must be healthy."""
     if spec.max_unavailable is not None:
         expected = await _scale(spec, pods, ctx)
         return expected, max(expected - scaled_value(spec.max_unavailable, expected, round_up=True), 0)
@@ -112,7 +112,7 @@ async def _expectation(
 
 
 async def _scale(spec: policy.PodDisruptionBudgetSpec, pods: Sequence[core.Pod], ctx: kw.Context[Budget]) -> int:
-    """How many pods those want together who control these."""
+    """Returns the total size of the controllers of these pods."""
     scales: dict[str, tuple[str, int]] = {}
     for pod in pods:
         controller = controller_of(pod)
@@ -131,7 +131,7 @@ async def _scale(spec: policy.PodDisruptionBudgetSpec, pods: Sequence[core.Pod],
 
 
 async def _scale_of(pod: core.Pod, owner: meta.OwnerReference, ctx: kw.Context[Budget]) -> tuple[str, int]:
-    """Who decides how many there are of a pod, by uid, and how many that is."""
+    """Returns the uid and size of the controller of a pod."""
     if owner.kind == "ReplicaSet" and owner.api_version.startswith("apps/"):
         replica_set = ctx.get(apps.ReplicaSet, owner.name)
         if replica_set is not None and replica_set.metadata.uid == owner.uid:
@@ -144,41 +144,41 @@ async def _scale_of(pod: core.Pod, owner: meta.OwnerReference, ctx: kw.Context[B
     try:
         kind = await ctx.client.kind(owner.api_version, owner.kind)
     except NotFound as error:
-        raise Uncountable(f'no matches for kind "{owner.kind}" in version "{owner.api_version}"') from error
+        raise UnknownScale(f'no matches for kind "{owner.kind}" in version "{owner.api_version}"') from error
     info = info_of(kind)
     if "scale" not in info.subresources:
-        raise Uncountable(f"{info.plural}.{info.group} does not implement the scale subresource")
+        raise UnknownScale(f"{info.plural}.{info.group} does not implement the scale subresource")
     try:
         scale = await ctx.client.get_scale(kind, owner.name, ctx.key.namespace)
     except NotFound:
         scale = None
     if scale is None or scale.metadata.uid != owner.uid:
-        raise Uncountable(f'found no controllers for pod "{pod.metadata.name}"')
+        raise UnknownScale(f'found no controllers for pod "{pod.metadata.name}"')
     return owner.uid, scale.spec.replicas or 0
 
 
-# Who is about to go
+# Disrupted pods
 
 
-def _going(named: dict[str, datetime | None], pods: Sequence[core.Pod], now: datetime) -> dict[str, datetime]:
-    """The evicted pods of which the end has not been seen yet, and since when. Some stay: they are forgotten."""
+def _disrupted(named: dict[str, datetime | None], pods: Sequence[core.Pod], now: datetime) -> dict[str, datetime]:
+    """Returns the evicted pods that still exist, with the time of their eviction. Expired ones are dropped."""
     there = [pod.metadata.name for pod in pods if pod.metadata.deletion_timestamp is None]
     times = {name: since for name in there if (since := named.get(name)) is not None}
-    return {name: since for name, since in times.items() if since + _PATIENCE > now}
+    return {name: since for name, since in times.items() if since + _DISRUPTION_TIMEOUT > now}
 
 
-def _is_going(pod: core.Pod, going: dict[str, datetime]) -> bool:
-    return pod.metadata.deletion_timestamp is not None or pod.metadata.name in going
+def _is_disrupted(pod: core.Pod, disrupted: dict[str, datetime]) -> bool:
+    return pod.metadata.deletion_timestamp is not None or pod.metadata.name in disrupted
 
 
-async def withdraw(pod: core.Pod, ctx: kw.Context[core.Pod]) -> kw.Result | None:
-    """Take back what a pod says of its end when that does not come."""
-    told = condition_of(pod, _DISRUPTION_TARGET)
-    if told is None or told.status != "True" or told.reason == "TerminationByKubelet" or has_ended(pod):
+async def withdraw_disruption(pod: core.Pod, ctx: kw.Context[core.Pod]) -> kw.Result | None:
+    """Withdraws the disruption condition of a pod that was not deleted in time."""
+    condition = condition_of(pod, _DISRUPTION_TARGET)
+    if condition is None or condition.status != "True" or condition.reason == "TerminationByKubelet" or has_ended(pod):
         return None
-    if pod.metadata.deletion_timestamp is not None or told.last_transition_time is None:
+    if pod.metadata.deletion_timestamp is not None or condition.last_transition_time is None:
         return None
-    left = (told.last_transition_time + _PATIENCE - ctx.clock.now()).total_seconds()
+    left = (condition.last_transition_time + _DISRUPTION_TIMEOUT - ctx.clock.now()).total_seconds()
     if left > 0:
         return kw.Result(requeue_after=left)
     withdrawn = {"status": "False", "reason": None, "message": None, "lastTransitionTime": format_time(moment(ctx))}

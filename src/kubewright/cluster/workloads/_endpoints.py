@@ -1,4 +1,4 @@
-"""Services get Endpoints and EndpointSlices: the addresses of the pods that they select."""
+"""Endpoints and EndpointSlices of Services: the addresses of the selected pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PER_SLICE: Final = 100
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep the endpoints of Services."""
+    """Registers the controller of endpoints."""
 
     def services_of(pod: core.Pod, reader: Reader) -> Iterator[ObjectKey]:
         for service in reader.list(core.Service, pod.metadata.namespace):
@@ -43,25 +43,25 @@ def register(operator: kw.Operator) -> None:
     ]
     pace = Pace()
 
-    async def keep(service: core.Service, ctx: kw.Context[core.Service]) -> kw.Result | None:
-        """Look, unless it was just looked at and has many pods."""
+    async def reconcile(service: core.Service, ctx: kw.Context[core.Service]) -> kw.Result | None:
+        """Reconciles, but large Services not too often."""
         if (later := pace.wait(ctx)) is None:
-            pace.looked(ctx, await sync(service, ctx))
+            pace.record(ctx, await sync(service, ctx))
         return later
 
-    operator.reconciles(core.Service, owns=[discovery.EndpointSlice], watches=watches)(keep)
+    operator.reconciles(core.Service, owns=[discovery.EndpointSlice], watches=watches)(reconcile)
     operator.deleted(core.Service)(forget)
 
 
 async def forget(service: core.Service, ctx: kw.Context[core.Service]) -> None:
-    """Endpoints go with their Service; slices do so by their owner."""
+    """Deletes the Endpoints of a deleted Service; slices have it as their owner."""
     found = ctx.get(core.Endpoints, service.metadata.name)
     if found is not None and found.metadata.labels.get(_MANAGED_BY) == _CONTROLLER:
         await ctx.delete(found)
 
 
 async def sync(service: core.Service, ctx: kw.Context[core.Service]) -> int:
-    """Write the addresses of the pods that the Service selects; how many it selects."""
+    """Writes the addresses of the selected pods. Returns the number of pods."""
     if not service.spec.selector or service.spec.type == "ExternalName":
         return 0
     selected = ctx.list(core.Pod, ctx.key.namespace, labels=Selector.from_labels(service.spec.selector))
@@ -74,7 +74,7 @@ async def sync(service: core.Service, ctx: kw.Context[core.Service]) -> int:
 
 @dataclass(frozen=True)
 class Port:
-    """A port of a Service, as one pod has it."""
+    """A port of a Service for one pod."""
 
     name: str
     number: int
@@ -91,18 +91,18 @@ class Target:
 
     @property
     def reference(self) -> core.ObjectReference:
-        """The pod, as endpoints name it."""
+        """Returns the reference to the pod in endpoints."""
         metadata = self.pod.metadata
         return core.ObjectReference(kind="Pod", namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
 
     def host_name(self, service: core.Service) -> str | None:
-        """The name under which a headless Service knows the pod."""
+        """Returns the host name of the pod for a headless Service."""
         spec = self.pod.spec
         return spec.hostname if spec.hostname and spec.subdomain == service.metadata.name else None
 
 
 def _ports(service: core.Service, pod: core.Pod) -> tuple[Port, ...]:
-    """The ports that the Service sends to; a port that the pod names otherwise is left out."""
+    """Returns the target ports of the Service; a named port that the pod does not have is omitted."""
     made = []
     for port in service.spec.ports or ():
         target, protocol = port.target_port or port.port, port.protocol or "TCP"
@@ -127,7 +127,7 @@ def _labels(service: core.Service, **own: str) -> dict[str, str]:
 
 
 def _triggered(service: core.Service, targets: Sequence[Target]) -> dict[str, str]:
-    """When what is written now became true: the last time that a pod's readiness changed, or the Service was made."""
+    """Returns the time of the change: the last change of readiness, or the creation of the Service."""
     times = [
         condition.last_transition_time
         for target in targets
@@ -140,7 +140,7 @@ def _triggered(service: core.Service, targets: Sequence[Target]) -> dict[str, st
 
 
 def _grouped(targets: Sequence[Target]) -> list[tuple[tuple[Port, ...], list[Target]]]:
-    """Those with the same ports together, each group by name."""
+    """Groups targets with the same ports, each group sorted by name."""
     groups: dict[tuple[Port, ...], list[Target]] = {}
     for target in sorted(targets, key=lambda each: each.pod.metadata.name):
         groups.setdefault(target.ports, []).append(target)
@@ -209,7 +209,7 @@ async def _write_endpoints(service: core.Service, targets: Sequence[Target], ctx
         try:
             await ctx.create(core.Endpoints(metadata=metadata, subsets=subsets), owned=False)
         except AlreadyExists:
-            return  # the watch has not told yet; it will
+            return  # the cache is outdated; the watch triggers another reconciliation
     elif (found.subsets or None, found.metadata.labels) != (subsets, labels):
         found.subsets, found.metadata.labels = subsets, labels
         found.metadata.annotations |= annotations

@@ -1,4 +1,4 @@
-"""Short names for templates: equal templates get equal ones."""
+"""Short hashes of templates: equal templates have equal hashes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ __all__ = ["POD_TEMPLATE_HASH", "hash_of", "same_template"]
 
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 
-# Those that make no words, as in all generated names of Kubernetes.
+# Characters that form no words, as in all generated names of Kubernetes.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _OFFSET: Final = 0x811C9DC5
 _PRIME: Final = 0x01000193
 
 
 def hash_of(value: Any, collisions: int | None = None) -> str:
-    """Up to ten characters that name a value; others for each number of collisions.
+    """Returns a hash of up to ten characters, different for each number of collisions.
 
-    The real controllers hash how Go prints its structs. These names are made in the same way of other bytes, so they
-    look alike, but are not the same.
+    The real controllers hash Go's representation of structs. These hashes use the same format, but their values differ.
     """
     encoded = msgspec.json.encode(value, order="sorted")
     if collisions:
@@ -34,7 +33,7 @@ def hash_of(value: Any, collisions: int | None = None) -> str:
 
 
 def same_template(one: core.PodTemplateSpec, other: core.PodTemplateSpec) -> bool:
-    """Whether two templates make equal pods, but for the label that tells them apart."""
+    """Returns whether two templates create equal pods, apart from the hash label."""
     return bool(_plain(one) == _plain(other))
 
 

@@ -1,4 +1,4 @@
-"""The numbers of an indexed Job's pods, and how the status writes those that are done: "0-2,5"."""
+"""Indexes of an Indexed Job's pods, and their format in the status: "0-2,5"."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _VARIABLE: Final = "JOB_COMPLETION_INDEX"
 
 
 def of(pod: core.Pod) -> int | None:
-    """The pod's number."""
+    """Returns the index of a pod."""
     number = pod.metadata.annotations.get(_INDEX, "")
     return int(number) if number.isdigit() else None
 
 
 def put(pod: core.Pod, number: int, job: str) -> None:
-    """Give a new pod its number: as annotation, label, host name and variable."""
+    """Sets the index of a new pod: annotation, label, host name and environment variable."""
     pod.metadata.annotations[_INDEX] = pod.metadata.labels[_INDEX] = str(number)
     pod.spec.hostname = f"{job}-{number}"
     source = core.EnvVarSource(field_ref=core.ObjectFieldSelector(field_path=f"metadata.labels['{_INDEX}']"))
@@ -31,7 +31,7 @@ def put(pod: core.Pod, number: int, job: str) -> None:
 
 
 def parse(given: str | None) -> set[int | None]:
-    """The numbers in a text."""
+    """Parses a list of indexes."""
     numbers: set[int | None] = set()
     for part in (given or "").split(","):
         first, _, last = part.partition("-")
@@ -41,7 +41,7 @@ def parse(given: str | None) -> set[int | None]:
 
 
 def text(numbers: Iterable[int | None]) -> str:
-    """Numbers as a text: three and more in a row as a range, as two are."""
+    """Formats indexes; consecutive ones become a range."""
     ordered = sorted(number for number in numbers if number is not None)
     runs: list[list[int]] = []
     for number in ordered:

@@ -1,4 +1,4 @@
-"""Pods whose Job is gone, or is going, are let go: nobody counts them any more."""
+"""Removes the finalizer of pods whose Job is gone or finished."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["register"]
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator look after the pods of Jobs that are gone."""
+    """Registers the controller of orphaned Job pods."""
 
     def pods_of(job: batch.Job, reader: Reader) -> list[ObjectKey]:
         pods = reader.list(core.Pod, job.metadata.namespace)
@@ -23,7 +23,7 @@ def register(operator: kw.Operator) -> None:
 
 
 async def release(key: ObjectKey, ctx: kw.Context[core.Pod]) -> None:
-    """Take the finalizer from a pod that no Job will count."""
+    """Removes the finalizer of a pod that no Job will count."""
     pod = ctx.get(core.Pod, key.name)
     if pod is None or TRACKING not in pod.metadata.finalizers:
         return

@@ -1,4 +1,4 @@
-"""What the failure of a Job's pod means, and when enough have succeeded: its policies. No I/O."""
+"""Pod failure policies and success policies of Jobs. No I/O."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kubewright.cluster.workloads import _job_indexes as indexes
 __all__ = ["FAILURES", "Verdict", "failed_indexes", "failures_of", "success_by_policy", "verdict_on"]
 
 FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
-"""On a pod of a Job that counts failures of each index: how often its index had failed before."""
+"""The annotation with the previous failures of a pod's index, for Jobs with a backoff limit per index."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rule says of a failed pod: the action, and for `FailJob` what the Job tells."""
+    """The result of a failure policy: the action, and for `FailJob` the message."""
 
     action: str = "Count"
     message: str = ""
 
 
 def verdict_on(policy: batch.PodFailurePolicy | None, pod: core.Pod) -> Verdict:
-    """The first rule that matches a failed pod decides; without one, the failure counts."""
+    """Returns the result of the first matching rule; without one, the failure counts."""
     for number, rule in enumerate(policy.rules if policy is not None else ()):
         where = f"{pod.metadata.namespace}/{pod.metadata.name}"
         if rule.on_exit_codes is not None:
@@ -57,7 +57,7 @@ def _condition(pod: core.Pod, wanted: Iterable[batch.PodFailurePolicyOnPodCondit
 
 
 def success_by_policy(policy: batch.SuccessPolicy | None, succeeded: set[int | None]) -> str | None:
-    """What the Job tells when the indexes that have succeeded are enough by a rule; None while they are not."""
+    """Returns the message if the succeeded indexes fulfill a rule; None otherwise."""
     for number, rule in enumerate(policy.rules if policy is not None and succeeded else ()):
         wanted = indexes.parse(rule.succeeded_indexes) if rule.succeeded_indexes is not None else None
         among = succeeded if wanted is None else succeeded & wanted
@@ -71,7 +71,7 @@ def success_by_policy(policy: batch.SuccessPolicy | None, succeeded: set[int | N
 
 
 def failures_of(pods: Iterable[core.Pod], policy: batch.PodFailurePolicy | None) -> dict[int, int]:
-    """How often each index has failed: what its newest pod was told, and its own failure."""
+    """Returns the failures of each index: the previous ones of its newest pod, and its own."""
     found: dict[int, int] = {}
     for pod in pods:
         number = indexes.of(pod)
@@ -88,7 +88,7 @@ def failures_of(pods: Iterable[core.Pod], policy: batch.PodFailurePolicy | None)
 def failed_indexes(
     pods: Sequence[core.Pod], policy: batch.PodFailurePolicy | None, limit: int, known: set[int | None]
 ) -> set[int | None]:
-    """The indexes that will not be tried again: they failed too often, or in a way that a rule does not forgive."""
+    """Returns the indexes that are not retried: too many failures, or a rule with FailIndex."""
     often: set[int | None] = {number for number, count in failures_of(pods, policy).items() if count > limit}
     ended = [pod for pod in pods if pod.status.phase == "Failed"]
     final = {indexes.of(pod) for pod in ended if verdict_on(policy, pod).action == "FailIndex"}

@@ -1,4 +1,4 @@
-"""Jobs: pods that run to their end, again if they fail, until enough have succeeded or too many failed."""
+"""Jobs: run pods to completion, and retry them until enough have succeeded or too many have failed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _DEFAULT_LIMIT: Final = 6
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep Jobs."""
+    """Registers the controller of Jobs."""
     operator.reconciles(batch.Job, owns=[core.Pod])(sync)
 
 
 async def sync(job: batch.Job, ctx: kw.Context[batch.Job]) -> kw.Result | None:
-    """Count what has ended, decide whether that is the end, and otherwise keep as many pods as may run."""
+    """Counts finished pods, finishes the Job if that is the end, and otherwise keeps the desired pods running."""
     if job.spec.managed_by not in (None, "kubernetes.io/job-controller"):
         return None
     if ending := _condition(job, "Complete") or _condition(job, "Failed"):
         return await _expire(job, ending, ctx)
-    return await Step(job, ctx).take()
+    return await Step(job, ctx).run()
 
 
 def _condition(job: batch.Job, type_: str) -> batch.JobCondition | None:
@@ -43,11 +43,11 @@ def _condition(job: batch.Job, type_: str) -> batch.JobCondition | None:
 
 
 async def _expire(job: batch.Job, ending: batch.JobCondition, ctx: kw.Context[batch.Job]) -> kw.Result | None:
-    """Delete a Job whose time after its end is over."""
-    keep, ended = job.spec.ttl_seconds_after_finished, ending.last_transition_time
-    if keep is None or ended is None:
+    """Deletes a finished Job after its TTL."""
+    ttl, ended = job.spec.ttl_seconds_after_finished, ending.last_transition_time
+    if ttl is None or ended is None:
         return None
-    left = keep - (ctx.clock.now() - ended).total_seconds()
+    left = ttl - (ctx.clock.now() - ended).total_seconds()
     if left > 0:
         return kw.Result(requeue_after=left)
     with contextlib.suppress(NotFound):
@@ -56,7 +56,7 @@ async def _expire(job: batch.Job, ending: batch.JobCondition, ctx: kw.Context[ba
 
 
 class Step:
-    """One look at one Job."""
+    """One reconciliation of a Job."""
 
     def __init__(self, job: batch.Job, ctx: kw.Context[batch.Job]) -> None:
         self.job = job
@@ -72,19 +72,19 @@ class Step:
 
     @property
     def active(self) -> list[core.Pod]:
-        """The pods that run, or will."""
+        """Returns the pods that run or will run."""
         return [pod for pod in self.pods if is_active(pod)]
 
-    async def take(self) -> kw.Result | None:
-        """Everything that can be done now."""
+    async def run(self) -> kw.Result | None:
+        """Performs all steps that are possible now."""
         if self.status.start_time is None and not self.job.spec.suspend:
             self.status.start_time = moment(self.ctx)
-        told = self._told_by_policy()  # before the pods are counted: who is counted is let go
+        policy_failure = self._failure_by_policy()  # before counting: counted pods lose their finalizer
         await self._count()
         if _condition(self.job, "SuccessCriteriaMet") is not None:
             await self._succeed()
             return None
-        failure = None if _condition(self.job, "FailureTarget") is not None else told or self._failure()
+        failure = None if _condition(self.job, "FailureTarget") is not None else policy_failure or self._failure()
         if failure is not None or _condition(self.job, "FailureTarget") is not None:
             await self._fail(failure)
             return None
@@ -102,20 +102,21 @@ class Step:
     # Counting
 
     async def _count(self) -> None:
-        """Count pods that have ended, once each.
+        """Counts finished pods, once each.
 
-        Their uids are noted in the status before their finalizers go, and counted afterwards, so that none is lost or
-        counted twice when this is interrupted.
+        Their uids are written to the status before their finalizers are removed, and counted afterwards, so that none
+        is lost or
+        counted twice after an interruption.
         """
         noted = self.status.uncounted_terminated_pods or batch.UncountedTerminatedPods()
         succeeded, failed = list(noted.succeeded or ()), list(noted.failed or ())
         tracked = [pod for pod in self.pods if TRACKING in pod.metadata.finalizers]
-        patient = self.job.spec.pod_replacement_policy == "Failed"  # then a pod counts only when it is really gone
+        waits = self.job.spec.pod_replacement_policy == "Failed"  # then a pod counts only after it has terminated
         ended = [
-            pod for pod in tracked if has_ended(pod) or (pod.metadata.deletion_timestamp is not None and not patient)
+            pod for pod in tracked if has_ended(pod) or (pod.metadata.deletion_timestamp is not None and not waits)
         ]
         for pod in ended:
-            if pod.metadata.uid in (*succeeded, *failed) or self._is_forgiven(pod):
+            if pod.metadata.uid in (*succeeded, *failed) or self._is_ignored(pod):
                 continue
             (succeeded if pod.status.phase == "Succeeded" else failed).append(pod.metadata.uid)
         if self.indexed:
@@ -148,16 +149,16 @@ class Step:
             return
         self.pods = [written if each is pod else each for each in self.pods]
 
-    def _is_forgiven(self, pod: core.Pod) -> bool:
+    def _is_ignored(self, pod: core.Pod) -> bool:
         return pod.status.phase == "Failed" and self._verdict(pod).action == "Ignore"
 
     def _verdict(self, pod: core.Pod) -> policies.Verdict:
         return policies.verdict_on(self.job.spec.pod_failure_policy, pod)
 
-    # Ending
+    # Finishing
 
-    def _told_by_policy(self) -> tuple[str, str] | None:
-        """Why a rule ends the Job, if a pod that has just failed matches one."""
+    def _failure_by_policy(self) -> tuple[str, str] | None:
+        """Returns why a rule fails the Job, if a newly failed pod matches one."""
         for pod in self.pods:
             if pod.status.phase == "Failed" and TRACKING in pod.metadata.finalizers:
                 verdict = self._verdict(pod)
@@ -166,7 +167,7 @@ class Step:
         return None
 
     def _failure(self) -> tuple[str, str] | None:
-        """Why the Job has failed just now, if it has."""
+        """Returns why the Job has failed, if it has."""
         if _condition(self.job, "FailureTarget") is not None:
             return None
         limit = _DEFAULT_LIMIT if self.job.spec.backoff_limit is None else self.job.spec.backoff_limit
@@ -192,9 +193,9 @@ class Step:
         return seconds - (self.ctx.clock.now() - started).total_seconds()
 
     async def _fail(self, why: tuple[str, str] | None) -> None:
-        """First say that it will fail, and stop its pods; when they are gone, it has failed."""
+        """Sets the condition FailureTarget and stops the pods; once they are gone, the Job is Failed."""
         if why is not None:
-            self._say("FailureTarget", *why)
+            self._set_condition("FailureTarget", *why)
             self.ctx.record(*why, "Warning")
         for pod in self.active:
             await stop(self.ctx, pod)
@@ -212,11 +213,11 @@ class Step:
     async def _succeed(
         self, reason: str = "CompletionsReached", message: str = "Reached expected number of succeeded pods"
     ) -> None:
-        """First say that it has succeeded, and stop the pods that are left; when they are gone, it is complete."""
+        """Sets the condition SuccessCriteriaMet and stops the pods; once they are gone, the Job is Complete."""
         if _condition(self.job, "SuccessCriteriaMet") is None:
-            self._say("SuccessCriteriaMet", reason, message)
+            self._set_condition("SuccessCriteriaMet", reason, message)
         for pod in self.active:
-            await self._release(pod)  # it did not fail: nobody needs it any more
+            await self._release(pod)  # it did not fail and is no longer needed
         for pod in self.active:
             await stop(self.ctx, pod)
             self.ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
@@ -224,17 +225,17 @@ class Step:
             self.ctx.record("Completed", "Job completed")
 
     async def _end(self, type_: str, cause: str) -> bool:
-        """The last word, once no pod is left that may still do something; whether it was said."""
+        """Sets the final condition once no pod is active. Returns whether it was set."""
         over = not any(not has_ended(pod) or TRACKING in pod.metadata.finalizers for pod in self.pods)
         if over:
             why = next(each for each in self.status.conditions or () if each.type == cause)
-            self._say(type_, why.reason or "", why.message or "")
+            self._set_condition(type_, why.reason or "", why.message or "")
             if type_ == "Complete":
                 self.status.completion_time = moment(self.ctx)
         await self._write()
         return over
 
-    def _say(self, type_: str, reason: str, message: str, status: str = "True") -> None:
+    def _set_condition(self, type_: str, reason: str, message: str, status: str = "True") -> None:
         now = moment(self.ctx)
         made = batch.JobCondition(
             type=type_, status=status, last_probe_time=now, last_transition_time=now, reason=reason, message=message
@@ -244,12 +245,12 @@ class Step:
     # Running
 
     async def _manage(self) -> float | None:
-        """Make or delete pods; seconds until the next may be made, if it has to wait."""
+        """Creates or deletes pods. Returns the seconds until the next may be created, if it has to wait."""
         if self.job.spec.suspend:
             await self._suspend()
             return None
         if any(each.type == "Suspended" and each.status == "True" for each in self.status.conditions or ()):
-            self._say("Suspended", "JobResumed", "Job resumed", "False")
+            self._set_condition("Suspended", "JobResumed", "Job resumed", "False")
             self.status.start_time = moment(self.ctx)
             self.ctx.record("Resumed", "Job resumed")
         active, succeeded = self.active, self.status.succeeded or 0
@@ -275,10 +276,10 @@ class Step:
 
     @property
     def _counted(self) -> list[core.Pod]:
-        return [pod for pod in self.pods if not self._is_forgiven(pod)]
+        return [pod for pod in self.pods if not self._is_ignored(pod)]
 
     async def _fill_indexes(self, count: int) -> float | None:
-        """Make pods for indexes that fail each for itself: each waits after its own failures."""
+        """Creates pods for indexes with their own backoff limits: each waits after its own failures."""
         waits: list[float] = []
         for number in self._free_indexes(self.completions or 0):
             if count <= 0:
@@ -304,7 +305,7 @@ class Step:
     async def _create(self, number: int | None) -> None:
         name = self.job.metadata.name
         pod = pod_from(self.job.spec.template, prefix=name if number is None else f"{name}-{number}")
-        # A real server adds these to the template when it takes the Job.
+        # A real server adds these to the template when it creates the Job.
         uid = self.job.metadata.uid
         own = {"controller-uid": uid, "job-name": name}
         labels = own | {f"batch.kubernetes.io/{key}": value for key, value in own.items()}
@@ -322,12 +323,12 @@ class Step:
     async def _suspend(self) -> None:
         await self._stop(self.active)
         if not any(each.type == "Suspended" and each.status == "True" for each in self.status.conditions or ()):
-            self._say("Suspended", "JobSuspended", "Job suspended")
+            self._set_condition("Suspended", "JobSuspended", "Job suspended")
             self.status.start_time = None
             self.ctx.record("Suspended", "Job suspended")
 
     async def _stop(self, pods: Sequence[core.Pod]) -> None:
-        """Delete pods that are too many: they do not count as failed."""
+        """Deletes surplus pods: they do not count as failed."""
         names = {pod.metadata.name for pod in pods}
         for pod in pods:
             await self._release(pod)
@@ -347,7 +348,7 @@ class Step:
 
 
 def backoff_left(pods: Sequence[core.Pod], now: datetime) -> float:
-    """Seconds until a pod may be made again: 10 s after the first failure in a row, doubling up to ten minutes."""
+    """Returns the seconds until a pod may be created: 10 s after the first failure, doubled up to 10 minutes."""
     good = max((_ended_at(pod) for pod in pods if pod.status.phase == "Succeeded"), default=None)
     bad = [_ended_at(pod) for pod in pods if pod.status.phase == "Failed"]
     row = [moment_ for moment_ in bad if good is None or moment_ > good]

@@ -1,4 +1,4 @@
-"""What a node's state means for pods: taints that come from it, and pods that have to leave a node for its taints."""
+"""Taints from the conditions of nodes, and the eviction of pods that do not tolerate them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubewright.api import core, format_time
 from kubewright.cache import ObjectKey
 from kubewright.cluster.nodes import toleration_of, write_status
 
-__all__ = ["patience_with", "register", "taints_by_state"]
+__all__ = ["register", "taints_by_state", "toleration_seconds"]
 
 _PREFIX: Final = "node.kubernetes.io/"
 _NO_SCHEDULE, _NO_EXECUTE = "NoSchedule", "NoExecute"
@@ -24,11 +24,11 @@ _BY_CONDITION: Final = {
 }
 _CORDON: Final = "unschedulable"
 _OURS: Final = frozenset(_PREFIX + name for name in (*_BY_CONDITION.values(), _CORDON))
-_FOR_EVER: Final = float("inf")
+_INDEFINITELY: Final = float("inf")
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator taint nodes, and delete pods that do not tolerate their node."""
+    """Registers the controllers of node taints and taint evictions."""
 
     def pods_on(node: core.Node, reader: kw.Reader) -> list[ObjectKey]:
         return [ObjectKey.of(pod) for pod in reader.list(core.Pod) if pod.spec.node_name == node.metadata.name]
@@ -38,7 +38,7 @@ def register(operator: kw.Operator) -> None:
 
 
 async def taint(node: core.Node, ctx: kw.Context[core.Node]) -> None:
-    """Give the node the taints that its state asks for, and take those off that it does not."""
+    """Adds the taints that the node's conditions require, and removes the others."""
     wanted, there = taints_by_state(node), node.spec.taints or []
     kept = [each for each in there if not _is_by_state(each) or each.key in wanted]
     missing = wanted - {each.key for each in kept if _is_by_state(each)}
@@ -50,7 +50,7 @@ async def taint(node: core.Node, ctx: kw.Context[core.Node]) -> None:
 
 
 def taints_by_state(node: core.Node) -> set[str]:
-    """The keys of the taints that the conditions of a node, or a cordon, ask for."""
+    """Returns the keys of the taints for the conditions of a node and for a cordon."""
     conditions = [(each.type, each.status) for each in node.status.conditions or ()]
     names = {_BY_CONDITION[each] for each in conditions if each in _BY_CONDITION}
     return {_PREFIX + name for name in (names | {_CORDON} if node.spec.unschedulable else names)}
@@ -61,21 +61,21 @@ def _is_by_state(taint: core.Taint) -> bool:
 
 
 class Evictions:
-    """Pods that leave their node for its taints. Some of them have a time to do so, which begins when we hear of it."""
+    """Evicts pods from tainted nodes. A limited toleration starts when the controller first sees the taint."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
 
     async def reconcile(self, pod: core.Pod, ctx: kw.Context[core.Pod]) -> kw.Result | None:
-        """Delete the pod as soon as it tolerates its node no longer."""
+        """Deletes the pod when it no longer tolerates its node."""
         node = ctx.get(core.Node, pod.spec.node_name) if pod.spec.node_name else None
         taints = [each for each in (node.spec.taints if node is not None else None) or () if each.effect == _NO_EXECUTE]
-        patience = patience_with(taints, pod.spec.tolerations or ())
-        if patience == _FOR_EVER:
+        seconds = toleration_seconds(taints, pod.spec.tolerations or ())
+        if seconds == _INDEFINITELY:
             self._forget(pod)
             return None
         now = ctx.clock.monotonic()
-        left = self._since.setdefault(pod.metadata.uid, now) + patience - now
+        left = self._since.setdefault(pod.metadata.uid, now) + seconds - now
         if left > 0:
             return kw.Result(requeue_after=left)
         ctx.record("TaintManagerEviction", f"Marking for deletion Pod {ctx.key}")
@@ -93,17 +93,17 @@ class Evictions:
         return None
 
     async def deleted(self, pod: core.Pod, ctx: kw.Context[core.Pod]) -> None:
-        """The pod is gone, for whatever reason."""
+        """Drops the state of a deleted pod."""
         self._forget(pod)
 
     def _forget(self, pod: core.Pod) -> None:
         self._since.pop(pod.metadata.uid, None)
 
 
-def patience_with(taints: Iterable[core.Taint], tolerations: Sequence[core.Toleration]) -> float:
-    """For how many seconds a pod stays on a node with those taints: 0 if it tolerates one of them not at all."""
+def toleration_seconds(taints: Iterable[core.Taint], tolerations: Sequence[core.Toleration]) -> float:
+    """Returns how many seconds a pod tolerates these taints: 0 if it does not tolerate one of them."""
     used = [toleration_of(taint, tolerations) for taint in taints]
     if None in used:
         return 0.0
     limits = [each.toleration_seconds for each in used if each is not None and each.toleration_seconds is not None]
-    return max(float(min(limits)), 0.0) if limits else _FOR_EVER
+    return max(float(min(limits)), 0.0) if limits else _INDEFINITELY

@@ -1,4 +1,4 @@
-"""How often a controller looks at many pods: each look costs as much as there are pods, and each pod asks for looks."""
+"""Limits how often a controller reconciles objects with many pods: each pod triggers reconciliations over all pods."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ __all__ = ["Pace"]
 _SECONDS_PER_POD: Final = 0.0025
 _LONGEST: Final = 1.0
 _MANY: Final = 20
-_LEAST: Final = 0.001  # seconds; a wait for less than the clock can tell apart would never end
+_LEAST: Final = 0.001  # seconds; a shorter wait than the clock's resolution would never end
 
 
 class Pace:
-    """Keeps looks at one object apart when the last one saw many pods; few pods are looked at whenever they change.
+    """Delays reconciliations of an object after one with many pods; few pods are processed on every change.
 
-    The more pods, the longer it waits, up to a second. So what looking costs grows with the time, not with the square
-    of the pods.
+    The delay grows with the number of pods, up to a second. The total cost therefore grows with time, not with the
+    square of
+    the pods.
     """
 
     def __init__(self) -> None:
         self._last: dict[ObjectKey, tuple[float, int]] = {}
 
     def wait(self, ctx: kw.Context[Any]) -> kw.Result | None:
-        """When to look again, if it is too early now."""
+        """Returns when to reconcile if it is too early now."""
         moment, count = self._last.get(ctx.key, (0.0, 0))
         left = moment + min(count * _SECONDS_PER_POD, _LONGEST) - ctx.clock.monotonic()
         return kw.Result(requeue_after=left) if count > _MANY and left > _LEAST else None
 
-    def looked(self, ctx: kw.Context[Any], count: int) -> None:
-        """Take note of a look at that many pods."""
+    def record(self, ctx: kw.Context[Any], count: int) -> None:
+        """Records a reconciliation with that many pods."""
         if count > _MANY:
             self._last[ctx.key] = (ctx.clock.monotonic(), count)
         else:

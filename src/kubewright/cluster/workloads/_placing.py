@@ -1,4 +1,4 @@
-"""Which node a DaemonSet's pod is for, and whether it may run there. No I/O."""
+"""The node of a DaemonSet's pod, and whether it may run there. No I/O."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubewright.cluster.nodes import NAME_FIELD, is_selected, required_terms, un
 
 __all__ = ["affinity_to", "node_of", "tolerations_of", "verdict"]
 
-# What a node may suffer from without its daemons having to leave: key and effect.
+# Node conditions that daemons tolerate: key and effect.
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -22,7 +22,7 @@ _NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 def node_of(pod: core.Pod) -> str | None:
-    """The node that the pod is on, or is made for."""
+    """Returns the node that the pod runs on or is created for."""
     if pod.spec.node_name:
         return pod.spec.node_name
     for term in required_terms(pod.spec.affinity):
@@ -33,7 +33,7 @@ def node_of(pod: core.Pod) -> str | None:
 
 
 def affinity_to(given: core.Affinity | None, node: str) -> core.Affinity:
-    """The affinity with which a scheduler can put the pod on that node alone."""
+    """Returns the affinity that restricts the pod to that node."""
     made = copy.deepcopy(given) if given is not None else core.Affinity()
     made.node_affinity = made.node_affinity or core.NodeAffinity()
     this = core.NodeSelectorRequirement(key=NAME_FIELD, operator="In", values=[node])
@@ -45,7 +45,7 @@ def affinity_to(given: core.Affinity | None, node: str) -> core.Affinity:
 
 
 def tolerations_of(spec: core.PodSpec) -> list[core.Toleration]:
-    """The pod's own tolerations, and those of every daemon."""
+    """Returns the pod's own tolerations and those of every daemon."""
     made = list(spec.tolerations or ())
     for key, effect in (*_TOLERATED, *([_NETWORK] if spec.host_network else [])):
         wanted = core.Toleration(key=key, effect=effect, operator="Exists")
@@ -55,7 +55,7 @@ def tolerations_of(spec: core.PodSpec) -> list[core.Toleration]:
 
 
 def verdict(template: core.PodTemplateSpec, node: core.Node) -> tuple[bool, bool]:
-    """Whether a pod of the template should run on the node, and whether one that is there may stay."""
+    """Returns whether a pod of the template should run on the node, and whether an existing one may stay."""
     spec = template.spec
     if spec is None:
         return False, False

@@ -1,4 +1,4 @@
-"""Pods as controllers see them: which count, which are ready, which go first, and whose they are."""
+"""Pods from the view of controllers: states, deletion order, and ownership."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 def condition_of(pod: core.Pod, type_: str) -> core.PodCondition | None:
-    """The condition of that type."""
+    """Returns the condition of that type."""
     return next((each for each in pod.status.conditions or () if each.type == type_), None)
 
 
 def has_ended(pod: core.Pod) -> bool:
-    """Whether its containers will never run again."""
+    """Returns whether the pod has finished."""
     return pod.status.phase in ("Succeeded", "Failed")
 
 
 def is_active(pod: core.Pod) -> bool:
-    """Whether it counts as a replica."""
+    """Returns whether the pod counts as a replica."""
     return not has_ended(pod) and pod.metadata.deletion_timestamp is None
 
 
 def is_ready(pod: core.Pod) -> bool:
-    """Whether it is ready to serve."""
+    """Returns whether the pod is ready."""
     ready = condition_of(pod, "Ready")
     return ready is not None and ready.status == "True"
 
 
 def ready_since(pod: core.Pod) -> datetime | None:
-    """Since when it has been ready."""
+    """Returns since when the pod has been ready."""
     ready = condition_of(pod, "Ready")
     return ready.last_transition_time if ready is not None and ready.status == "True" else None
 
 
 def is_available(pod: core.Pod, min_ready_seconds: int, now: datetime) -> bool:
-    """Whether it has been ready long enough."""
+    """Returns whether the pod has been ready long enough."""
     left = until_available(pod, min_ready_seconds, now)
     return left is not None and left <= 0
 
 
 def until_available(pod: core.Pod, min_ready_seconds: int, now: datetime) -> float | None:
-    """Seconds until it is available, if it stays ready; None when it is not ready."""
+    """Returns the seconds until the pod is available if it stays ready; None if it is not ready."""
     if not is_ready(pod):
         return None
     since = ready_since(pod)
@@ -83,12 +83,12 @@ def until_available(pod: core.Pod, min_ready_seconds: int, now: datetime) -> flo
 
 
 def earliest(moments: Iterable[float | None]) -> float | None:
-    """The first moment that is still to come."""
+    """Returns the earliest future moment."""
     return min((moment for moment in moments if moment is not None and moment > 0), default=None)
 
 
 def deletion_order(pod: core.Pod) -> tuple[Any, ...]:
-    """Sorts those first that are missed least: not placed, not running, not ready, cheap, young in any of these."""
+    """Returns a sort key; pods to delete first: unassigned, not running, not ready, low deletion cost, young."""
     since, made = ready_since(pod), pod.metadata.creation_timestamp
     restarts = max((each.restart_count for each in pod.status.container_statuses or ()), default=0)
     return (
@@ -110,11 +110,11 @@ def _cost(pod: core.Pod) -> int:
         return 0
 
 
-# Making
+# Creation and deletion
 
 
 def pod_from(template: core.PodTemplateSpec, *, name: str = "", prefix: str = "") -> core.Pod:
-    """The pod that a template describes, of that name, or of a generated one that begins so."""
+    """Returns the pod of a template, with that name or a generated one with that prefix."""
     given = template.metadata
     metadata = meta.ObjectMeta(
         labels=dict(given.labels),
@@ -129,20 +129,21 @@ def pod_from(template: core.PodTemplateSpec, *, name: str = "", prefix: str = ""
 
 
 async def stop(ctx: kw.Context[Any], pod: core.Pod) -> None:
-    """Ask for a pod's deletion, and go on seeing it until it is gone.
+    """Requests the deletion of a pod, and keeps it visible until it is gone.
 
-    `ctx.delete` would hide it until the watch tells that it is on its way out. Whoever waits for its end, or counts how
-    it ended, must not take that for the end.
+    `ctx.delete` would hide it until the watch reports its deletion. Controllers that wait for its end, or count its
+    outcome,
+    must not mistake that for its end.
     """
     with contextlib.suppress(NotFound):
         await ctx.client.delete(pod)
 
 
-# Belonging
+# Ownership
 
 
 def selector_of(selector: meta.LabelSelector | None) -> Selector:
-    """The selector of a workload; nothing when it is broken, or would select everything."""
+    """Returns the selector of a workload; nothing if it is invalid or would select everything."""
     try:
         made = Selector.from_label_selector(selector)
     except SelectorError:
@@ -153,9 +154,9 @@ def selector_of(selector: meta.LabelSelector | None) -> Selector:
 async def claimed(
     ctx: kw.Context[Any], kind: type[O], selector: Selector, adopts: Callable[[O], bool] = lambda _: True
 ) -> list[O]:
-    """The objects that belong to the reconciled one: those it controls.
+    """Returns the objects that the reconciled one controls.
 
-    Orphans that it selects, and `adopts`, are adopted; those that it selects no more are let go.
+    Adopts orphans that match the selector and `adopts`; releases objects that do not match any more.
     """
     owner, mine = ctx.object, []
     for obj in ctx.list(kind, ctx.key.namespace):
@@ -174,7 +175,7 @@ async def claimed(
 
 
 def orphans(child: type[O], parent: type[Object], selector: Callable[[Any], meta.LabelSelector | None]) -> Watch[O]:
-    """Lets those parents look whose selector matches a child that nobody controls."""
+    """Returns a mapping that triggers the parents whose selector matches an orphan."""
 
     def parents(obj: O, reader: Reader) -> Iterator[ObjectKey]:
         if controller_of(obj) is not None:

@@ -1,4 +1,4 @@
-"""What a Deployment's status says: counts, availability and progress. No I/O."""
+"""The status of a Deployment: counts, availability and progress. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubewright.api import apps
 from kubewright.cluster.workloads._rollouts import available_of, bounds_of, replicas_of, state_of, total
 from kubewright.cluster.workloads._statuses import with_condition, without_condition
 
-__all__ = ["counted", "is_complete", "look_again", "noticing_pauses", "rolled"]
+__all__ = ["is_complete", "next_deadline_check", "pause_conditions", "replica_status", "rollout_status"]
 
 Conditions = list[apps.DeploymentCondition]
 
@@ -24,7 +24,7 @@ _PAUSED: Final = "DeploymentPaused"
 
 
 def deadline_of(deployment: apps.Deployment) -> int | None:
-    """Seconds without progress after which a rollout has failed; None when it may take for ever."""
+    """Returns the progress deadline in seconds; None if there is none."""
     given = deployment.spec.progress_deadline_seconds
     if given is None:
         return _DEFAULT_DEADLINE
@@ -32,14 +32,14 @@ def deadline_of(deployment: apps.Deployment) -> int | None:
 
 
 def is_complete(deployment: apps.Deployment, status: apps.DeploymentStatus) -> bool:
-    """Whether all replicas are of the newest template, and available, and no others are there."""
+    """Returns whether all replicas have the newest template and are available, and no others exist."""
     wanted = replicas_of(deployment)
     counts = (status.updated_replicas or 0, status.replicas or 0, status.available_replicas or 0)
     return counts == (wanted,) * 3 and (status.observed_generation or 0) >= deployment.metadata.generation
 
 
-def noticing_pauses(deployment: apps.Deployment, now: datetime) -> Conditions:
-    """The conditions, after the Deployment was paused or resumed."""
+def pause_conditions(deployment: apps.Deployment, now: datetime) -> Conditions:
+    """Returns the conditions after the Deployment was paused or resumed."""
     conditions = list(deployment.status.conditions or ())
     progressing = _find(conditions, _PROGRESSING)
     if deadline_of(deployment) is None or (progressing is not None and progressing.reason == _TIMED_OUT):
@@ -52,14 +52,14 @@ def noticing_pauses(deployment: apps.Deployment, now: datetime) -> Conditions:
     return conditions
 
 
-def counted(
+def replica_status(
     deployment: apps.Deployment,
     everything: Sequence[apps.ReplicaSet],
     new: apps.ReplicaSet | None,
     conditions: Conditions,
     now: datetime,
 ) -> apps.DeploymentStatus:
-    """The status that follows from the ReplicaSets' own; nothing is said of progress."""
+    """Returns the status from the ReplicaSets' statuses, without the progress condition."""
     available = sum(map(available_of, everything))
     enough = available >= replicas_of(deployment) - bounds_of(deployment)[1]
     made = apps.DeploymentCondition(
@@ -84,12 +84,12 @@ def counted(
 
 
 def _terminating(everything: Sequence[apps.ReplicaSet]) -> int | None:
-    """Unknown until every ReplicaSet says."""
+    """Returns the terminating replicas; None unless every ReplicaSet reports them."""
     counts = [state_of(each).terminating_replicas for each in everything]
     return None if any(count is None for count in counts) else sum(count or 0 for count in counts)
 
 
-def rolled(
+def rollout_status(
     deployment: apps.Deployment,
     everything: Sequence[apps.ReplicaSet],
     new: apps.ReplicaSet | None,
@@ -98,7 +98,7 @@ def rolled(
     *,
     created: bool,
 ) -> apps.DeploymentStatus:
-    """The status during a rollout, and at its end: also how it comes along. `created` tells that `new` is new."""
+    """Returns the status of a rollout with the progress condition. `created`: whether `new` was just created."""
     if deadline_of(deployment) is not None and new is not None:
         name = f'"{new.metadata.name}"'
         if created:
@@ -107,13 +107,13 @@ def rolled(
         elif _find(conditions, _PROGRESSING) is None:
             made = _condition(now, "True", "FoundNewReplicaSet", f"Found new replica set {name}")
             conditions = with_condition(conditions, made)
-    status = counted(deployment, everything, new, conditions, now)
+    status = replica_status(deployment, everything, new, conditions, now)
     conditions = status.conditions or []
     current = _find(conditions, _PROGRESSING)
     if deadline_of(deployment) is None:
         conditions = without_condition(conditions, _PROGRESSING)
     elif not (current is not None and current.reason == _COMPLETE and status.replicas == status.updated_replicas):
-        conditions = _judged(deployment, status, new, current, now)
+        conditions = _progress_conditions(deployment, status, new, current, now)
     failures = [each for one in everything for each in state_of(one).conditions or () if each.type == "ReplicaFailure"]
     if failures:
         made = _condition(now, failures[0].status, failures[0].reason or "", failures[0].message or "")
@@ -125,7 +125,7 @@ def rolled(
     return status
 
 
-def _judged(
+def _progress_conditions(
     deployment: apps.Deployment,
     status: apps.DeploymentStatus,
     new: apps.ReplicaSet | None,
@@ -140,7 +140,7 @@ def _judged(
         made = _condition(now, "True", "ReplicaSetUpdated", f"{what} is progressing.")
         if current is not None and current.status == "True":
             made.last_transition_time = current.last_transition_time
-        # Also when that was so before: each step pushes the deadline away.
+        # Even if it was progressing before: each step extends the deadline.
         return [*without_condition(conditions, _PROGRESSING), made]
     if _is_late(deployment, current, now):
         return with_condition(conditions, _condition(now, "False", _TIMED_OUT, f"{what} has timed out progressing."))
@@ -165,7 +165,7 @@ def _is_late(deployment: apps.Deployment, current: apps.DeploymentCondition | No
 
 
 def _left(deployment: apps.Deployment, current: apps.DeploymentCondition | None, now: datetime) -> float | None:
-    """Seconds until the deadline; None where there is none."""
+    """Returns the seconds until the deadline; None if there is none."""
     deadline = deadline_of(deployment)
     if current is None or current.last_update_time is None or deadline is None:
         return None
@@ -174,8 +174,8 @@ def _left(deployment: apps.Deployment, current: apps.DeploymentCondition | None,
     return (current.last_update_time + timedelta(seconds=deadline) - now).total_seconds()
 
 
-def look_again(deployment: apps.Deployment, status: apps.DeploymentStatus, now: datetime) -> kw.Result | None:
-    """When to see whether the deadline has passed."""
+def next_deadline_check(deployment: apps.Deployment, status: apps.DeploymentStatus, now: datetime) -> kw.Result | None:
+    """Returns when to check the deadline."""
     current = _find(status.conditions or [], _PROGRESSING)
     if is_complete(deployment, status) or (current is not None and current.reason == _TIMED_OUT):
         return None

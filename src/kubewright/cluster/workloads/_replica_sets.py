@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods as are asked for."""
+"""ReplicaSets: maintain a number of pods."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _BURST = 500
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep ReplicaSets."""
+    """Registers the controller of ReplicaSets."""
     watch_orphans = orphans(core.Pod, apps.ReplicaSet, lambda replica_set: replica_set.spec.selector)
     pace = Pace()
 
-    async def keep(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -> kw.Result | None:
-        """Look, unless it was just looked at and is large."""
+    async def reconcile(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -> kw.Result | None:
+        """Reconciles, but large ReplicaSets not too often."""
         if (later := pace.wait(ctx)) is not None:
             return later
         result = await sync(replica_set, ctx)
-        pace.looked(ctx, replicas_of(replica_set))
+        pace.record(ctx, replicas_of(replica_set))
         return result
 
-    operator.reconciles(apps.ReplicaSet, owns=[core.Pod], watches=[watch_orphans])(keep)
+    operator.reconciles(apps.ReplicaSet, owns=[core.Pod], watches=[watch_orphans])(reconcile)
 
 
 async def sync(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -> kw.Result | None:
-    """Make or delete pods until there are as many as wanted, and count them."""
+    """Creates or deletes pods until their number matches, and writes the status."""
     pods = await claimed(ctx, core.Pod, selector_of(replica_set.spec.selector))
     active = [pod for pod in pods if is_active(pod)]
     failure: ApiError | None = None
@@ -53,7 +53,7 @@ async def sync(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -
     except (Forbidden, Invalid) as error:
         failure = error
     terminating = sum(pod.metadata.deletion_timestamp is not None and not has_ended(pod) for pod in pods)
-    await _tell(replica_set, active, terminating, failure, ctx)
+    await _write_status(replica_set, active, terminating, failure, ctx)
     if failure is not None:
         return kw.Result(requeue=True)
     now, wait = ctx.clock.now(), replica_set.spec.min_ready_seconds or 0
@@ -62,7 +62,7 @@ async def sync(replica_set: apps.ReplicaSet, ctx: kw.Context[apps.ReplicaSet]) -
 
 
 async def _manage(replica_set: apps.ReplicaSet, active: list[core.Pod], ctx: kw.Context[apps.ReplicaSet]) -> None:
-    """Change the number of pods; `active` is not changed: what is counted is what was there before."""
+    """Creates or deletes pods. `active` is not changed: the status reports the pods that existed before."""
     wanted = replicas_of(replica_set)
     template = template_of(replica_set)
     for _ in range(min(wanted - len(active), _BURST)):
@@ -78,7 +78,7 @@ async def _manage(replica_set: apps.ReplicaSet, active: list[core.Pod], ctx: kw.
         ctx.record("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 
 
-async def _tell(
+async def _write_status(
     replica_set: apps.ReplicaSet,
     active: list[core.Pod],
     terminating: int,

@@ -1,4 +1,4 @@
-"""ControllerRevisions: the templates that StatefulSets and DaemonSets have had, so that they can be told apart."""
+"""ControllerRevisions: the template history of StatefulSets and DaemonSets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Owner = apps.StatefulSet | apps.DaemonSet
 
 
 async def revisions_of(ctx: kw.Context[Any], owner: Owner) -> list[apps.ControllerRevision]:
-    """The revisions of the reconciled object, the oldest first; those that lost their owner come back to it."""
+    """Returns the revisions of the reconciled object, the oldest first; adopts orphaned ones."""
     found = await claimed(ctx, apps.ControllerRevision, selector_of(owner.spec.selector))
     return sorted(found, key=lambda each: (each.revision, each.metadata.name))
 
@@ -29,7 +29,7 @@ async def revisions_of(ctx: kw.Context[Any], owner: Owner) -> list[apps.Controll
 async def newest_revision(
     ctx: kw.Context[Any], owner: Owner, known: list[apps.ControllerRevision], hash_label: str
 ) -> apps.ControllerRevision:
-    """The revision with the template that the object has now: a new one, or an old one that becomes the newest."""
+    """Returns the revision of the current template: a new one, or an old one that becomes the newest."""
     data = {"spec": {"template": {**to_dict(owner.spec.template), "$patch": "replace"}}}
     equal = [each for each in known if each.data == data]
     following = known[-1].revision + 1 if known else 1
@@ -53,11 +53,11 @@ async def newest_revision(
         try:
             return await ctx.create(made)
         except AlreadyExists:
-            collisions += 1  # somebody else has that name
+            collisions += 1  # the name is taken
 
 
 def template_in(revision: apps.ControllerRevision) -> core.PodTemplateSpec:
-    """The template that a revision remembers."""
+    """Returns the template of a revision."""
     data: Any = revision.data
     template = {name: value for name, value in data["spec"]["template"].items() if name != "$patch"}
     return from_dict(core.PodTemplateSpec, template)
@@ -66,7 +66,7 @@ def template_in(revision: apps.ControllerRevision) -> core.PodTemplateSpec:
 async def truncate(
     ctx: kw.Context[Any], known: list[apps.ControllerRevision], limit: int | None, live: Collection[str]
 ) -> None:
-    """Delete the oldest revisions that nothing uses any more; `live` names those that something does."""
+    """Deletes the oldest unused revisions; `live` names the used ones."""
     unused = [each for each in known if each.metadata.name not in live]
     surplus = len(unused) - (_DEFAULT_HISTORY if limit is None else limit)
     for each in unused[: max(surplus, 0)]:

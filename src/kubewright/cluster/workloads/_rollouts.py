@@ -30,38 +30,38 @@ _QUARTER: Final = "25%"
 
 
 def replicas_of(workload: apps.Deployment | apps.ReplicaSet | apps.StatefulSet) -> int:
-    """How many replicas are asked for; 1 unless it says."""
+    """Returns the desired replicas; default: 1."""
     return 1 if workload.spec.replicas is None else workload.spec.replicas
 
 
 def total(replica_sets: Sequence[apps.ReplicaSet]) -> int:
-    """How many replicas they are asked for together."""
+    """Returns the sum of the desired replicas."""
     return sum(map(replicas_of, replica_sets))
 
 
 def state_of(replica_set: apps.ReplicaSet) -> apps.ReplicaSetStatus:
-    """What is there."""
+    """Returns the status."""
     return replica_set.status or apps.ReplicaSetStatus(replicas=0)
 
 
 def available_of(replica_set: apps.ReplicaSet) -> int:
-    """How many of its pods are available."""
+    """Returns the number of available pods."""
     return state_of(replica_set).available_replicas or 0
 
 
 def template_of(replica_set: apps.ReplicaSet) -> core.PodTemplateSpec:
-    """What its pods are made from."""
+    """Returns the pod template."""
     return replica_set.spec.template or core.PodTemplateSpec(spec=core.PodSpec(containers=[]))
 
 
 def is_rolling(deployment: apps.Deployment) -> bool:
-    """Whether new pods replace old ones step by step."""
+    """Returns whether the strategy is RollingUpdate."""
     strategy = deployment.spec.strategy
     return strategy is None or strategy.type in (None, "", "RollingUpdate")
 
 
 def bounds_of(deployment: apps.Deployment) -> tuple[int, int]:
-    """How many pods there may be too many, and how many may be missing, during a rolling update."""
+    """Returns maxSurge and maxUnavailable as numbers of pods."""
     if not is_rolling(deployment):
         return 0, 0
     strategy, wanted = deployment.spec.strategy, replicas_of(deployment)
@@ -71,12 +71,12 @@ def bounds_of(deployment: apps.Deployment) -> tuple[int, int]:
     max_surge = scaled_value(surge, wanted, round_up=True)
     max_unavailable = scaled_value(missing, wanted, round_up=False)
     if max_surge == 0 and max_unavailable == 0:
-        max_unavailable = 1  # otherwise it could never begin
+        max_unavailable = 1  # otherwise the update could never start
     return max_surge, min(max_unavailable, wanted)
 
 
 def new_size(deployment: apps.Deployment, new: apps.ReplicaSet | None, everything: Sequence[apps.ReplicaSet]) -> int:
-    """How many replicas the newest ReplicaSet may have now."""
+    """Returns the allowed size of the newest ReplicaSet."""
     wanted = replicas_of(deployment)
     if not is_rolling(deployment):
         return wanted
@@ -86,13 +86,13 @@ def new_size(deployment: apps.Deployment, new: apps.ReplicaSet | None, everythin
 
 
 def revision_of(obj: apps.Deployment | apps.ReplicaSet) -> int:
-    """Which revision of the Deployment it is; 0 when nobody said."""
+    """Returns the revision of the Deployment; 0 if it is not set."""
     text = obj.metadata.annotations.get(REVISION, "")
     return int(text) if text.isdigit() else 0
 
 
 def proportional_sizes(deployment: apps.Deployment, active: Sequence[apps.ReplicaSet]) -> dict[str, int]:
-    """The sizes of the ReplicaSets when a Deployment was scaled amid a rollout: in proportion to what each has."""
+    """Returns the sizes of the ReplicaSets, in proportion, when a Deployment is scaled during a rollout."""
     wanted = replicas_of(deployment)
     allowed = wanted + bounds_of(deployment)[0] if wanted > 0 else 0
     to_add = allowed - total(active)
@@ -112,7 +112,7 @@ def proportional_sizes(deployment: apps.Deployment, active: Sequence[apps.Replic
 def _by_size(replica_set: apps.ReplicaSet, *, growing: bool) -> tuple[float, float]:
     made = replica_set.metadata.creation_timestamp
     age = made.timestamp() if made is not None else 0.0
-    # Of two that are equal the newer one grows first, and the older one shrinks first.
+    # Of two equal ones, the newer grows first and the older shrinks first.
     return -replicas_of(replica_set), -age if growing else age
 
 

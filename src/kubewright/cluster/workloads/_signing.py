@@ -1,4 +1,4 @@
-"""Events carry the name of the controller that tells them, as those of the real kube-controller-manager do."""
+"""Sets the reporting controller of events, like the recorders of kube-controller-manager."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _CONTROLLERS: Final = {
     "ReplicaSet": "replicaset-controller",
     "StatefulSet": "statefulset-controller",
 }
-"""Who tells of a kind. In the real program each controller has a recorder; here they share that of the operator."""
+"""The controller that reports events of a kind. The real one has a recorder per controller; here they share one."""
 
 
 class SigningTransport:
-    """Passes requests on, and puts the controller's name on new events."""
+    """A transport that sets the controller's name in new events."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
 
     async def send(self, request: Request) -> Response:
-        """One request, one answer."""
+        """Sends a request."""
         if request.verb == "create" and request.resource == "events" and request.body:
             request = replace(request, body=_signed(request.body))
         return await self._inner.send(request)
 
     async def close(self) -> None:
-        """Close what it passes requests to."""
+        """Closes the inner transport."""
         await self._inner.close()
 
 
 def _signed(body: bytes) -> bytes:
     event = msgspec.json.decode(body)
-    if event.get("reportingComponent") != MANAGER:  # but that of the scheduler, or of a kubelet
+    if event.get("reportingComponent") != MANAGER:  # events of the scheduler or a kubelet stay unchanged
         return body
     name = _CONTROLLERS.get((event.get("involvedObject") or {}).get("kind", ""))
     if name is None:

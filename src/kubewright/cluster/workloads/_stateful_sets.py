@@ -1,4 +1,4 @@
-"""StatefulSets: pods with names and claims of their own, made and replaced in order."""
+"""StatefulSets: pods with stable names and claims, created and replaced in order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ORDINAL = re.compile(r"(.*)-([0-9]+)")
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator keep StatefulSets."""
+    """Registers the controller of StatefulSets."""
     watch_orphans = orphans(core.Pod, apps.StatefulSet, lambda stateful_set: stateful_set.spec.selector)
     reads = [core.PersistentVolumeClaim]
     operator.reconciles(
@@ -43,7 +43,7 @@ def register(operator: kw.Operator) -> None:
 
 
 async def sync(stateful_set: apps.StatefulSet, ctx: kw.Context[apps.StatefulSet]) -> kw.Result | None:
-    """The next step towards the pods that are asked for; then the status."""
+    """Performs the next step towards the desired pods, and writes the status."""
     known = await revisions_of(ctx, stateful_set)
     update = await newest_revision(ctx, stateful_set, known, _HASH)
     name = stateful_set.status.current_revision if stateful_set.status is not None else None
@@ -53,7 +53,7 @@ async def sync(stateful_set: apps.StatefulSet, ctx: kw.Context[apps.StatefulSet]
     step = Step(stateful_set, ctx, current, update, found)
     await step.act()
     pods = [pod for pod in ctx.owned(core.Pod) if _ordinal(stateful_set, pod) is not None]
-    await write_status(ctx, step.counted(pods))
+    await write_status(ctx, step.status(pods))
     live = {current.metadata.name, update.metadata.name, *(pod.metadata.labels.get(POD_REVISION, "") for pod in pods)}
     await truncate(ctx, known, stateful_set.spec.revision_history_limit, live)
     wait, now = stateful_set.spec.min_ready_seconds or 0, ctx.clock.now()
@@ -62,13 +62,13 @@ async def sync(stateful_set: apps.StatefulSet, ctx: kw.Context[apps.StatefulSet]
 
 
 def _ordinal(stateful_set: apps.StatefulSet, pod: core.Pod) -> int | None:
-    """The pod's number; None for a pod that is not one of the set's."""
+    """Returns the ordinal of a pod; None for a pod that does not belong to the set."""
     match = _ORDINAL.fullmatch(pod.metadata.name)
     return int(match[2]) if match is not None and match[1] == stateful_set.metadata.name else None
 
 
 class Step:
-    """One look at one StatefulSet: what is there, and the one thing, or the things, that may be done now."""
+    """One reconciliation of a StatefulSet."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Step:
         self.may_miss = max(scaled_value(missing, len(self.wanted), round_up=True), 1) if missing is not None else 1
 
     async def act(self) -> None:
-        """Make what is missing, then take away what is too much, then replace what is old."""
+        """Creates missing pods, then deletes surplus ones, then replaces outdated ones."""
         if await self._filled() and await self._shrunk() and not self.on_delete:
             await self._replace()
 
@@ -106,7 +106,7 @@ class Step:
         return is_available(pod, self.set.spec.min_ready_seconds or 0, self.ctx.clock.now())
 
     async def _filled(self) -> bool:
-        """Whether every pod that is wanted is there, and, where order matters, healthy."""
+        """Returns whether every desired pod exists and, with ordered management, is healthy."""
         for number in self.wanted:
             pod = self.pods.get(number)
             if pod is not None and has_ended(pod) and pod.metadata.deletion_timestamp is None:
@@ -121,7 +121,7 @@ class Step:
         return True
 
     async def _shrunk(self) -> bool:
-        """Whether nothing is there that is not wanted. The highest go first."""
+        """Returns whether no surplus pod exists. Deletes the highest ordinals first."""
         surplus = sorted((number for number in self.pods if number not in self.wanted), reverse=True)
         first_ill = next((n for n in sorted(self.pods) if not self._is_healthy(self.pods[n])), None)
         for number in surplus:
@@ -129,14 +129,14 @@ class Step:
             if pod.metadata.deletion_timestamp is None:
                 if self.in_order and not self._is_healthy(pod) and number != first_ill:
                     return False
-                await self._let_claims_go(pod, number)
+                await self._own_claims(pod, number)
                 await self._delete(pod)
             if self.in_order:
                 return False
         return not surplus
 
     async def _replace(self) -> None:
-        """Delete pods of former templates, the highest first, and no more at a time than may be missing."""
+        """Deletes outdated pods, the highest ordinals first, within maxUnavailable."""
         left = self.may_miss
         for number in reversed(self.wanted):
             if number < self.partition or left <= 0:
@@ -199,15 +199,15 @@ class Step:
             return
         self.ctx.record("SuccessfulCreate", f"create Claim {name} Pod {pod} in StatefulSet {owner} success")
 
-    async def _let_claims_go(self, pod: core.Pod, number: int) -> None:
-        """Where claims are to go with their pods, the pod becomes their owner before it goes."""
+    async def _own_claims(self, pod: core.Pod, number: int) -> None:
+        """Makes the pod the owner of its claims before its deletion, if the retention policy deletes them."""
         policy = self.set.spec.persistent_volume_claim_retention_policy
         if policy is None or policy.when_scaled != "Delete":
             return
         for template in self.set.spec.volume_claim_templates or ():
             claim = self.ctx.get(core.PersistentVolumeClaim, f"{template.metadata.name}-{pod.metadata.name}")
             if claim is not None:
-                remove_owner(claim, owner=self.set)  # who would keep it
+                remove_owner(claim, owner=self.set)  # it would keep the claim
                 add_owner(claim, owner=pod)
                 await self.ctx.update(claim)
 
@@ -218,8 +218,8 @@ class Step:
 
     # Status
 
-    def counted(self, pods: Sequence[core.Pod]) -> apps.StatefulSetStatus:
-        """What is there now."""
+    def status(self, pods: Sequence[core.Pod]) -> apps.StatefulSetStatus:
+        """Returns the current status."""
         now, minimum = moment(self.ctx), self.set.spec.min_ready_seconds or 0
         staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
         running = [pod for pod in pods if pod.status.phase == "Running" and is_ready(pod)]

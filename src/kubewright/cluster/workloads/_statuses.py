@@ -1,4 +1,4 @@
-"""Writing statuses, and the conditions in them that have no observedGeneration."""
+"""Writing of statuses, and conditions without observedGeneration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["moment", "with_condition", "without_condition", "write_status"]
 
 
 class Condition(Protocol):
-    """What conditions of workloads have in common."""
+    """The common fields of workload conditions."""
 
     type: str
     status: str
@@ -26,16 +26,16 @@ C = TypeVar("C", bound=Condition)
 
 
 def moment(ctx: kw.Context[Any]) -> datetime:
-    """The time as statuses carry it, in whole seconds."""
+    """Returns the current time in whole seconds, as in statuses."""
     return ctx.clock.now().replace(microsecond=0)
 
 
 async def write_status(ctx: kw.Context[Any], status: Any) -> None:
-    """Make this the status of the reconciled object, if it is not."""
+    """Writes the status of the reconciled object if it changed."""
     obj: Object = ctx.object
     before: Any = obj
     if getattr(before.status, "conditions", None) and not getattr(status, "conditions", None):
-        # `replace_status` keeps conditions when it is given none; here none are meant.
+        # `replace_status` keeps conditions if none are given; here the list is meant to be empty.
         before.status = status
         await ctx.client.update_status(obj)
         return
@@ -43,7 +43,7 @@ async def write_status(ctx: kw.Context[Any], status: Any) -> None:
 
 
 def with_condition(conditions: Iterable[C], new: C) -> list[C]:
-    """The conditions with this one, at the end unless it says nothing new. Its time changes with its status alone."""
+    """Returns the conditions with this one, at the end if it is new. Its time changes only with its status."""
     kept = list(conditions)
     known = next((each for each in kept if each.type == new.type), None)
     if known is not None and (known.status, known.reason) == (new.status, new.reason):
@@ -54,5 +54,5 @@ def with_condition(conditions: Iterable[C], new: C) -> list[C]:
 
 
 def without_condition(conditions: Iterable[C], type_: str) -> list[C]:
-    """The conditions but those of this type."""
+    """Returns the conditions without those of this type."""
     return [each for each in conditions if each.type != type_]

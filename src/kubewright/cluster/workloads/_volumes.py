@@ -1,4 +1,4 @@
-"""Claims are bound to volumes: to one that is there and fits, or to one that is made for them."""
+"""Binds claims to volumes: to an existing one that fits, or to a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROVISIONER = "kubewright.embedded"
 
 
 def register(operator: kw.Operator) -> None:
-    """Let the operator bind claims, and look after volumes whose claims are gone."""
+    """Registers the controllers of claims and volumes."""
 
     def waiting(volume: core.PersistentVolume, reader: kw.Reader) -> list[ObjectKey]:
         claims = reader.list(core.PersistentVolumeClaim)
@@ -31,11 +31,11 @@ def register(operator: kw.Operator) -> None:
     watch_volumes = kw.Watch(core.PersistentVolume, map=waiting)
     operator.reconciles(core.PersistentVolumeClaim, watches=[watch_volumes], name="claims")(bind)
     watch_claims = kw.Watch(core.PersistentVolumeClaim, map=volume_of)
-    operator.reconciles(core.PersistentVolume, watches=[watch_claims], name="volumes")(look_after)
+    operator.reconciles(core.PersistentVolume, watches=[watch_claims], name="volumes")(maintain_volume)
 
 
 async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.PersistentVolumeClaim]) -> None:
-    """Find or make the claim's volume; write it into the claim, and the claim into the volume."""
+    """Finds or creates the claim's volume, and binds both."""
     if claim.status.phase == "Bound":
         return
     volume = _chosen(claim, ctx.list(core.PersistentVolume))
@@ -65,7 +65,7 @@ async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.Persisten
 def _chosen(
     claim: core.PersistentVolumeClaim, volumes: Sequence[core.PersistentVolume]
 ) -> core.PersistentVolume | None:
-    """The volume that the claim names, or that is kept for it, or the smallest one that is free and fits."""
+    """Returns the volume that the claim names or that is reserved for it, else the smallest free one that fits."""
     if claim.spec.volume_name:
         return next(
             (each for each in volumes if each.metadata.name == claim.spec.volume_name and _free(each, claim)), None
@@ -78,7 +78,7 @@ def _chosen(
 
 
 def _free(volume: core.PersistentVolume, claim: core.PersistentVolumeClaim) -> bool:
-    """Whether it is nobody's, or this claim's already."""
+    """Returns whether the volume is free or reserved for this claim."""
     reference, metadata = volume.spec.claim_ref, claim.metadata
     if reference is None:
         return True
@@ -100,8 +100,8 @@ def _fits(volume: core.PersistentVolume, claim: core.PersistentVolumeClaim) -> b
         volume.metadata.labels
     ):
         return False
-    asked = _storage(wanted.resources.requests if wanted.resources is not None else None)
-    return _storage(spec.capacity).as_decimal() >= asked.as_decimal()
+    requested = _storage(wanted.resources.requests if wanted.resources is not None else None)
+    return _storage(spec.capacity).as_decimal() >= requested.as_decimal()
 
 
 def _storage(amounts: dict[str, Quantity] | None) -> Quantity:
@@ -110,24 +110,24 @@ def _storage(amounts: dict[str, Quantity] | None) -> Quantity:
 
 def _made_for(claim: core.PersistentVolumeClaim) -> core.PersistentVolume:
     name = f"pvc-{claim.metadata.uid}"
-    asked = _storage(claim.spec.resources.requests if claim.spec.resources is not None else None)
+    requested = _storage(claim.spec.resources.requests if claim.spec.resources is not None else None)
     return core.PersistentVolume(
         metadata=meta.ObjectMeta(name=name, annotations={_PROVISIONED_BY: _PROVISIONER}),
         spec=core.PersistentVolumeSpec(
             access_modes=claim.spec.access_modes,
-            capacity={"storage": asked},
+            capacity={"storage": requested},
             claim_ref=object_reference(claim),
             persistent_volume_reclaim_policy="Delete",
             storage_class_name=claim.spec.storage_class_name,
             volume_mode=claim.spec.volume_mode or "Filesystem",
-            # A volume needs a source. Nothing is ever mounted from it.
+            # A volume needs a source, which is never mounted.
             host_path=core.HostPathVolumeSource(path=f"/embedded/{name}"),
         ),
     )
 
 
-async def look_after(volume: core.PersistentVolume, ctx: kw.Context[core.PersistentVolume]) -> None:
-    """The volume's phase; and its end, when its claim is gone and it was made for that one."""
+async def maintain_volume(volume: core.PersistentVolume, ctx: kw.Context[core.PersistentVolume]) -> None:
+    """Maintains the phase of a volume, and deletes a provisioned one after its claim."""
     reference = volume.spec.claim_ref
     phase = "Available"
     if reference is not None and reference.uid:

@@ -1,4 +1,4 @@
-"""`Workloads`: what is asked for, and `RunningWorkloads`: the operator and the nodes that do it."""
+"""`Workloads`: the settings. `RunningWorkloads`: the operator and the nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANAGER: Final = "kube-controller-manager"
 
 
 def usual_plan(pod: core.Pod) -> PodPlan:
-    """Pods are ready at once, and run for ever; but those that are meant to end do so, well, after a second."""
+    """Returns the default plan: pods are ready immediately and run indefinitely; pods of Jobs succeed after 1 s."""
     return PodPlan() if pod.spec.restart_policy in (None, "Always") else PodPlan(exit_after=1.0)
 
 
@@ -29,8 +29,8 @@ class Workloads:
     """How the workloads of an embedded cluster behave.
 
     Attributes:
-        plan: what becomes of pods: a `PodPlan`, or a function from a pod to one; as in `usual_plan` unless given.
-        nodes: how many nodes there are.
+        plan: the behavior of pods: a `PodPlan`, or a function that returns one for a pod. Default: `usual_plan`.
+        nodes: the number of nodes.
     """
 
     plan: Plan = usual_plan
@@ -45,7 +45,7 @@ class Workloads:
 
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
-    """The controllers, as an operator that can run on any cluster without a kube-controller-manager."""
+    """Returns the controllers as an operator that runs on any cluster without a kube-controller-manager."""
     from kubewright.cluster.workloads import (
         _cron_jobs,
         _daemon_sets,
@@ -80,10 +80,10 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
 
 
 class RunningWorkloads:
-    """The controllers and the nodes at work, from `start` to `stop`.
+    """The running controllers and nodes, from `start` to `stop`.
 
     Attributes:
-        nodes: the nodes, for tests that let a pod fail or restart by hand.
+        nodes: the nodes, for tests that fail or restart a pod manually.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class RunningWorkloads:
         self._controllers: kw.Running | None = None
 
     async def start(self) -> Self:
-        """Begin; when it returns, the nodes are there and the controllers know what the cluster has."""
+        """Starts everything. When it returns, the nodes are registered and the caches are synchronized."""
         async with AsyncExitStack() as stack:
             for node in self.nodes:
                 await stack.enter_async_context(node)
@@ -127,10 +127,10 @@ class RunningWorkloads:
         return self
 
     async def settled(self) -> None:
-        """Wait until the controllers have nothing left to do. The nodes work within the event loop."""
+        """Waits until the controllers have no pending work. The nodes work within the event loop."""
         if self._controllers is not None:
             await self._controllers.settled()
 
     async def stop(self) -> None:
-        """End: the controllers first, so that they do not see the nodes go."""
+        """Stops the controllers first, so that they do not see the nodes disappear."""
         await self._stack.aclose()

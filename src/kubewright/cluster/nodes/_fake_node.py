@@ -1,4 +1,4 @@
-"""A node without a machine: pods are scheduled onto it and become what their plan says."""
+"""`FakeNode`: a simulated node that runs pods as their plan describes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kubewright.client import AlreadyExists, Client, MergePatch, NotFound, Strat
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster.nodes import _pod_status as pod_status
 from kubewright.cluster.nodes._addresses import PodAddresses
-from kubewright.cluster.nodes._chores import Chores
 from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
 from kubewright.cluster.nodes._pod_events import KubeletEvents
 from kubewright.cluster.nodes._scheduler import Scheduler
-from kubewright.cluster.nodes._writing import write_status
+from kubewright.cluster.nodes._status_writing import write_status
+from kubewright.cluster.nodes._tasks import BackgroundTasks
 from kubewright.cluster.registry._builtin_resources import server_version
 
 __all__ = ["FakeNode"]
@@ -45,17 +45,22 @@ _TERMINAL = ("Succeeded", "Failed")
 
 
 class FakeNode:
-    """One kubelet, and a scheduler for it, as far as the API shows them. Use it with `async with`.
+    """A simulated kubelet with its own scheduler. Use it with `async with`.
 
-    Pods that wait for a scheduler are bound to this node if it will do for them: unless it is cordoned, has a taint
-    that they do not tolerate, or is not one that they select. What they request does not count. Pods on this node get
-    the status that `plan` says; deleted pods go away after their grace. `plan` may be a function of the pod.
-    `namespace` restricts all that to one namespace. The Node object and its lease exist, and are renewed, while the
-    block runs. What a scheduler and a kubelet would tell of all that is in events.
+    Pending pods are bound to this node if it suits them: it is not cordoned, they tolerate its taints, and their
+    selectors
+    match it. Resource requests are ignored. Pods on this node get the status that `plan` describes; deleted pods end
+    within
+    their grace period. `plan` may be a function of the pod. `namespace` restricts the node to one namespace. The Node
+    object
+    and its lease exist, and the lease is renewed, while the block runs. The events of a real scheduler and kubelet are
+    recorded.
 
-    It lives on the event loop of the test and uses `client`. It survives restarts of the API server. An error that it
-    cannot handle is raised at the end of the block. With `schedules=False`, another scheduler puts pods on it. If
-    `lease_is_watched` returns False, a virtual clock need not stop for the renewals of the lease.
+    It runs on the event loop of the test, uses `client`, and survives restarts of the API server. An unexpected error
+    is
+    raised at the end of the block. With `schedules=False`, another scheduler binds pods to it. Nodes of one cluster
+    share
+    `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
     """
 
     def __init__(
@@ -78,18 +83,18 @@ class FakeNode:
         self._addresses = addresses or PodAddresses.of_node(name)
         self._lease_is_watched = lease_is_watched
         self._clock = clock or SystemClock()
-        self._chores = Chores(f"the fake node {name}", self._clock)
-        self._pods: dict[str, _Known] = {}
+        self._tasks = BackgroundTasks(f"the fake node {name}", self._clock)
+        self._pods: dict[str, _PodState] = {}
         self._events = KubeletEvents(client, name, self._clock)
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         await self._register()
         self._events.start()
-        self._chores.begin(
+        self._tasks.start(
             follow(self._client, core.Pod, self._namespace, self._clock, seen=self._notice, gone=self._forget)
         )
-        self._chores.begin(self._renew_lease())
+        self._tasks.start(self._renew_lease())
         if self._schedules:
             scheduler = Scheduler(self._client, [self], namespace=self._namespace, clock=self._clock)
             await self._stack.enter_async_context(scheduler)
@@ -100,10 +105,10 @@ class FakeNode:
             await self._stack.aclose()
         finally:
             await self._leave()
-        self._chores.check()
+        self._tasks.check()
 
     async def _leave(self) -> None:
-        await self._chores.end()
+        await self._tasks.end()
         self._pods.clear()
         await self._events.close()
         for removal in (
@@ -113,26 +118,26 @@ class FakeNode:
             with contextlib.suppress(NotFound, Unavailable):
                 await removal
 
-    # By hand
+    # Manual control
 
     async def restart(self, pod: str, namespace: str, *, exit_code: int = 1) -> None:
-        """Let every container of the pod end and start again, once; the pod is not ready in between."""
+        """Restarts every container of the pod once; the pod is not ready in between."""
         found = await self._client.get(core.Pod, pod, namespace)
         await self._restart(found, self.plan_of(found), exit_code)
 
     async def fail(self, pod: str, namespace: str, *, reason: str = "Evicted", message: str = "") -> None:
-        """Let the pod fail as a whole, as when a kubelet evicts it."""
+        """Fails the whole pod, like an eviction by the kubelet."""
         found = await self._client.get(core.Pod, pod, namespace)
         self._forget(found.metadata.uid)
         self._events.failed(found, reason, message)
         await self._write(found, pod_status.failed(found, now=self._clock.now(), reason=reason, message=message))
 
     async def set_ready(self, pod: str, namespace: str, ready: bool) -> None:
-        """Let the running pod's readiness probe succeed or fail from now on."""
+        """Makes the readiness probe of the running pod succeed or fail from now on."""
         found = await self._client.get(core.Pod, pod, namespace)
         await self._write_running(found, pod_status.restart_counts(found), ready=ready)
 
-    # The node itself
+    # The node
 
     async def _register(self) -> None:
         now = self._clock.now()
@@ -155,13 +160,13 @@ class FakeNode:
             "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
         }
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
-        await self._chores.insist(self._take_off_the_taint)
+        await self._tasks.retry(self._remove_not_ready_taint)
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
         with contextlib.suppress(AlreadyExists):
             await self._client.create(Lease(metadata=ObjectMeta(name=self.name, namespace=_LEASES), spec=spec))
 
-    async def _take_off_the_taint(self) -> None:
-        """Every new node gets this one, which a kube-controller-manager takes off when the node is ready."""
+    async def _remove_not_ready_taint(self) -> None:
+        """Removes the taint of new nodes, which kube-controller-manager removes when the node is ready."""
         node = await self._client.get(core.Node, self.name)
         kept = [taint for taint in node.spec.taints or () if taint.key != _NOT_READY]
         if len(kept) < len(node.spec.taints or ()):
@@ -170,30 +175,31 @@ class FakeNode:
 
     async def _renew_lease(self) -> None:
         while True:
-            # Without a watch, a renewal shows only at a moment at which something else happens. It is made then.
+            # If no client watches the lease, a renewal is only visible when something else happens: defer it until
+            # then.
             await self._clock.sleep(_HEARTBEAT_SECONDS, deferrable=not self._lease_is_watched())
-            await self._chores.insist(self._renew_lease_once)
+            await self._tasks.retry(self._renew_lease_once)
 
     async def _renew_lease_once(self) -> None:
         renewal = MergePatch({"spec": {"renewTime": format_micro_time(self._clock.now())}})
         await self._client.patch(Lease, self.name, renewal, _LEASES)
 
-    # Pods, as they come and go
+    # Pods
 
     def _notice(self, pod: core.Pod) -> None:
-        """Begin what this state of the pod asks for, unless it is under way."""
+        """Starts the work that this state of the pod requires, unless it is running."""
         stage = self._stage_of(pod)
-        known = self._pods.setdefault(pod.metadata.uid, _Known())
+        known = self._pods.setdefault(pod.metadata.uid, _PodState())
         if stage is not None and known.address is None and pod.status.pod_ip:
             known.address = pod.status.pod_ip
             self._addresses.mark_used(known.address)
         if stage == known.stage or stage is None:
             if stage == "run" and (status := pod_status.gates_changed(pod, now=self._clock.now())):
-                self._chores.begin(self._write(pod, status))
+                self._tasks.start(self._write(pod, status))
             return
         known.cancel()
         work = {"run": self._run, "end": self._end}[stage]
-        known.stage, known.task = stage, self._chores.begin(work(pod, self.plan_of(pod)))
+        known.stage, known.task = stage, self._tasks.start(work(pod, self.plan_of(pod)))
 
     def _stage_of(self, pod: core.Pod) -> str | None:
         if pod.spec.node_name != self.name:
@@ -211,16 +217,16 @@ class FakeNode:
             self._addresses.release(known.address)
 
     def plan_of(self, pod: core.Pod) -> PodPlan:
-        """What becomes of the pod here."""
+        """Returns the plan of the pod."""
         if isinstance(self.plan, PodPlan):
             return self.plan
         made: object = self.plan(pod)
         if not isinstance(made, PodPlan):
             where = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            raise TypeError(f"the function that plans pods must return a PodPlan, and returned {made!r} for {where}")
+            raise TypeError(f"the plan function must return a PodPlan; it returned {made!r} for {where}")
         return made
 
-    # The stages of a pod's life
+    # Lifecycle of a pod
 
     async def _run(self, pod: core.Pod, plan: PodPlan) -> None:
         restarts = pod_status.restart_counts(pod)
@@ -242,7 +248,7 @@ class FakeNode:
             restarts = await self._restart(pod, plan, plan.exit_code, restarts)
 
     async def _try_to_pull(self, pod: core.Pod) -> None:
-        """Again and again, for as long as the pod is there."""
+        """Retries to pull the image while the pod exists."""
         for attempt in itertools.count(1):
             self._events.image_missing(pod)
             if attempt == 1:
@@ -257,7 +263,7 @@ class FakeNode:
             await self._write_running(pod, restarts, ready=True)
 
     async def _probe(self, pod: core.Pod) -> None:
-        """Let the readiness probes of a pod that is not ready fail, each whenever it is due."""
+        """Fails the readiness probes of an unready pod, each in its period."""
         due = [
             (probe.initial_delay_seconds or 0, number)
             for number, container in enumerate(pod.spec.containers)
@@ -295,32 +301,30 @@ class FakeNode:
         ended = pod_status.finished(pod, pod_status.restart_counts(pod), now=self._clock.now(), exit_code=0)
         await self._write(pod, ended)
         name, namespace, uid = pod.metadata.name, pod.metadata.namespace, pod.metadata.uid
-        await self._chores.insist(
-            lambda: self._client.delete(core.Pod, name, namespace, grace_period_seconds=0, uid=uid)
-        )
+        await self._tasks.retry(lambda: self._client.delete(core.Pod, name, namespace, grace_period_seconds=0, uid=uid))
 
     # Writing
 
     async def _write_running(self, pod: core.Pod, restarts: dict[str, int], *, ready: bool) -> None:
-        address, known = pod.status.pod_ip, self._pods.setdefault(pod.metadata.uid, _Known())
+        address, known = pod.status.pod_ip, self._pods.setdefault(pod.metadata.uid, _PodState())
         if address is None:
             known.address = address = known.address or self._addresses.allocate()
         status = pod_status.running(pod, restarts, now=self._clock.now(), ready=ready, address=address)
         await self._write(pod, status)
         if not ready:
-            known.probing = self._chores.begin(self._probe(pod))
+            known.probing = self._tasks.start(self._probe(pod))
 
     async def _write(self, pod: core.Pod, status: pod_status.Status) -> None:
         if (known := self._pods.get(pod.metadata.uid)) is not None and "containerStatuses" in status:
             known.stop_probing()
-        written = await self._chores.insist(lambda: write_status(self._client, pod, status))
+        written = await self._tasks.retry(lambda: write_status(self._client, pod, status))
         if written is not None:
-            # Later writes of the same stage build on this one, for instance on its transition times.
+            # Later writes of the same stage build on this one, for example on its transition times.
             pod.status = written.status
 
 
-class _Known:
-    """What the node does about one pod."""
+class _PodState:
+    """The state of one pod on this node."""
 
     def __init__(self) -> None:
         self.stage: str | None = None

@@ -1,4 +1,4 @@
-"""How tests name kinds: by their class, or as `kubectl` does."""
+"""References to kinds in tests: by class, or by resource name as in `kubectl`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kubewright.suggestions import nearest
 __all__ = ["Kind", "known_resource_of", "resource_of", "storage_of"]
 
 Kind: TypeAlias = type[Object] | str
-"""A kind: its class, or the name of its resource with its group, `configmaps` or `deployments.apps`."""
+"""A kind: its class, or its resource name with group, such as `configmaps` or `deployments.apps`."""
 
 
 def resource_of(kind: Kind) -> str:
-    """The resource as error messages name it: `deployments.apps`."""
+    """Returns the qualified resource name: `deployments.apps`."""
     if isinstance(kind, str):
         return kind
     info = info_of(kind)
@@ -23,9 +23,9 @@ def resource_of(kind: Kind) -> str:
 
 
 def known_resource_of(state: State, kind: Kind) -> str:
-    """Returns the same, for a resource that is served, or that a class names. Raises ValueError for any other name.
+    """Returns the resource name of a served kind or of a class. Raises ValueError for any other name.
 
-    A custom kind may be defined later: its name has a group with a dot, as `foos.example.com`.
+    A custom kind may be defined later: its name has a group with a dot, such as `foos.example.com`.
     """
     resource = resource_of(kind)
     if not isinstance(kind, str) or any(type_.qualified == resource for type_ in state.types):
@@ -46,7 +46,7 @@ def known_resource_of(state: State, kind: Kind) -> str:
 
 
 def storage_of(state: State, kind: Kind) -> str:
-    """Under which name the objects of a kind are stored; it may be one that is not served yet."""
+    """Returns the storage name of a kind, which need not be served yet."""
     resource = resource_of(kind)
     for type_ in state.types:
         if type_.qualified == resource:

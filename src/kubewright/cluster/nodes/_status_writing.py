@@ -1,4 +1,4 @@
-"""`write_status`: patch the status of a pod, and of that pod alone."""
+"""`write_status`: patches the status of one pod."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["write_status"]
 
 
 async def write_status(client: Client, pod: core.Pod, status: Status) -> core.Pod:
-    """The pod as it is then. A new pod of the same name is not touched: that is a `Conflict`, by the uid."""
+    """Patches the status and returns the pod. Raises `Conflict` if the pod was replaced by one of the same name."""
     metadata = pod.metadata
     patch = StrategicPatch({"metadata": {"uid": metadata.uid}, "status": status})
     return await client.patch(core.Pod, metadata.name, patch, metadata.namespace, subresource="status")

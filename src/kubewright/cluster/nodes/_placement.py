@@ -1,7 +1,7 @@
-"""Whether a node will do for a pod, as the scheduler of Kubernetes 1.36 judges it, and in its words. No I/O.
+"""Whether a node suits a pod, with the rules and messages of the Kubernetes 1.36 scheduler. No I/O.
 
-Cordons, taints, node selectors and required node affinity count. What pods request does not: nodes without machines
-have room for everything.
+Cordons, taints, node selectors and required node affinity are checked. Resource requests are not: simulated nodes have
+unlimited capacity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEEP_AWAY: Final = ("NoSchedule", "NoExecute")
 
 
 def obstacle(spec: core.PodSpec, node: core.Node) -> str | None:
-    """Why the pod cannot be put on the node; None when it can."""
+    """Returns the reason why the pod cannot run on the node; None if it can."""
     tolerations, named = spec.tolerations or (), _named(spec)
     if named is not None and node.metadata.name not in named:
         return "node(s) didn't satisfy plugin(s) [NodeAffinity]"
@@ -33,17 +33,17 @@ def obstacle(spec: core.PodSpec, node: core.Node) -> str | None:
 
 
 def untolerated(node: core.Node, tolerations: Sequence[core.Toleration]) -> list[core.Taint]:
-    """The taints of the node that none of the tolerations is for."""
+    """Returns the taints of the node that no toleration matches."""
     return [taint for taint in node.spec.taints or () if toleration_of(taint, tolerations) is None]
 
 
 def toleration_of(taint: core.Taint, tolerations: Sequence[core.Toleration]) -> core.Toleration | None:
-    """The first of the tolerations that is for the taint."""
+    """Returns the first toleration that matches the taint."""
     return next((each for each in tolerations if _tolerates(each, taint)), None)
 
 
 def is_selected(spec: core.PodSpec, node: core.Node) -> bool:
-    """Whether the node is one of those that the pod's selector and affinity name."""
+    """Returns whether the pod's node selector and required affinity match the node."""
     labels, terms = node.metadata.labels, required_terms(spec.affinity)
     if not (spec.node_selector or {}).items() <= labels.items():
         return False
@@ -51,14 +51,14 @@ def is_selected(spec: core.PodSpec, node: core.Node) -> bool:
 
 
 def required_terms(affinity: core.Affinity | None) -> Sequence[core.NodeSelectorTerm]:
-    """The terms of which a node must match one, if there are any."""
+    """Returns the required node affinity terms, of which a node must match one."""
     node = affinity.node_affinity if affinity is not None else None
     required = node.required_during_scheduling_ignored_during_execution if node is not None else None
     return required.node_selector_terms if required is not None else ()
 
 
 def _named(spec: core.PodSpec) -> set[str] | None:
-    """The nodes that the affinity names; None unless each of its terms names some, as for the pods of a DaemonSet."""
+    """Returns the node names in the affinity; None unless each term names nodes, as for pods of a DaemonSet."""
     named: set[str] = set()
     for term in required_terms(spec.affinity):
         given = [set(each.values or ()) for each in term.match_fields or () if each.operator == "In"]

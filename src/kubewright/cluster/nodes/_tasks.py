@@ -1,4 +1,4 @@
-"""`Chores`: what a scheduler or a kubelet has to do, each in a task, against a server that may be away for a while."""
+"""`Tasks`: background work of a scheduler or kubelet, with retries while the server is unavailable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from kubewright.client import ApiError, Conflict, NotFound, Timeout, TooManyRequests, Unavailable
 from kubewright.clock import Clock
 
-__all__ = ["RETRY_SECONDS", "Chores"]
+__all__ = ["RETRY_SECONDS", "BackgroundTasks"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 RETRY_SECONDS = 0.2
 
 
-class Chores:
-    """Tasks that belong to somebody. One that fails with what cannot be handled is logged, and raised at the end."""
+class BackgroundTasks:
+    """Background tasks of one owner. An unexpected error is logged, and raised by `check`."""
 
     def __init__(self, owner: str, clock: Clock) -> None:
         self._owner = owner
@@ -27,26 +27,26 @@ class Chores:
         self._tasks: set[asyncio.Task[None]] = set()
         self._errors: list[BaseException] = []
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do that, beside everything else."""
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Starts a task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
     async def end(self) -> None:
-        """Give up what is not done yet."""
+        """Cancels all tasks."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def check(self) -> None:
-        """Raise the first error that could not be handled, if there was one."""
+        """Raises the first unexpected error, if there was one."""
         if self._errors:
             raise self._errors[0]
 
-    async def insist(self, call: Callable[[], Awaitable[T]]) -> T | None:
-        """Try until the server has decided. None when the object is gone, or is another one by now."""
+    async def retry(self, call: Callable[[], Awaitable[T]]) -> T | None:
+        """Retries while the server is unavailable. Returns None if the object is gone or was replaced."""
         while True:
             try:
                 return await call()
@@ -59,7 +59,7 @@ class Chores:
         self._tasks.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return
-        # A namespace that is going away takes no more changes; whose it was does not care about its pods.
+        # A terminating namespace accepts no new objects, and its pods do not matter any more.
         if isinstance(error, ApiError) and "being terminated" in str(error):
             return
         _log.error("%s failed", self._owner, exc_info=error)
