@@ -127,7 +127,7 @@ def test_an_error_of_a_rule_is_shown_with_the_rule() -> None:
     ]
 
 
-@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
+@pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
 def test_a_rule_that_costs_too_much_is_stopped_and_no_other_is_asked() -> None:
     loop = "self.all(x, self.all(y, self.all(z, x + y + z >= 0)))"
     many = {"type": "array", "items": {"type": "integer"}}
@@ -151,7 +151,7 @@ def test_many_rules_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
+@pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
 @pytest.mark.parametrize(
     "text",
     [
@@ -166,7 +166,7 @@ def test_no_expression_runs_away(text: str) -> None:
         program.run({"texts": ["x" * 100] * 200})
 
 
-@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
+@pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
 def test_a_pattern_is_matched_in_linear_time() -> None:
     program = compile_expression("s.matches('^(a+)+$')", Environment({"s": types.STRING}))
     assert program.run({"s": "a" * 5000 + "b"})[0] is False  # for centuries, by backtracking
@@ -199,7 +199,9 @@ def test_what_a_rule_may_cost_is_estimated_from_the_schema(text: str) -> None:
     assert [compiled.cost for compiled in compile_node(schema, declared)] == [COSTS[text]]
 
 
-@pytest.mark.promise("CEL", "Without the extra, rules and policies are refused, and the extra is named.")
+@pytest.mark.promise(
+    "CEL", "Without the `cel` extra, rules and policies are rejected, and the message names the extra."
+)
 def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -25,7 +25,7 @@ READ = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list",
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "With RBAC, users may do what roles grant and nothing else; without it, everything, and reviews say so.",
+    "With RBAC, users may do only what roles grant; without it everything, and reviews say so.",
 )
 async def test_users_may_do_what_roles_grant_and_nothing_else(admin: Raw, requests_as: As) -> None:
     jane = requests_as("jane")
@@ -44,7 +44,7 @@ async def test_users_may_do_what_roles_grant_and_nothing_else(admin: Raw, reques
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "With RBAC, users may do what roles grant and nothing else; without it, everything, and reviews say so.",
+    "With RBAC, users may do only what roles grant; without it everything, and reviews say so.",
 )
 async def test_without_rbac_every_user_may_do_everything_and_reviews_say_so() -> None:
     async with Cluster() as cluster:
@@ -60,7 +60,7 @@ async def test_without_rbac_every_user_may_do_everything_and_reviews_say_so() ->
         assert not cluster.rbac
 
 
-@pytest.mark.promise("Access to the embedded cluster", "A watch that has begun goes on when the permission goes.")
+@pytest.mark.promise("Access to the embedded cluster", "A running watch continues after its permission is revoked.")
 async def test_running_watch_continues_after_permission_is_revoked(admin: Raw, requests_as: As) -> None:
     await grant(admin, "jane", READ)
     response = await requests_as("jane").open("GET", f"{MAPS}?watch=true&resourceVersion=0")
@@ -78,7 +78,7 @@ async def test_running_watch_continues_after_permission_is_revoked(admin: Raw, r
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+    "Rules are matched like on the real server, and its default roles exist from the start.",
 )
 async def test_default_roles_exist_and_are_aggregated_at_start() -> None:
     async with Cluster(rbac=True) as cluster:
@@ -98,7 +98,7 @@ async def test_default_roles_exist_and_are_aggregated_at_start() -> None:
             await jane.list(core.ConfigMap, "default")
 
 
-@pytest.mark.promise("Access to the embedded cluster", "Cluster roles that are made of others follow them.")
+@pytest.mark.promise("Access to the embedded cluster", "Aggregated cluster roles follow the roles that they select.")
 async def test_aggregated_role_follows_its_parts(guarded: Cluster, admin: Raw) -> None:
     rule = {"apiGroups": ["example.com"], "resources": ["foos"], "verbs": ["get"]}
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
@@ -153,7 +153,7 @@ async def test_permissions_are_rewound_with_the_cluster(guarded: Cluster, admin:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Impersonation takes user, groups, uid and extra, and needs a permission.",
+    "Impersonation supports user, groups, uid and extra, and needs permission.",
 )
 async def test_impersonation_changes_the_user_and_needs_permission(admin: Raw, requests_as: As) -> None:
     headers = {"Impersonate-User": "jane", "Impersonate-Extra-Team%2fName": "x"}
@@ -183,7 +183,7 @@ async def test_impersonated_node_is_in_the_nodes_group(admin: Raw) -> None:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Impersonation takes user, groups, uid and extra, and needs a permission.",
+    "Impersonation supports user, groups, uid and extra, and needs permission.",
 )
 async def test_impersonates_several_groups_over_https(tmp_path: Path) -> None:
     async with Cluster(rbac=True) as cluster:

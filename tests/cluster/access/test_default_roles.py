@@ -12,7 +12,7 @@ from tools.generate_cluster.__main__ import roles
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+    "Rules are matched like on the real server, and its default roles exist from the start.",
 )
 def test_recorded_roles_match_the_real_server(control_plane: ControlPlane) -> None:
     recorded = msgspec.json.decode(read_data("roles.json"))

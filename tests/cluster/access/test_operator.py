@@ -56,7 +56,7 @@ def lamps(name: str) -> kw.Operator:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "An operator runs as its own service account with its generated roles alone, on both clusters.",
+    "An operator runs as its own service account with only its generated roles, on both clusters.",
 )
 async def test_operator_works_with_generated_roles_only(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
     admin = cluster.client()
@@ -86,7 +86,7 @@ async def test_operator_works_with_generated_roles_only(cluster: Cluster | RealC
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "An operator runs as its own service account with its generated roles alone, on both clusters.",
+    "An operator runs as its own service account with only its generated roles, on both clusters.",
 )
 @pytest.mark.clusters("embedded")
 async def test_rejects_service_account_client_without_rbac() -> None:

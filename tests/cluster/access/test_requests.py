@@ -21,7 +21,7 @@ def asked(method: str, target: str) -> AccessRequest:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+    "Rules are matched like on the real server, and its default roles exist from the start.",
 )
 @pytest.mark.parametrize(
     ("request_line", "verb", "resource", "namespace", "name"),

@@ -20,7 +20,7 @@ def ask(verb: str, resource: str, *, group: str = "", name: str = "") -> AccessR
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Rules are matched as the real server does, and its default roles are there from the first moment.",
+    "Rules are matched like on the real server, and its default roles exist from the start.",
 )
 @pytest.mark.parametrize(
     ("access_request", "allowed"),

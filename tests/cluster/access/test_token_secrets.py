@@ -35,7 +35,7 @@ async def held(cluster: Cluster, admin: Raw) -> dict[str, str]:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "A Secret that asks for a token gets one, and goes with the account.",
+    "A token Secret gets a token and is deleted with its service account.",
 )
 async def test_secret_gets_a_token_that_does_not_expire(
     guarded: Cluster, admin: Raw, anyone: Raw, clock: VirtualClock
@@ -70,7 +70,7 @@ async def test_token_is_valid_while_its_secret_contains_it(guarded: Cluster, adm
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "A Secret that asks for a token gets one, and goes with the account.",
+    "A token Secret gets a token and is deleted with its service account.",
 )
 async def test_secret_is_deleted_with_its_account(guarded: Cluster, admin: Raw, anyone: Raw) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})

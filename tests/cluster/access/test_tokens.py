@@ -44,8 +44,7 @@ async def with_token(raw: Raw, token: str, method: str = "POST", path: str = WHO
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
-    " well.",
+    "Service account tokens are signed, expire by the clock, and end with their bound objects, also over HTTPS.",
 )
 async def test_token_expires_by_the_clock_of_the_cluster(admin: Raw, anyone: Raw, clock: VirtualClock) -> None:
     token = await token_of(admin, expirationSeconds=600)
@@ -63,8 +62,7 @@ async def test_token_expires_by_the_clock_of_the_cluster(admin: Raw, anyone: Raw
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
-    " well.",
+    "Service account tokens are signed, expire by the clock, and end with their bound objects, also over HTTPS.",
 )
 async def test_token_is_invalid_after_its_account_is_recreated(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
@@ -77,8 +75,7 @@ async def test_token_is_invalid_after_its_account_is_recreated(admin: Raw, anyon
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
-    " well.",
+    "Service account tokens are signed, expire by the clock, and end with their bound objects, also over HTTPS.",
 )
 @pytest.mark.parametrize(
     ("plural", "kind", "content"),
@@ -104,7 +101,7 @@ async def test_token_is_invalid_after_its_bound_object_is_deleted(
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "A token that was changed, or is of another cluster, lets nobody in.",
+    "A modified token, or one of another cluster, is rejected.",
 )
 async def test_rejects_modified_token(admin: Raw, anyone: Raw) -> None:
     token = await token_of(admin)
@@ -145,7 +142,7 @@ def kid(header: str) -> str:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "A token that was changed, or is of another cluster, lets nobody in.",
+    "A modified token, or one of another cluster, is rejected.",
 )
 async def test_rejects_token_of_another_cluster(admin: Raw, anyone: Raw) -> None:
     async with Cluster(seed=1, rbac=True) as other:  # the seed does not affect keys
@@ -171,8 +168,7 @@ async def test_token_takes_precedence_over_the_client_user(admin: Raw) -> None:
 
 @pytest.mark.promise(
     "Access to the embedded cluster",
-    "Tokens of service accounts are signed, expire by the clock, and end with what they are bound to; over HTTPS as"
-    " well.",
+    "Service account tokens are signed, expire by the clock, and end with their bound objects, also over HTTPS.",
 )
 async def test_tokens_work_and_expire_over_https(tmp_path: Path, clock: VirtualClock) -> None:
     import aiohttp

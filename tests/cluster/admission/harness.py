@@ -124,7 +124,7 @@ class HookRun(Run):
             await cached.read()
 
     async def _configure(self, number: int, step: dict[str, Any]) -> None:
-        """Creates a configuration and waits until the server uses it: a probe hook of its own confirms it."""
+        """Creates a configuration and waits until the server uses it: a probe hook confirms it."""
         plural = PLURALS[step["configure"]]
         probe = f"probe-{number}"
         hooks = [self._hook(hook) for hook in step["webhooks"]]

@@ -14,7 +14,7 @@ KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "Webhooks are asked, and change, refuse and fail a write, as by the real server.",
+    "Webhooks change, reject and fail writes as on the real server.",
 )
 @pytest.mark.promise("Webhooks of the embedded cluster", "Certificates are verified.")
 @pytest.mark.parametrize("scenario", hook_scenarios(), ids=lambda scenario: f"{scenario.file}: {scenario.name}")
@@ -26,7 +26,7 @@ async def test_both_servers_send_and_return_the_same(
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "Webhooks are asked, and change, refuse and fail a write, as by the real server.",
+    "Webhooks change, reject and fail writes as on the real server.",
 )
 def test_every_known_difference_has_a_scenario() -> None:
     assert {entry["scenario"] for entry in KNOWN} <= {scenario.name for scenario in hook_scenarios()}

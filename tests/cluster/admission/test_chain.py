@@ -38,7 +38,7 @@ class Recorder(Plugin):
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "Every write asks admission in two phases, in the real server's order.",
+    "Every write runs admission in two phases, in the real server's order.",
 )
 async def test_plugins_run_in_the_order_of_the_real_server() -> None:
     order: list[str] = []
@@ -71,7 +71,7 @@ def test_rejects_duplicate_plugin() -> None:
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "Every write asks admission in two phases, in the real server's order.",
+    "Every write runs admission in two phases, in the real server's order.",
 )
 async def test_every_write_runs_both_phases(embedded: Cluster, raw: Raw) -> None:
     plugin = Recorder("PodSecurity")
@@ -164,8 +164,7 @@ async def between(embedded: Cluster, raw: Raw, held: Held, request: Awaitable[Go
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
-    "written twice.",
+    "A write restarts if its object changes during admission; no change is lost or written twice.",
 )
 async def test_patch_restarts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
@@ -179,8 +178,7 @@ async def test_patch_restarts_when_the_object_changes_during_admission(embedded:
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
-    "written twice.",
+    "A write restarts if its object changes during admission; no change is lost or written twice.",
 )
 async def test_update_conflicts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
@@ -202,8 +200,7 @@ async def test_deletion_restarts_when_the_object_changes_during_admission(embedd
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "A write begins again when its object changed while admission was asked; nothing is lost, and nothing is "
-    "written twice.",
+    "A write restarts if its object changes during admission; no change is lost or written twice.",
 )
 async def test_one_of_two_concurrent_creates_succeeds(embedded: Cluster, raw: Raw) -> None:
     both = asyncio.Barrier(2)
@@ -233,7 +230,7 @@ async def test_restarted_request_does_not_repeat_warnings(embedded: Cluster, raw
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "Controllers ask in their own name, and try again what was refused.",
+    "Controllers write as their own users and retry writes that admission rejected.",
 )
 async def test_controllers_use_their_own_user_and_retry_rejected_writes(clock: Any) -> None:
     refusing = True

@@ -30,7 +30,7 @@ def behind_a_service(hooks: HookServer) -> dict[str, Any]:
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "A Service is called where the program says it is; pods without machines are not called.",
+    "A Service is called at its configured address; simulated pods are not called.",
 )
 async def test_service_uses_the_configured_address(hooks: HookServer) -> None:
     hooks.behaviors["deny"] = {"allowed": False, "status": {"message": "not today"}}
@@ -53,7 +53,7 @@ async def test_resolves_service_while_the_cluster_runs(hooks: HookServer, raw: R
 
 @pytest.mark.promise(
     "Webhooks of the embedded cluster",
-    "A Service is called where the program says it is; pods without machines are not called.",
+    "A Service is called at its configured address; simulated pods are not called.",
 )
 async def test_service_backed_by_simulated_pods_is_not_called(hooks: HookServer, raw: Raw) -> None:
     await raw(

@@ -49,7 +49,7 @@ async def left(cluster: Cluster, client: Client) -> dict[str, core.ConfigMap]:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+    "Dependents are deleted in the background, in the foreground, or orphaned.",
 )
 async def test_deletes_dependents_transitively(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
@@ -72,7 +72,7 @@ async def test_keeps_object_with_another_owner(cluster: Cluster, client: Client)
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+    "Dependents are deleted in the background, in the foreground, or orphaned.",
 )
 async def test_orphan_policy_keeps_dependents(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")
@@ -85,7 +85,7 @@ async def test_orphan_policy_keeps_dependents(cluster: Cluster, client: Client) 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Garbage goes with its owners, in the background, in the foreground, or is orphaned.",
+    "Dependents are deleted in the background, in the foreground, or orphaned.",
 )
 async def test_foreground_deletion_waits_for_blocking_dependents(cluster: Cluster, client: Client) -> None:
     a = await make(client, "a")

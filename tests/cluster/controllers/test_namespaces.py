@@ -34,7 +34,7 @@ async def test_namespace_has_service_account_and_ca_certificate(client: Client) 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Every namespace has the cluster's certificate, once it is served, whatever becomes of it there.",
+    "Every namespace has the cluster's CA certificate once it is served; deleted or changed ones are restored.",
 )
 async def test_restores_ca_certificate_in_every_namespace(cluster: Cluster, client: Client) -> None:
     """Covers namespaces that existed before, and deleted or changed ConfigMaps."""
@@ -72,7 +72,7 @@ async def test_recreates_deleted_service_account(cluster: Cluster, client: Clien
     assert (await client.get(core.ServiceAccount, "default")).metadata.uid != before.metadata.uid
 
 
-@pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
+@pytest.mark.promise("The embedded cluster", "A namespace is deleted with its content, and waits for finalizers.")
 async def test_deletes_namespace_with_its_content(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a")))
     await client.delete(core.Namespace, "work")
@@ -83,7 +83,7 @@ async def test_deletes_namespace_with_its_content(cluster: Cluster, client: Clie
     assert await client.find(core.Namespace, "default") is not None
 
 
-@pytest.mark.promise("The embedded cluster", "A namespace goes with everything in it, and waits for finalizers.")
+@pytest.mark.promise("The embedded cluster", "A namespace is deleted with its content, and waits for finalizers.")
 async def test_namespace_waits_for_finalizers(cluster: Cluster, client: Client) -> None:
     await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a", finalizers=["example.com/hold"])))
     await client.delete(core.Namespace, "work")

@@ -189,7 +189,7 @@ async def refusals(client: Client, definition: dict[str, Any]) -> list[tuple[str
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Definitions are refused with the real server's words, and so are values that break their rules.",
+    "Invalid definitions and invalid values are rejected with the messages of the real server.",
 )
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")

@@ -100,7 +100,7 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
     async with Client.connect(kubeconfig=control_plane.kubeconfig) as opened:
         await opened.request("POST", DEFINITIONS, body=CRD)
         async with asyncio.timeout(PATIENCE):
-            while not await _is_served(opened):  # noqa: ASYNC110  # the server tells nobody when it begins to
+            while not await _is_served(opened):  # noqa: ASYNC110  # the server does not report when it starts
                 await asyncio.sleep(0.05)
         yield opened
         await opened.request("DELETE", f"{DEFINITIONS}/values.rules.example.com")
@@ -136,7 +136,7 @@ def ours(obj: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Definitions are refused with the real server's words, and so are values that break their rules.",
+    "Invalid definitions and invalid values are rejected with the messages of the real server.",
 )
 @pytest.mark.control_plane
 @pytest.mark.asyncio(loop_scope="module")

@@ -34,7 +34,7 @@ async def names(client: Client) -> set[str]:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+    "The n-th matching request fails with any status, before or after commit, in process and over HTTPS.",
 )
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_accepts_kinds_that_are_defined_later(lab: Laboratory) -> None:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Connections are lost, and answers never come, before or after the request is done.",
+    "Connections are lost and responses withheld, before or after the request is committed.",
 )
 @pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
 async def test_loses_connection_before_or_after_commit(lab: Laboratory, client: Client, committed: bool) -> None:
@@ -112,7 +112,7 @@ async def test_loses_connection_before_or_after_commit(lab: Laboratory, client: 
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Connections are lost, and answers never come, before or after the request is done.",
+    "Connections are lost and responses withheld, before or after the request is committed.",
 )
 async def test_missing_response_times_out_on_the_virtual_clock() -> None:
     clock = VirtualClock()
@@ -127,7 +127,7 @@ async def test_missing_response_times_out_on_the_virtual_clock() -> None:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Connections are lost, and answers never come, before or after the request is done.",
+    "Connections are lost and responses withheld, before or after the request is committed.",
 )
 async def test_missing_response_times_out_over_http(cluster: Cluster, lab: Laboratory) -> None:
     await cluster.serve()
@@ -150,7 +150,7 @@ async def test_stopping_the_cluster_releases_waiting_clients() -> None:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+    "The n-th matching request fails with any status, before or after commit, in process and over HTTPS.",
 )
 async def test_fails_the_nth_match_and_the_given_number_after_it(lab: Laboratory, client: Client) -> None:
     fault = lab.fail(kind="configmaps", nth=2, times=2, status=500)
@@ -190,7 +190,7 @@ async def test_own_rejection_takes_precedence_over_a_fault(lab: Laboratory, clie
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "The n-th matching request fails with any status, before or after it is done, in process and over HTTPS.",
+    "The n-th matching request fails with any status, before or after commit, in process and over HTTPS.",
 )
 @pytest.mark.parametrize(
     ("matching", "hits"),
@@ -220,21 +220,21 @@ async def test_matches_requests_by_attributes(
     fault = lab.fail(**matching, times=None, committed=True)
     seen: list[str] = []
 
-    async def told(what: str, request: Any) -> None:
+    async def send(what: str, request: Any) -> None:
         before = fault.hits
         with contextlib.suppress(ApiError):
             await request
         if fault.hits > before:
             seen.append(what)
 
-    await told("dry run", client.create(config_map(), dry_run=True))
-    await told("create a", client.create(config_map()))
-    await told("merge", client.patch(core.ConfigMap, "a", MergePatch({"data": {"x": "y"}}), "default"))
-    await told("apply", client.apply(config_map(z="1")))
-    await told("status", client.patch(core.Pod, "p", MergePatch({"status": {}}), "default", subresource="status"))
-    await told("list", client.list(core.ConfigMap, "default"))
-    await told("delete", client.delete(core.ConfigMap, "a", "default"))
-    await told("delete all", client.delete_collection(core.ConfigMap, "default"))
+    await send("dry run", client.create(config_map(), dry_run=True))
+    await send("create a", client.create(config_map()))
+    await send("merge", client.patch(core.ConfigMap, "a", MergePatch({"data": {"x": "y"}}), "default"))
+    await send("apply", client.apply(config_map(z="1")))
+    await send("status", client.patch(core.Pod, "p", MergePatch({"status": {}}), "default", subresource="status"))
+    await send("list", client.list(core.ConfigMap, "default"))
+    await send("delete", client.delete(core.ConfigMap, "a", "default"))
+    await send("delete all", client.delete_collection(core.ConfigMap, "default"))
     assert seen == hits
 
 

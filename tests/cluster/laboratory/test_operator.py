@@ -110,7 +110,7 @@ async def test_reconciles_without_faults() -> None:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "An operator comes to the same end, whichever of its writes fails.",
+    "An operator converges to the same state, whichever of its writes fails.",
 )
 @pytest.mark.parametrize(
     ("status", "committed"),

@@ -95,7 +95,7 @@ def record(operator: kw.Operator) -> list[str]:
     return seen
 
 
-@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
+@pytest.mark.promise("What a reconciler works with", "A 404 alone is not treated as the deletion of an object.")
 async def test_404_while_adding_a_finalizer_is_not_a_deletion(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -107,7 +107,7 @@ async def test_404_while_adding_a_finalizer_is_not_a_deletion(operator: kw.Opera
     assert made.metadata.finalizers == ["night.example.com/watchman"]
 
 
-@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
+@pytest.mark.promise("What a reconciler works with", "A 404 alone is not treated as the deletion of an object.")
 async def test_404_while_removing_a_finalizer_is_not_a_deletion(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -120,7 +120,7 @@ async def test_404_while_removing_a_finalizer_is_not_a_deletion(operator: kw.Ope
     assert seen == ["reconciled 1", "cleaned up"]
 
 
-@pytest.mark.promise("Our own writes", "What we deleted and a backup brought back is seen again.")
+@pytest.mark.promise("Our own writes", "A deleted object that a backup restores is seen again.")
 async def test_sees_deleted_object_restored_from_backup(operator: kw.Operator) -> None:
     seen: list[int] = []
 
@@ -145,7 +145,7 @@ async def test_sees_deleted_object_restored_from_backup(operator: kw.Operator) -
     assert seen == [1, 2, 1]
 
 
-@pytest.mark.promise("What a reconciler works with", "A 404 is not taken for the end of an object.")
+@pytest.mark.promise("What a reconciler works with", "A 404 alone is not treated as the deletion of an object.")
 async def test_failed_prune_is_retried(operator: kw.Operator) -> None:
     @operator.reconciles(Lock, owns=[Bolt])
     async def sync(obj: Lock, ctx: kw.Context[Lock]) -> None:
@@ -165,7 +165,7 @@ async def test_failed_prune_is_retried(operator: kw.Operator) -> None:
         assert not await exists(here.client, Bolt, "bolt")
 
 
-@pytest.mark.promise("What a reconciler works with", "An object from a backup is cleaned up after again.")
+@pytest.mark.promise("What a reconciler works with", "An object restored from a backup is finalized again.")
 async def test_finalizes_object_restored_from_backup(operator: kw.Operator) -> None:
     seen = record(operator)
     async with night(operator) as here:
@@ -186,7 +186,7 @@ async def test_finalizes_object_restored_from_backup(operator: kw.Operator) -> N
 
 @pytest.mark.promise(
     "What a reconciler works with",
-    "Conditions set before a terminal error are written, also when the first write of them fails.",
+    "Conditions set before a terminal error are written, even if the first write fails.",
 )
 async def test_writes_conditions_of_a_terminal_error_after_failed_write(
     operator: kw.Operator,
@@ -204,7 +204,7 @@ async def test_writes_conditions_of_a_terminal_error_after_failed_write(
     assert [(each.type, each.reason) for each in found.status.conditions or ()] == [("Ready", "TooSmall")]
 
 
-@pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
+@pytest.mark.promise("Our own writes", "A Namespace exists while its spec has finalizers.")
 async def test_namespace_exists_until_it_is_empty(operator: kw.Operator) -> None:
     @operator.reconciles(core.Namespace)
     async def sync(obj: core.Namespace, ctx: kw.Context[core.Namespace]) -> None: ...
@@ -227,7 +227,7 @@ async def test_namespace_exists_until_it_is_empty(operator: kw.Operator) -> None
     assert found.spec.finalizers == ["kubernetes"]
 
 
-@pytest.mark.promise("Our own writes", "A Namespace is not gone while its spec has finalizers.")
+@pytest.mark.promise("Our own writes", "A Namespace exists while its spec has finalizers.")
 async def test_namespace_deletion_reports_remaining_namespace() -> None:
     async with Cluster() as cluster:
         client = cluster.client()

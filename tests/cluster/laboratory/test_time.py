@@ -37,7 +37,7 @@ async def everything(client: Client) -> dict[str, tuple[str, str, object]]:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+    "A rewind restores objects exactly; revisions continue, open watches end with 410, and caches follow.",
 )
 async def test_rewind_restores_objects_and_continues_revisions(lab: Laboratory, client: Client) -> None:
     await client.create(config_map("stays", k="1"))
@@ -59,7 +59,7 @@ async def test_rewind_restores_objects_and_continues_revisions(lab: Laboratory, 
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+    "A rewind restores objects exactly; revisions continue, open watches end with 410, and caches follow.",
 )
 async def test_rewind_ends_watches_with_410(lab: Laboratory, client: Client) -> None:
     snapshot = lab.snapshot()
@@ -78,7 +78,7 @@ async def test_rewind_ends_watches_with_410(lab: Laboratory, client: Client) -> 
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "After a rewind objects are exactly what they were; revisions go on; open watches end with 410, and caches follow.",
+    "A rewind restores objects exactly; revisions continue, open watches end with 410, and caches follow.",
 )
 async def test_cache_follows_a_rewind(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
@@ -134,7 +134,7 @@ async def test_rewind_restores_garbage_collection(cluster: Cluster, lab: Laborat
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Each revision of an object tells when, by whom, how and what.",
+    "Each revision of an object has its time, user, verb and changes.",
 )
 async def test_history_has_time_user_and_changes() -> None:
     clock = VirtualClock()
@@ -150,20 +150,20 @@ async def test_history_has_time_user_and_changes() -> None:
         await jane.apply(config_map("a", k="2"), force=True)
         await client.delete(core.ConfigMap, "a", "default")
         await client.create(config_map("a"))
-        told = lab.history(core.ConfigMap, "a", "default")
-    assert [(one.type, one.verb, one.user, one.manager) for one in told] == [
+        history = lab.history(core.ConfigMap, "a", "default")
+    assert [(one.type, one.verb, one.user, one.manager) for one in history] == [
         ("ADDED", "create", "kubewright-admin", "kubewright"),
         ("MODIFIED", "patch", "jane", "janes-tool"),
         ("MODIFIED", "patch", "jane", "janes-tool"),
         ("DELETED", "delete", "kubewright-admin", ""),
         ("ADDED", "create", "kubewright-admin", "kubewright"),
     ]
-    assert [(one.time - began).total_seconds() for one in told] == [0, 60, 60, 60, 60]
-    assert [one.revision for one in told] == sorted({one.revision for one in told})
-    assert told[1].changes == (Change("/data/k", "1", "2"), Change("/data/n", None, "3"))
-    assert told[2].changes == (), "the fields have another manager; nothing else changed"
-    assert Change("/data", {"k": "2", "n": "3"}, None) in told[3].changes
-    assert told[1].object["data"] == {"k": "2", "n": "3"}
+    assert [(one.time - began).total_seconds() for one in history] == [0, 60, 60, 60, 60]
+    assert [one.revision for one in history] == sorted({one.revision for one in history})
+    assert history[1].changes == (Change("/data/k", "1", "2"), Change("/data/n", None, "3"))
+    assert history[2].changes == (), "the fields have another manager; nothing else changed"
+    assert Change("/data", {"k": "2", "n": "3"}, None) in history[3].changes
+    assert history[1].object["data"] == {"k": "2", "n": "3"}
 
 
 async def test_own_writes_of_the_cluster_have_no_user(cluster: Cluster, lab: Laboratory) -> None:
@@ -187,6 +187,6 @@ async def test_history_redacts_secrets(cluster: Cluster, lab: Laboratory) -> Non
     place = ObjectMeta(name="s", namespace="default")
     await client.create(core.Secret(metadata=place, data={"password": b"hunter2"}))
     await client.patch(core.Secret, "s", MergePatch({"stringData": {"password": "hunter3"}}), "default")
-    told = lab.history(core.Secret, "s", "default")
-    assert told[1].changes == (Change("/data/password", "(hidden)", "(hidden)"),)
-    assert "aHVudGVy" not in repr(told)
+    history = lab.history(core.Secret, "s", "default")
+    assert history[1].changes == (Change("/data/password", "(hidden)", "(hidden)"),)
+    assert "aHVudGVy" not in repr(history)

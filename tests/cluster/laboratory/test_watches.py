@@ -27,7 +27,7 @@ async def begun(client: Client) -> Watching:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "A frozen watch stands still while others go on, and loses nothing.",
+    "A frozen watch loses no event and does not affect other watches.",
 )
 async def test_frozen_watch_resumes_without_loss(lab: Laboratory, client: Client) -> None:
     maps, secrets = await begun(client), Watching(client, core.Secret, resource_version=str(lab.revision))
@@ -51,7 +51,7 @@ async def test_frozen_watch_resumes_without_loss(lab: Laboratory, client: Client
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Events come late, never, or in an order that the seed decides.",
+    "Events are delayed, dropped, or reordered by the seed.",
 )
 async def test_delayed_events_keep_their_order() -> None:
     clock = VirtualClock()
@@ -79,7 +79,7 @@ async def test_delayed_events_keep_their_order() -> None:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Events come late, never, or in an order that the seed decides.",
+    "Events are delayed, dropped, or reordered by the seed.",
 )
 async def test_drops_events(lab: Laboratory, client: Client) -> None:
     watching = await begun(client)
@@ -129,7 +129,7 @@ async def reordered(seed: str) -> list[tuple[str, str]]:
 
 @pytest.mark.promise(
     "The laboratory of the embedded cluster",
-    "Events come late, never, or in an order that the seed decides.",
+    "Events are delayed, dropped, or reordered by the seed.",
 )
 async def test_reorders_events_of_different_objects_by_seed() -> None:
     orders = [await reordered(seed) for seed in ("one", "two", "three")]
@@ -152,7 +152,9 @@ async def test_client_reconnects_after_watch_ends(lab: Laboratory, client: Clien
     await watching.close()
 
 
-@pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster", "Stale reads return the past while writes apply to the current state."
+)
 async def test_stale_reads_and_current_writes(lab: Laboratory, client: Client) -> None:
     made = await client.create(config_map("a", k="old"))
     await client.create(config_map("goes"))
@@ -193,7 +195,9 @@ async def test_new_watch_starts_stale_and_catches_up(cluster: Cluster, lab: Labo
     await watching.close()
 
 
-@pytest.mark.promise("The laboratory of the embedded cluster", "Reads show the past while writes meet the present.")
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster", "Stale reads return the past while writes apply to the current state."
+)
 async def test_stale_server_times_out_on_newer_revision() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster:

@@ -52,8 +52,7 @@ async def used(cluster: Cluster, client: Client, name: str = "q") -> dict[str, s
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
-    "enforces is refused.",
+    "Quotas count usage, reduce it on deletion, and reject writes that exceed them; unsupported scopes are rejected.",
 )
 async def test_new_quota_counts_existing_objects(cluster: Cluster, client: Client) -> None:
     await client.create(a_secret("a"))
@@ -66,8 +65,7 @@ async def test_new_quota_counts_existing_objects(cluster: Cluster, client: Clien
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
-    "enforces is refused.",
+    "Quotas count usage, reduce it on deletion, and reject writes that exceed them; unsupported scopes are rejected.",
 )
 async def test_deletion_reduces_usage(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "1"}))
@@ -94,8 +92,7 @@ async def test_finished_pod_counts_as_object_only(cluster: Cluster, client: Clie
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
-    "enforces is refused.",
+    "Quotas count usage, reduce it on deletion, and reject writes that exceed them; unsupported scopes are rejected.",
 )
 async def test_failed_write_is_not_counted(cluster: Cluster, client: Client) -> None:
     await client.create(a_quota({"secrets": "2"}))
@@ -133,8 +130,7 @@ async def test_scopes_select_pods(cluster: Cluster, client: Client) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A quota knows what is used, gives back what is deleted, and refuses what would exceed it; a scope that nobody "
-    "enforces is refused.",
+    "Quotas count usage, reduce it on deletion, and reject writes that exceed them; unsupported scopes are rejected.",
 )
 async def test_rejects_unsupported_scope(client: Client) -> None:
     with pytest.raises(ApiError, match="does not support quotas with the scope CrossNamespacePodAffinity"):

@@ -24,7 +24,7 @@ def members(fields: FieldSet) -> set[tuple[str, ...]]:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Sets of fields follow the laws of sets, and are written in the server's order.",
+    "Field sets follow the laws of sets and are written in the server's order.",
 )
 @PATIENT
 @given(SETS, SETS)
@@ -45,7 +45,7 @@ def test_recursive_difference_removes_fields_below(one: FieldSet, other: FieldSe
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Sets of fields follow the laws of sets, and are written in the server's order.",
+    "Field sets follow the laws of sets and are written in the server's order.",
 )
 @PATIENT
 @given(SETS, SETS, SETS)
@@ -61,7 +61,7 @@ def test_set_laws_hold(one: FieldSet, two: FieldSet, three: FieldSet) -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Sets of fields follow the laws of sets, and are written in the server's order.",
+    "Field sets follow the laws of sets and are written in the server's order.",
 )
 @PATIENT
 @given(SETS)
@@ -82,7 +82,7 @@ def test_operations_change_neither_set(one: FieldSet, other: FieldSet) -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Sets of fields follow the laws of sets, and are written in the server's order.",
+    "Field sets follow the laws of sets and are written in the server's order.",
 )
 def test_orders_path_elements_like_the_server() -> None:
     fields: dict[str, Any] = {

@@ -64,7 +64,7 @@ def test_changes_only_the_time_of_the_writer() -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "A write that changes nothing leaves times and the revision alone.",
+    "A write that changes nothing keeps times and the revision.",
 )
 def test_no_op_update_keeps_times() -> None:
     manager = config_maps()
@@ -75,7 +75,7 @@ def test_no_op_update_keeps_times() -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "A write that changes nothing leaves times and the revision alone.",
+    "A write that changes nothing keeps times and the revision.",
 )
 def test_no_op_apply_keeps_times() -> None:
     manager = config_maps()
@@ -94,7 +94,7 @@ def test_apply_of_equal_values_adds_owner_without_time() -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "A write that changes nothing leaves times and the revision alone.",
+    "A write that changes nothing keeps times and the revision.",
 )
 def test_ignores_changes_of_times_only() -> None:
     manager = config_maps()
@@ -115,8 +115,8 @@ def test_distinguishes_one_and_true() -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
-    "owned as a whole.",
+    "Oldest update entries are merged, owners in removed versions are dropped, and fields that became atomic "
+    "are owned as a whole.",
 )
 def test_merges_oldest_update_entries() -> None:
     manager = config_maps()
@@ -154,8 +154,8 @@ def test_defaults_after_apply_have_no_owner() -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
-    "owned as a whole.",
+    "Oldest update entries are merged, owners in removed versions are dropped, and fields that became atomic "
+    "are owned as a whole.",
 )
 def test_field_that_became_atomic_is_owned_as_a_whole() -> None:
     loose = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"map": STRINGS}}}}
@@ -179,8 +179,8 @@ STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "s
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Old updates end in one entry, owners in versions that are gone are forgotten, and what has become atomic is "
-    "owned as a whole.",
+    "Oldest update entries are merged, owners in removed versions are dropped, and fields that became atomic "
+    "are owned as a whole.",
 )
 def test_drops_owners_in_removed_versions() -> None:
     served: dict[str, Schema] = {}
@@ -269,7 +269,7 @@ def widget(spec: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "What was applied is there; applying it again changes nothing; what everybody gave up is gone.",
+    "Applied fields are set, applying again changes nothing, and fields without owners are removed.",
 )
 @PATIENT
 @given(APPLIES)
@@ -292,7 +292,7 @@ def test_apply_is_complete_and_idempotent(
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "What was applied is there; applying it again changes nothing; what everybody gave up is gone.",
+    "Applied fields are set, applying again changes nothing, and fields without owners are removed.",
 )
 @PATIENT
 @given(APPLIES)

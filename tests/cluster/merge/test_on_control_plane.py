@@ -47,11 +47,11 @@ PLURALS = {"ClusterRole": "clusterroles", "Lease": "leases"}
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+    "Managed fields and conflicts after creates, updates, patches and applies match the real server.",
 )
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
+    "JSON, merge and strategic merge patches have the results and errors of the real server.",
 )
 async def test_tables_match_the_real_server(client: Client, namespace: str) -> None:
     outcomes = await outcomes_of(client, namespace, CASES)
@@ -74,7 +74,7 @@ async def test_random_cases_match_the_real_server(client: Client, namespace: str
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Unknown fields are pruned and named as there, and defaults filled in.",
+    "Unknown fields are pruned and reported, and defaults are set, as on the real server.",
 )
 async def test_strict_validation_of_patches_matches_the_server(client: Client, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/configmaps"

@@ -25,15 +25,15 @@ KNOWN = {
     "node-created": "defaults and taints of nodes",
     "node-taints": "defaults and taints of nodes",
     "node-status": "defaults and taints of nodes",
-    "patch-merge-a-list": "the message of a patch that is no object",
-    "patch-merge-a-text": "the message of a patch that is no object",
-    "patch-merge-null": "the message of a patch that is no object",
+    "patch-merge-a-list": "the message of a patch that is not an object",
+    "patch-merge-a-text": "the message of a patch that is not an object",
+    "patch-merge-null": "the message of a patch that is not an object",
 }
 
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "The embedded cluster answers these requests as the real server did, but for a list of known differences.",
+    "The embedded cluster answers these requests like the real server, except for a list of known differences.",
 )
 async def test_embedded_cluster_matches_recorded_responses() -> None:
     async with Cluster() as cluster, cluster.client() as client:

@@ -43,7 +43,7 @@ def difference(before: Any, after: Any) -> Any:
     return patch
 
 
-@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is applied to.")
 @PATIENT
 @given(DOCUMENTS, DOCUMENTS)
 def test_merge_patch_transforms_any_document(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -82,7 +82,7 @@ def patched(document: Any, *operations: dict[str, Any]) -> Any:
     return json_patch(document, json.dumps(operations).encode())
 
 
-@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is applied to.")
 @PATIENT
 @given(DOCUMENTS, st.data())
 def test_json_patch_can_be_reverted(document: dict[str, Any], data: st.DataObject) -> None:
@@ -150,7 +150,7 @@ def containers_of(obj: dict[str, Any]) -> list[dict[str, str]]:
     return found
 
 
-@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is given.")
+@pytest.mark.promise("How the embedded cluster merges", "A patch never changes the object that it is applied to.")
 @PATIENT
 @given(CONTAINERS, CONTAINERS)
 def test_strategic_patch_merges_by_key_and_keeps_order(live: list[dict[str, str]], patch: list[dict[str, str]]) -> None:

@@ -15,7 +15,7 @@ def named(case: Case) -> str:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+    "Managed fields and conflicts after creates, updates, patches and applies match the real server.",
 )
 @pytest.mark.parametrize("case", APPLY_CASES, ids=named)
 def test_managed_fields_and_conflicts_match_the_server(case: Case) -> None:
@@ -24,7 +24,7 @@ def test_managed_fields_and_conflicts_match_the_server(case: Case) -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "JSON, merge and strategic merge patches give what the real server gives, and are refused as there.",
+    "JSON, merge and strategic merge patches have the results and errors of the real server.",
 )
 @pytest.mark.parametrize("case", PATCH_CASES, ids=named)
 def test_patches_match_the_server(case: Case) -> None:
@@ -33,7 +33,7 @@ def test_patches_match_the_server(case: Case) -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Managed fields after creates, updates, patches and applies are the real server's, and so are conflicts.",
+    "Managed fields and conflicts after creates, updates, patches and applies match the real server.",
 )
 def test_random_requests_match_the_server() -> None:
     cases = recorded_random()

@@ -40,7 +40,7 @@ async def post(transport: Transport, path: str, body: dict[str, Any]) -> tuple[i
     return response.status, json.loads(await response.read())
 
 
-@pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
+@pytest.mark.promise("CEL", "Policies deny, warn and audit; unsupported expressions are rejected.")
 async def test_rejects_policy_that_uses_the_authorizer() -> None:
     async with Cluster(controllers=False) as cluster:
         asked = policy(validations=[{"expression": "authorizer.group('').resource('pods').check('get').allowed()"}])
@@ -51,7 +51,9 @@ async def test_rejects_policy_that_uses_the_authorizer() -> None:
     )
 
 
-@pytest.mark.promise("CEL", "Without the extra, rules and policies are refused, and the extra is named.")
+@pytest.mark.promise(
+    "CEL", "Without the `cel` extra, rules and policies are rejected, and the message names the extra."
+)
 async def test_rejects_policies_and_rules_without_the_cel_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -74,7 +76,7 @@ async def test_rejects_policies_and_rules_without_the_cel_extra(
     assert "pip install 'kubewright[test]'" in body["message"]
 
 
-@pytest.mark.promise("CEL", "Policies deny, warn and audit; what they cannot ask is refused.")
+@pytest.mark.promise("CEL", "Policies deny, warn and audit; unsupported expressions are rejected.")
 async def test_records_audit_actions_and_annotations() -> None:
     asked = policy(
         validations=[{"expression": "object.metadata.name != 'odd'", "message": "odd"}],
@@ -91,9 +93,9 @@ async def test_records_audit_actions_and_annotations() -> None:
             operation="CREATE", type=type_, user=User("me"), namespace="default", name="odd", object=obj
         )
         await state.admission.validate(attributes)
-    told = json.loads(attributes.annotations.pop("validation.policy.admission.k8s.io/validation_failure"))
+    failures = json.loads(attributes.annotations.pop("validation.policy.admission.k8s.io/validation_failure"))
     assert attributes.annotations == {"demo/name": "it is odd"}
-    assert told == [
+    assert failures == [
         {
             "message": "odd",
             "policy": "demo",
@@ -104,7 +106,7 @@ async def test_records_audit_actions_and_annotations() -> None:
     ]
 
 
-@pytest.mark.promise("CEL", "A runaway rule is stopped, by its cost and not by a clock; so is a pattern.")
+@pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
 async def test_stops_policy_that_exceeds_its_budget() -> None:
     loop = "lists.range(9999).all(x, lists.range(9999).all(y, x + y >= 0))"
     async with Cluster(controllers=False) as cluster:

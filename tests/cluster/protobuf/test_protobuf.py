@@ -64,7 +64,7 @@ def test_reads_delete_options_in_every_group_version(group: str) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+    "Kubernetes' protobuf is decoded; malformed bytes raise `ProtobufError`.",
 )
 def test_decodes_golden_objects_like_json() -> None:
     assert goldens().keys() > NEVER_SENT
@@ -79,7 +79,7 @@ def test_decodes_golden_objects_like_json() -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+    "Kubernetes' protobuf is decoded; malformed bytes raise `ProtobufError`.",
 )
 def test_decodes_zero_values_but_not_absent_fields() -> None:
     container = field(1, "web") + field(2, "") + field(16, 0)  # name, image, stdin: not pointers in Go
@@ -174,7 +174,7 @@ def test_rejects_excessive_nesting() -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Protobuf is read as Kubernetes writes it; hostile bytes are an error of their own.",
+    "Kubernetes' protobuf is decoded; malformed bytes raise `ProtobufError`.",
 )
 @given(st.sampled_from(["v1 Pod", "apps/v1 Deployment", "v1 DeleteOptions", "v1 Secret"]), st.binary(max_size=200))
 def test_arbitrary_bytes_decode_or_raise_protobuf_error(kind: str, raw: bytes) -> None:

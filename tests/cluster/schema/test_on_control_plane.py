@@ -132,7 +132,7 @@ def facts(schema: Any) -> Any:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+    "OpenAPI documents of built-in and custom kinds match the real server.",
 )
 async def test_documents_of_built_in_kinds_match_the_server(client: Client) -> None:
     index = await get(client, "/openapi/v3")
@@ -193,7 +193,7 @@ async def test_resources_and_verbs_match_discovery(client: Client) -> None:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+    "OpenAPI documents of built-in and custom kinds match the real server.",
 )
 async def test_document_of_custom_kind_matches_the_server(client: Client, things: None) -> None:
     theirs = await document_of_things(client)
@@ -219,7 +219,7 @@ def comparable(schema: Any) -> Any:
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+    "OpenAPI documents of built-in and custom kinds match the real server.",
 )
 async def test_openapi_v2_has_the_same_kinds(client: Client, things: None) -> None:
     await document_of_things(client)
@@ -238,7 +238,7 @@ async def test_openapi_v2_has_the_same_kinds(client: Client, things: None) -> No
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds say what the real server's say.",
+    "OpenAPI documents of built-in and custom kinds match the real server.",
 )
 async def test_openapi_v2_protobuf_matches_the_server(client: Client) -> None:
     accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -345,7 +345,7 @@ BODIES: list[dict[str, Any]] = [
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Unknown fields are pruned and named as there, and defaults filled in.",
+    "Unknown fields are pruned and reported, and defaults are set, as on the real server.",
 )
 async def test_pruning_and_defaulting_match_the_server(client: Client, namespace: str, things: None) -> None:
     schema = custom_schema(SCHEMA)
@@ -364,14 +364,14 @@ async def test_pruning_and_defaulting_match_the_server(client: Client, namespace
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Unknown fields are pruned and named as there, and defaults filled in.",
+    "Unknown fields are pruned and reported, and defaults are set, as on the real server.",
 )
 async def test_strict_validation_matches_the_server(client: Client, namespace: str, things: None) -> None:
     schema = custom_schema(SCHEMA)
     await document_of_things(client)
-    texts = [json.dumps(named(body, "strict")).encode() for body in BODIES[1:4]]
-    texts.append(texts[0].replace(b'"size": 1', b'"size": 1, "size": 2'))
-    for text in texts:
+    bodies = [json.dumps(named(body, "strict")).encode() for body in BODIES[1:4]]
+    bodies.append(bodies[0].replace(b'"size": 1', b'"size": 1, "size": 2'))
+    for text in bodies:
         errors = strict_errors(schema, json.loads(text), text)
         with pytest.raises(ApiError) as refused:
             await client.request("POST", path_of(namespace), body=text, query={"fieldValidation": "Strict"})

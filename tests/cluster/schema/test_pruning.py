@@ -46,7 +46,7 @@ SCHEMA = custom_schema(
 
 @pytest.mark.promise(
     "How the embedded cluster merges",
-    "Unknown fields are pruned and named as there, and defaults filled in.",
+    "Unknown fields are pruned and reported, and defaults are set, as on the real server.",
 )
 def test_prunes_and_reports_unknown_fields() -> None:
     obj = {

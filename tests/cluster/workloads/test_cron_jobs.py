@@ -36,7 +36,7 @@ async def the(world: World) -> batch.CronJob:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+    "A CronJob creates a Job at each due time in its time zone, and keeps the configured number of finished Jobs.",
 )
 async def test_creates_a_job_when_due(world: World) -> None:
     await world.client.create(a_cron_job("*/2 * * * *"))
@@ -70,7 +70,7 @@ async def test_records_finished_job(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+    "A CronJob creates a Job at each due time in its time zone, and keeps the configured number of finished Jobs.",
 )
 async def test_keeps_the_last_successful_jobs(world: World) -> None:
     await world.client.create(a_cron_job(successful_jobs_history_limit=1))
@@ -88,7 +88,7 @@ async def test_failed_jobs_have_their_own_history_limit(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+    "A CronJob creates a Job at each due time in its time zone, and keeps the configured number of finished Jobs.",
 )
 @pytest.mark.parametrize(("policy", "running"), [("Allow", 2), ("Forbid", 1), ("Replace", 1)])
 async def test_concurrency_policies(world: World, policy: str, running: int) -> None:
@@ -98,8 +98,8 @@ async def test_concurrency_policies(world: World, policy: str, running: int) -> 
     last = max(await world.names(batch.Job))
     due = int(world.clock.now().timestamp()) // 60
     assert last == f"tick-{due - 1 if policy == 'Forbid' else due}"
-    told = await world.events("JobAlreadyActive")
-    assert bool(told) == (policy == "Forbid")
+    events = await world.events("JobAlreadyActive")
+    assert bool(events) == (policy == "Forbid")
 
 
 async def test_suspended_cron_job_waits(world: World) -> None:
@@ -144,7 +144,7 @@ async def test_reports_many_missed_runs_and_starts_the_last(world: World) -> Non
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A CronJob makes a Job whenever it is due, in its time zone, and keeps as many as it is told.",
+    "A CronJob creates a Job at each due time in its time zone, and keeps the configured number of finished Jobs.",
 )
 async def test_uses_the_time_zone(world: World) -> None:
     await world.client.create(a_cron_job("30 9 * * *", time_zone="Asia/Tokyo"))  # half past midnight in UTC

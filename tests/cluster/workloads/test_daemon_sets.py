@@ -28,7 +28,7 @@ async def placed(world: World) -> list[str]:
     return sorted(pod.spec.node_name or "" for pod in await world.all(core.Pod))
 
 
-@pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
+@pytest.mark.promise("The embedded cluster", "A DaemonSet runs one pod on each suitable node.")
 async def test_runs_one_pod_on_each_node(world: World) -> None:
     await world.client.create(a_daemon_set())
     await world.passes(3)
@@ -38,7 +38,7 @@ async def test_runs_one_pod_on_each_node(world: World) -> None:
     assert (status.desired_number_scheduled, status.number_available, status.number_misscheduled) == (3, 3, 0)
 
 
-@pytest.mark.promise("The embedded cluster", "A DaemonSet has one pod on each node that suits it.")
+@pytest.mark.promise("The embedded cluster", "A DaemonSet runs one pod on each suitable node.")
 async def test_runs_pods_on_suitable_nodes_only(world: World) -> None:
     await world.client.patch(core.Node, "node-2", MergePatch({"metadata": {"labels": {"disk": "fast"}}}))
     taint = {"key": "own", "value": "a", "effect": "NoSchedule"}

@@ -32,7 +32,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
+    "`make demo` needs no binaries, and exits with 0 only if the sample becomes ready.",
 )
 @pytest.mark.usefixtures("bare")
 def test_once_succeeds_when_the_sample_is_ready() -> None:
@@ -49,7 +49,7 @@ def test_once_succeeds_when_the_sample_is_ready() -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "`make demo` needs no binaries, and ends with 0 only when the sample has what it asks for.",
+    "`make demo` needs no binaries, and exits with 0 only if the sample becomes ready.",
 )
 @pytest.mark.usefixtures("bare")
 def test_once_fails_after_timeout() -> None:

@@ -77,7 +77,7 @@ async def test_status_reports_availability_and_progress(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
+    "A rolling update respects maxSurge and maxUnavailable; a stuck one is reported after its deadline.",
 )
 async def test_rolling_update_respects_surge_and_unavailable(world: World) -> None:
     rolling = apps.RollingUpdateDeployment(max_surge=1, max_unavailable=1)
@@ -102,7 +102,7 @@ async def test_rolling_update_respects_surge_and_unavailable(world: World) -> No
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A rolling update never has too few or too many pods, and a broken one is told after its deadline.",
+    "A rolling update respects maxSurge and maxUnavailable; a stuck one is reported after its deadline.",
 )
 async def test_reports_stuck_rollout_after_the_deadline(world: World) -> None:
     world.plans.by_image["broken"] = PodPlan(image_missing=True)

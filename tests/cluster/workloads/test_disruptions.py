@@ -135,8 +135,10 @@ async def test_controller_without_scale_allows_nothing(world: World) -> None:
     assert conditions(budget) == {"DisruptionAllowed": ("False", "SyncFailed")}
     [condition] = budget.status.conditions or []
     assert condition.message == "daemonsets.apps does not implement the scale subresource"
-    told = "Failed to calculate the number of expected pods: daemonsets.apps does not implement the scale subresource"
-    assert set(await world.events("CalculateExpectedPodCountFailed")) == {told}
+    message = (
+        "Failed to calculate the number of expected pods: daemonsets.apps does not implement the scale subresource"
+    )
+    assert set(await world.events("CalculateExpectedPodCountFailed")) == {message}
 
     def count_them(budget: Budget) -> None:
         budget.spec.max_unavailable, budget.spec.min_available = None, 0
@@ -228,9 +230,9 @@ async def test_withdraws_stale_disruption_condition(world: World) -> None:
     await world.passes(61)
     pod = await world.get(core.Pod, "alone")
     assert conditions(pod)["DisruptionTarget"] == ("False", None)
-    told = find_condition(pod.status, "DisruptionTarget")
-    assert told is not None
-    assert told.last_transition_time == world.clock.now().replace(microsecond=0) - timedelta(seconds=1)
+    target = find_condition(pod.status, "DisruptionTarget")
+    assert target is not None
+    assert target.last_transition_time == world.clock.now().replace(microsecond=0) - timedelta(seconds=1)
 
 
 @pytest.mark.clusters

@@ -31,7 +31,7 @@ async def slices(world: World) -> list[discovery.EndpointSlice]:
     return [each for each in found if each.metadata.labels.get("kubernetes.io/service-name") == "web"]
 
 
-@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services get the addresses of ready pods.")
 async def test_endpoints_follow_pod_readiness(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_service())

@@ -36,21 +36,21 @@ async def the(world: World) -> batch.Job:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Policies of Jobs say which failures count, which end everything, and what is success.",
+    "Policies of Jobs decide which failures count, which end the Job, and what counts as success.",
 )
 async def test_fail_job_rule_ends_the_job(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("FailJob", 3), backoff_limit=6))
     await world.passes(3)
     job, pods = await the(world), await world.names(core.Pod)
     assert conditions(job) == {"FailureTarget": ("True", "PodFailurePolicy"), "Failed": ("True", "PodFailurePolicy")}
-    told = f"Container main for pod default/{pods[0]} failed with exit code 3 matching FailJob rule at index 0"
-    assert {each.message for each in job.status.conditions or ()} == {told}
+    message = f"Container main for pod default/{pods[0]} failed with exit code 3 matching FailJob rule at index 0"
+    assert {each.message for each in job.status.conditions or ()} == {message}
     assert (job.status.failed, len(pods)) == (1, 1)
 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Policies of Jobs say which failures count, which end everything, and what is success.",
+    "Policies of Jobs decide which failures count, which end the Job, and what counts as success.",
 )
 async def test_ignore_rule_does_not_count_the_failure(world: World) -> None:
     await world.client.create(a_job(image="bad", pod_failure_policy=on_codes("Ignore", 3), backoff_limit=0))
@@ -104,7 +104,7 @@ def an_indexed_job(count: int, limit: int, **spec: Any) -> batch.Job:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Policies of Jobs say which failures count, which end everything, and what is success.",
+    "Policies of Jobs decide which failures count, which end the Job, and what counts as success.",
 )
 async def test_success_policy_needs_some_indexes(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=2) if index == 0 else PodPlan())
@@ -121,7 +121,7 @@ async def test_success_policy_needs_some_indexes(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Policies of Jobs say which failures count, which end everything, and what is success.",
+    "Policies of Jobs decide which failures count, which end the Job, and what counts as success.",
 )
 async def test_backoff_limit_per_index(world: World) -> None:
     by_index(world, lambda index: PodPlan(exit_after=1, exit_code=3 if index == 1 else 0))

@@ -30,7 +30,7 @@ async def the(world: World, name: str = "work") -> batch.Job:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+    "A Job finishes when enough pods have succeeded or too many have failed; each pod counts once.",
 )
 async def test_runs_pods_in_parallel_until_completion(world: World) -> None:
     await world.client.create(a_job(completions=5, parallelism=2))
@@ -51,7 +51,7 @@ async def test_runs_pods_in_parallel_until_completion(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+    "A Job finishes when enough pods have succeeded or too many have failed; each pod counts once.",
 )
 async def test_retries_failed_pods_with_backoff_up_to_the_limit(world: World) -> None:
     await world.client.create(a_job(image="bad", backoff_limit=3))
@@ -136,7 +136,7 @@ async def test_suspends_and_resumes_a_job(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A Job ends when enough pods have succeeded, or too many failed; each counts once.",
+    "A Job finishes when enough pods have succeeded or too many have failed; each pod counts once.",
 )
 async def test_reduced_parallelism_is_not_a_failure(world: World) -> None:
     await world.client.create(a_job(image="nginx", completions=4, parallelism=3))

@@ -518,7 +518,7 @@ async def outcome(case: Case, cluster: Cluster, plane: ControlPlane) -> tuple[st
         return ours, theirs
 
 
-@pytest.mark.promise("The embedded cluster", "Workloads leave what the real controllers leave.")
+@pytest.mark.promise("The embedded cluster", "Workloads leave the same objects as the real controllers.")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_objects_match_the_real_controllers(case: Case, outcomes: dict[str, tuple[str, str]]) -> None:
     ours, theirs = outcomes[case.__name__]

@@ -13,7 +13,7 @@ from tests.cluster.workloads.conftest import World, a_deployment
 PODS = 60
 
 
-@pytest.mark.promise("The embedded cluster", "A large workload is counted now and then, not whenever a pod changes.")
+@pytest.mark.promise("The embedded cluster", "A large workload is counted at intervals, not on every change of a pod.")
 async def test_limits_reconciliations_of_large_replica_set(world: World) -> None:
     delays = (number / 100 for number in itertools.count())
     plans: dict[str, PodPlan] = {}

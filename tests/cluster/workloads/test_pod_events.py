@@ -24,7 +24,7 @@ async def make(world: World, plan: PodPlan, *containers: core.Container, **spec:
     return pod
 
 
-async def told(world: World) -> list[Line]:
+async def events_of(world: World) -> list[Line]:
     """Returns type, reason, message and count of each event of the pod, as `kubectl describe` shows them."""
     await world.clock.settled()
     found = await world.client.list(core.Event, fields={"involvedObject.name": "web"})
@@ -43,7 +43,7 @@ async def told(world: World) -> list[Line]:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+    "Scheduler and kubelets record events about pods by the plans of the pods, and count repeated ones.",
 )
 async def test_records_scheduling_and_container_starts(world: World) -> None:
     latest = core.Container(name="side", image="side")
@@ -51,7 +51,7 @@ async def test_records_scheduling_and_container_starts(world: World) -> None:
     main = core.Container(name="main", image="web:1")
     await make(world, PodPlan(start_delay=1.5), main, latest, init_containers=init)
     await world.passes(2)
-    assert await told(world) == [
+    assert await events_of(world) == [
         ("Normal", "Scheduled", "Successfully assigned default/web to node-1", 1),
         ("Normal", "Pulling", 'Pulling image "side"', 1),
         ("Normal", "Pulled", PRESENT.format("init:1"), 1),
@@ -79,13 +79,13 @@ async def test_records_scheduling_and_container_starts(world: World) -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+    "Scheduler and kubelets record events about pods by the plans of the pods, and count repeated ones.",
 )
 async def test_counts_repeated_crash_events(world: World) -> None:
     pod = await make(world, PodPlan(exit_after=1, exit_code=1, crash_loop=True))
     await world.passes(100)  # it exits after 1, 12, 33, 74 seconds, and restarts 10, 20, 40 and 80 seconds later
     whose = f"web_default({pod.metadata.uid})"
-    assert sorted(await told(world)) == [
+    assert sorted(await events_of(world)) == [
         ("Normal", "Created", "Container created", 4),
         ("Normal", "Pulled", PRESENT.format("web:1"), 4),
         ("Normal", "Scheduled", "Successfully assigned default/web to node-1", 1),
@@ -113,7 +113,7 @@ async def test_image_pull_backs_off(world: World) -> None:
     await make(world, PodPlan(image_missing=True))
     await world.passes(60)  # at 0, 10 and 30 seconds
     why = 'failed to pull and unpack image "web:1": failed to resolve reference "web:1": web:1: not found'
-    assert (await told(world))[1:] == [
+    assert (await events_of(world))[1:] == [
         ("Normal", "Pulling", 'Pulling image "web:1"', 3),
         ("Warning", "Failed", f'Failed to pull image "web:1": rpc error: code = NotFound desc = {why}', 3),
         ("Warning", "Failed", "Error: ErrImagePull", 3),
@@ -127,27 +127,27 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+    "Scheduler and kubelets record events about pods by the plans of the pods, and count repeated ones.",
 )
 async def test_records_failed_scheduling_until_a_node_suits(world: World) -> None:
     await make(world, PodPlan(unschedulable="Insufficient cpu"))
     await world.passes(310)
     none = "0/1 nodes are available: 1"
     why = f"{none} Insufficient cpu. no new claims to deallocate, preemption: {none} {NO_VICTIMS}."
-    assert await told(world) == [("Warning", "FailedScheduling", why, 2)]
+    assert await events_of(world) == [("Warning", "FailedScheduling", why, 2)]
     pod = await world.get(core.Pod, "web")
     condition = next(each for each in pod.status.conditions or () if each.type == "PodScheduled")
     assert (pod.status.phase, pod.spec.node_name) == ("Pending", None)
     assert (condition.status, condition.reason, condition.message) == ("False", "Unschedulable", why)
     world.plans.default = PodPlan()
     await world.passes(300)
-    assert [line[1] for line in await told(world)][:2] == ["FailedScheduling", "Scheduled"]
+    assert [line[1] for line in await events_of(world)][:2] == ["FailedScheduling", "Scheduled"]
     assert (await world.get(core.Pod, "web")).status.phase == "Running"
 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Scheduler and kubelets tell of pods in events, by the plans of the pods, and count what is told again.",
+    "Scheduler and kubelets record events about pods by the plans of the pods, and count repeated ones.",
 )
 @pytest.mark.parametrize(
     ("probe", "outcome"),
@@ -166,24 +166,24 @@ async def test_records_failed_readiness_probes(world: World, probe: core.Probe, 
     await world.passes(300)  # at 5, 25 and 45 seconds
     address = (await world.get(core.Pod, "web")).status.pod_ip
     expected = f"Readiness probe failed: {outcome.format(address)}"
-    assert [line for line in await told(world) if line[0] == "Warning"] == [("Warning", "Unhealthy", expected, 3)]
+    assert [line for line in await events_of(world) if line[0] == "Warning"] == [("Warning", "Unhealthy", expected, 3)]
     await world.cluster.nodes[0].set_ready("web", "default", False)
     await world.passes(30)  # after 5 and 25 seconds
     await world.cluster.nodes[0].set_ready("web", "default", True)
     await world.passes(300)
-    assert [line for line in await told(world) if line[0] == "Warning"] == [("Warning", "Unhealthy", expected, 5)]
+    assert [line for line in await events_of(world) if line[0] == "Warning"] == [("Warning", "Unhealthy", expected, 5)]
 
 
 async def test_records_killing_of_containers(world: World) -> None:
     await make(world, PodPlan(stop_delay=5))
     await world.client.delete(core.Pod, "web")
     await world.passes(10)
-    assert (await told(world))[-1] == ("Normal", "Killing", "Stopping container main", 1)
+    assert (await events_of(world))[-1] == ("Normal", "Killing", "Stopping container main", 1)
     assert await world.names(core.Pod) == []
     await make(world, PodPlan())
     await world.cluster.nodes[0].fail("web", "default", message="The node was low on resource: memory.")
     await world.passes(1)
-    assert (await told(world))[-2:] == [
+    assert (await events_of(world))[-2:] == [
         ("Warning", "Evicted", "The node was low on resource: memory.", 1),
         ("Normal", "Killing", "Stopping container main", 1),
     ]
@@ -194,7 +194,7 @@ async def test_finished_pod_has_no_killing_event(world: World) -> None:
     await world.passes(2)
     await world.client.delete(core.Pod, "web")
     await world.passes(2)
-    assert [line[1] for line in await told(world)] == ["Scheduled", "Pulled", "Created", "Started"]
+    assert [line[1] for line in await events_of(world)] == ["Scheduled", "Pulled", "Created", "Started"]
 
 
 @pytest.mark.parametrize(

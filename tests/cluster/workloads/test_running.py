@@ -90,7 +90,7 @@ def test_command_starts_workloads() -> None:
             process.kill()
 
 
-@pytest.mark.promise("The embedded cluster", "Events of workloads carry the names of the real controllers.")
+@pytest.mark.promise("The embedded cluster", "Events of workloads have the names of the real controllers.")
 async def test_events_name_their_controller(world: World) -> None:
     await world.client.create(a_deployment(replicas=1))
     await world.client.create(a_job())

@@ -222,8 +222,8 @@ async def test_evicts_pods_after_their_toleration_seconds(world: World) -> None:
     assert await world.names(core.Pod) == ["elsewhere", "never", "soon"]
     await world.passes(30)
     assert await world.names(core.Pod) == ["elsewhere", "never"]
-    told = [f"Marking for deletion Pod default/{name}" for name in ("at-once", "soon")]
-    assert await world.events("TaintManagerEviction") == told
+    messages = [f"Marking for deletion Pod default/{name}" for name in ("at-once", "soon")]
+    assert await world.events("TaintManagerEviction") == messages
 
 
 async def test_removed_taint_cancels_eviction(world: World) -> None:

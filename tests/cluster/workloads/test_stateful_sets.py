@@ -35,7 +35,9 @@ async def images(world: World) -> dict[str, str]:
     return {pod.metadata.name: pod.spec.containers[0].image or "" for pod in await world.all(core.Pod)}
 
 
-@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
+@pytest.mark.promise(
+    "The embedded cluster", "Pods of a StatefulSet are created and updated in order, above its partition."
+)
 async def test_creates_pods_in_order_when_ready(world: World) -> None:
     world.plans.default = PodPlan(ready_delay=10)
     await world.client.create(a_stateful_set(replicas=3))
@@ -108,7 +110,9 @@ async def test_retention_policy_deletes_claims(world: World) -> None:
     assert await world.names(core.PersistentVolume) == []
 
 
-@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
+@pytest.mark.promise(
+    "The embedded cluster", "Pods of a StatefulSet are created and updated in order, above its partition."
+)
 async def test_updates_in_reverse_order(world: World) -> None:
     await world.client.create(a_stateful_set(replicas=3))
     await world.passes(5)
@@ -126,7 +130,9 @@ async def test_updates_in_reverse_order(world: World) -> None:
     assert (status.current_replicas, status.updated_replicas) == (3, 3)
 
 
-@pytest.mark.promise("The embedded cluster", "Pods of a StatefulSet come and change in order, above its partition.")
+@pytest.mark.promise(
+    "The embedded cluster", "Pods of a StatefulSet are created and updated in order, above its partition."
+)
 async def test_partition_keeps_the_old_template(world: World) -> None:
     rolling = apps.RollingUpdateStatefulSetStrategy(partition=2)
     strategy = apps.StatefulSetUpdateStrategy(type="RollingUpdate", rolling_update=rolling)

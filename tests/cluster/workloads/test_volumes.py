@@ -26,7 +26,7 @@ def a_volume(name: str, size: str, **spec: Any) -> core.PersistentVolume:
     return core.PersistentVolume(metadata=meta.ObjectMeta(name=name), spec=made)
 
 
-@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services get the addresses of ready pods.")
 async def test_provisions_volume_that_is_deleted_with_its_claim(world: World) -> None:
     await world.client.create(a_claim(storage_class_name="fast"))
     await world.passes(1)
@@ -40,7 +40,7 @@ async def test_provisions_volume_that_is_deleted_with_its_claim(world: World) ->
     assert await world.names(core.PersistentVolume) == []
 
 
-@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services the addresses of ready pods.")
+@pytest.mark.promise("The embedded cluster", "Claims get volumes, and Services get the addresses of ready pods.")
 async def test_binds_the_smallest_fitting_volume(world: World) -> None:
     for name, size in (("big", "10Gi"), ("fitting", "2Gi"), ("small", "1Mi")):
         await world.client.create(a_volume(name, size, persistent_volume_reclaim_policy="Retain"))

@@ -276,7 +276,7 @@ def _done(deletion: Coroutine[Any, Any, object]) -> None:
         deletion.send(None)
     except StopIteration:
         return
-    raise AssertionError("a deletion that asks nobody has waited")
+    raise AssertionError("a deletion without admission was suspended")
 
 
 def _name_in(call: Call) -> str:

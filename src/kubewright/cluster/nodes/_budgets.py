@@ -126,7 +126,7 @@ def _refusal(why: str, pause: int | None) -> Failure:
 
 
 async def _decrement(state: State, type_: ResourceType, entry: Entry, budget: PodDisruptionBudget, pod: str) -> None:
-    """Writes the budget as the real server does: as an API request of its own, including admission."""
+    """Writes the budget as the real server does: as a separate API request, including admission."""
     now, status = state.clock.now().replace(microsecond=0), budget.status
     status.disruptions_allowed = (status.disruptions_allowed or 0) - 1
     status.disrupted_pods = {**(status.disrupted_pods or {}), pod: now}
