@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from kubewright.api import Selector, SelectorError, from_dict
@@ -10,6 +11,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import type_of
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
 from kubewright.cluster.registry._field_managers import manager_of
 from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, Event
@@ -42,30 +44,39 @@ class RoleAggregation:
     def again(self) -> None:
         """Does nothing: this controller never defers work."""
 
-    async def work(self) -> None:
+    async def work(self, turns: Turns) -> None:
         """Aggregates if a cluster role was written."""
-        self.aggregate()
+        for cost in self._aggregation():
+            await turns.spend(cost)
 
     def aggregate(self) -> None:
-        """Writes the rules of each aggregated role until none changes."""
+        """Writes the rules of each aggregated role until none changes, without yielding to the event loop."""
+        for _ in self._aggregation():
+            pass
+
+    def _aggregation(self) -> Iterator[int]:
+        """Yields the cost of each work item. Roles may change at each of them."""
         self._pending = False
         storage = self._state.storage
         for _ in range(storage.count(_ROLES)):  # an aggregated role may select another aggregated role
             before = storage.revision
             for entry in list(storage.entries(_ROLES)):
                 if b'"aggregationRule"' in entry.raw:
-                    self._sync(entry)
+                    yield from self._sync(entry)
+                yield SCANNED
             if storage.revision == before:
                 return
 
-    def _sync(self, entry: Entry) -> None:
+    def _sync(self, entry: Entry) -> Iterator[int]:
         type_ = type_of(self._state, _ROLES)
         assert type_ is not None
         role = decoded(type_, entry)
         rule = role.get("aggregationRule")
         if rule is None:
             return
-        rules = self._rules(entry.name, rule)
+        rules = yield from self._rules(entry.name, rule)
+        if self._state.storage.get(_ROLES, "", entry.name) is not entry:
+            return  # it was written again, which `notice` recorded
         if rules is None or rules == (role.get("rules") or []):
             return
         config = {"apiVersion": type_.api_version, "kind": type_.kind, "metadata": {"name": entry.name}, "rules": rules}
@@ -73,8 +84,9 @@ class RoleAggregation:
             del config["rules"]
         made = manager_of(self._state, type_).apply(role, config, _MANAGER, self._state.now(), force=True)
         commit(self._state, type_, {**made, "metadata": {**made["metadata"]}}, entry)
+        yield PROCESSED
 
-    def _rules(self, own: str, rule: JSONObject) -> list[JSONObject] | None:
+    def _rules(self, own: str, rule: JSONObject) -> Generator[int, None, list[JSONObject] | None]:
         """Returns the distinct rules of all selected roles; None if a selector is invalid."""
         rules: list[JSONObject] = []
         for selector in rule.get("clusterRoleSelectors") or ():
@@ -82,7 +94,8 @@ class RoleAggregation:
                 wanted = Selector.from_label_selector(from_dict(LabelSelector, selector))
             except SelectorError:
                 return None
-            for entry in self._state.storage.entries(_ROLES):  # ordered by name
+            for entry in list(self._state.storage.entries(_ROLES)):  # ordered by name
                 if entry.name != own and wanted.matches(entry.labels or {}):
                     rules += [each for each in entry.decode().get("rules") or () if each not in rules]
+                yield SCANNED
         return rules

@@ -15,6 +15,7 @@ from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
 from kubewright.cluster.controllers._token_secrets import TokenSecrets
 from kubewright.cluster.limits import QuotaController
+from kubewright.cluster.machinery._turns import Turns
 from kubewright.cluster.storage._storage import Event
 
 __all__ = ["Controllers"]
@@ -38,7 +39,8 @@ class Controllers:
             self._secrets,
             QuotaController(state),
         )
-        self._turn: asyncio.Task[None] | None = None
+        self._turns = Turns()
+        self._task: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
         self._stopped = False
 
@@ -53,9 +55,9 @@ class Controllers:
         self._state.storage.unsubscribe_all(self)
         if self._retry is not None:
             self._retry.cancel()
-        if self._turn is not None:
-            self._turn.cancel()
-            self._turn = None
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
     def offer(self, event: Event) -> None:
         """Records a write."""
@@ -71,20 +73,20 @@ class Controllers:
 
     async def settled(self) -> None:
         """Waits until no work is pending."""
-        while self._turn is not None:
-            await asyncio.wait([self._turn])
+        while self._task is not None:
+            await asyncio.wait([self._task])
 
     def _schedule(self) -> None:
-        if self._turn is None and not self._stopped and any(part.busy for part in self._parts):
-            self._turn = asyncio.get_running_loop().create_task(self._run(), name="kubewright-cluster-controllers")
+        if self._task is None and not self._stopped and any(part.busy for part in self._parts):
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="kubewright-cluster-controllers")
 
     async def _run(self) -> None:
         for part in self._parts:
             try:
-                await part.work()
+                await part.work(self._turns)
             except Exception:  # a bug here must end neither the embedding program nor the other controllers
                 log.exception("a controller of the embedded cluster failed")
-        self._turn = None
+        self._task = None
         self._schedule()
         if self._retry is None and any(part.later for part in self._parts):
             self._retry = self._state.clock.call_later(_RETRY_SECONDS, self._again)

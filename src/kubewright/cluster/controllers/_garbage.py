@@ -8,7 +8,6 @@ other where it finds it: the references of one object become non-blocking.
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from typing import Final, NamedTuple
 
@@ -19,12 +18,12 @@ from kubewright.cluster.controllers._writing import controller_user, delete, typ
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["GarbageCollector"]
 
-_OBJECTS_PER_TURN: Final = 16  # objects between two turns of the event loop
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _USER: Final = controller_user("generic-garbage-collector")
@@ -118,24 +117,21 @@ class GarbageCollector:
         """Returns whether work is pending."""
         return bool(self._todo or self._gone)
 
-    async def work(self) -> None:
-        """Processes everything recorded so far, and yields to the event loop regularly."""
-        processed = 0
+    async def work(self, turns: Turns) -> None:
+        """Processes everything recorded so far."""
         while self.busy:
             for uid in list(self._gone):
                 del self._gone[uid]
                 self._todo.update(dict.fromkeys(sorted(self._dependents.get(uid, ()))))
             for key in list(self._todo):
                 self._todo.pop(key, None)  # another object may have removed it
-                await self._try(key)
-                processed += 1
-                if processed % _OBJECTS_PER_TURN == 0:
-                    await asyncio.sleep(0)
+                await self._try(key, turns)
+                await turns.spend(PROCESSED)
 
-    async def _try(self, key: _Key) -> None:
+    async def _try(self, key: _Key, turns: Turns) -> None:
         """Processes an object; again if it changed during admission, and later if admission rejected the write."""
         try:
-            await self._process(key)
+            await self._process(key, turns)
         except RevisionConflict:
             self._todo[key] = None
         except Failure:
@@ -146,7 +142,7 @@ class GarbageCollector:
         self._todo |= self.later
         self.later.clear()
 
-    async def _process(self, key: _Key) -> None:
+    async def _process(self, key: _Key, turns: Turns) -> None:
         found = self._found(key)
         if found is None:
             return
@@ -156,9 +152,9 @@ class GarbageCollector:
         if metadata.get("deletionTimestamp"):
             finalizers = metadata.get("finalizers") or []
             if _ORPHAN in finalizers:
-                await self._orphan(entry, type_, obj)
+                await self._orphan(entry, type_, obj, turns)
             elif _FOREGROUND in finalizers:
-                await self._wait_for_dependents(entry, type_, obj)
+                await self._wait_for_dependents(entry, type_, obj, turns)
             return
         if metadata.get("ownerReferences"):
             await self._check_owners(entry, type_, obj)
@@ -209,7 +205,7 @@ class GarbageCollector:
         metadata = {**obj["metadata"], "ownerReferences": references}
         return await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
 
-    async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
+    async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject, turns: Turns) -> None:
         uid = obj["metadata"]["uid"]
         for key in sorted(self._dependents.get(uid, ())):
             found = self._found(key)
@@ -220,12 +216,14 @@ class GarbageCollector:
                 if not kept:
                     del metadata["ownerReferences"]
                 await update(self._state, found[1], found[0], {**child, "metadata": metadata}, _USER)
+                await turns.spend(PROCESSED)
         await self._release(entry, type_, obj, _ORPHAN)
 
-    async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject) -> None:
+    async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject, turns: Turns) -> None:
         uid = obj["metadata"]["uid"]
         blocking = False
-        for key in sorted(self._dependents.get(uid, ())):
+        scanned = sorted(self._dependents.get(uid, ()))
+        for key in scanned:
             found = self._found(key)
             if found is None:
                 continue
@@ -233,7 +231,9 @@ class GarbageCollector:
             blocking |= any(each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ())
             if metadata.deletion_timestamp is None:  # an object that is being deleted reports its end itself
                 self._todo[key] = None
-        if not blocking:
+            await turns.spend(SCANNED)
+        added = self._dependents.get(uid, set()).difference(scanned)
+        if not blocking and not any(self._owners[key][uid] for key in added):
             await self._release(entry, type_, obj, _FOREGROUND)
 
     async def _release(self, entry: Entry, type_: ResourceType, obj: JSONObject, finalizer: str) -> None:

@@ -9,6 +9,7 @@ from kubewright.cluster.controllers._writing import controller_user, create, del
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -52,16 +53,17 @@ class Namespaces:
         """Returns whether work is pending."""
         return bool(self._todo)
 
-    async def work(self) -> None:
+    async def work(self, turns: Turns) -> None:
         """Processes everything recorded so far."""
         for name in list(self._todo):
             self._todo.pop(name, None)
             try:
-                await self._process(name)
+                await self._process(name, turns)
             except RevisionConflict:  # it changed during admission
                 self._todo[name] = None
             except Failure:  # admission rejected the write, possibly temporarily
                 self.later[name] = None
+            await turns.spend(PROCESSED)
 
     def again(self) -> None:
         """Retries the namespaces in which admission rejected a write."""
@@ -72,7 +74,7 @@ class Namespaces:
         """Processes every namespace again: the cluster has a new certificate."""
         self._todo |= dict.fromkeys(entry.name for entry in self._state.storage.entries(_NAMESPACES))
 
-    async def _process(self, name: str) -> None:
+    async def _process(self, name: str, turns: Turns) -> None:
         entry = self._state.storage.get(_NAMESPACES, "", name)
         if entry is None:
             return
@@ -81,7 +83,7 @@ class Namespaces:
         namespace = decoded(type_, entry)
         if not namespace["metadata"].get("deletionTimestamp"):
             await self._fill(name)
-        elif await self._emptied(name):
+        elif await self._emptied(name, turns):
             await self._finalize(entry, namespace)
 
     async def _fill(self, name: str) -> None:
@@ -107,7 +109,7 @@ class Namespaces:
             metadata = {**obj["metadata"], "annotations": {**annotations, _DESCRIPTION: _ABOUT}}
             await update(self._state, maps, found, {**obj, "metadata": metadata, "data": data}, _ROOT_CA_USER)
 
-    async def _emptied(self, name: str) -> bool:
+    async def _emptied(self, name: str, turns: Turns) -> bool:
         """Deletes everything in the namespace. Returns whether it is empty."""
         storage = self._state.storage
         left = False
@@ -119,6 +121,7 @@ class Namespaces:
                 type_ = type_of(self._state, kind, entry) or type_
                 if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
                     left = True
+                    await turns.spend(SCANNED)
                     continue
                 if storage.get(kind, name, entry.name) is not entry:
                     left = True  # it changed during the admission of another object
@@ -126,6 +129,7 @@ class Namespaces:
                     continue
                 _, gone = await delete(self._state, type_, entry, DeleteOptions(policy="Background"), _USER)
                 left |= not gone
+                await turns.spend(PROCESSED)
         self._terminating.add(name)
         return not left
 

@@ -8,6 +8,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import controller_user, type_of, update
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["VolumeProtection"]
@@ -38,31 +39,38 @@ class VolumeProtection:
         """Returns whether work is pending."""
         return self._look
 
-    async def work(self) -> None:
+    async def work(self, turns: Turns) -> None:
         """Removes the finalizer of everything that is unused."""
         self._look = False
         for storage, protection in _PROTECTIONS.items():
             for entry in list(self._state.storage.entries(storage)):
                 if b'"deletionTimestamp"' in entry.raw:
                     try:
-                        await self._release(storage, protection, entry)
+                        await self._release(storage, protection, entry, turns)
                     except RevisionConflict:  # it changed during admission
                         self._look = True
                     except Failure:  # admission rejected the write, possibly temporarily
                         self.later = True
+                    await turns.spend(PROCESSED)
+                else:
+                    await turns.spend(SCANNED)
 
     def again(self) -> None:
         """Retries after admission rejected a write."""
         self._look, self.later = True, False
 
-    async def _release(self, storage: str, protection: str, entry: Entry) -> None:
+    async def _release(self, storage: str, protection: str, entry: Entry, turns: Turns) -> None:
         type_ = type_of(self._state, storage)
         assert type_ is not None
         obj = decoded(type_, entry)
         metadata = obj["metadata"]
         finalizers = metadata.get("finalizers") or []
-        used = self._is_mounted(entry) if storage == _CLAIMS else (obj.get("status") or {}).get("phase") == "Bound"
-        if not metadata.get("deletionTimestamp") or protection not in finalizers or used:
+        if not metadata.get("deletionTimestamp") or protection not in finalizers:
+            return
+        if storage == _CLAIMS:
+            if await self._is_mounted(entry, turns):
+                return
+        elif (obj.get("status") or {}).get("phase") == "Bound":
             return
         left = [each for each in finalizers if each != protection]
         changed = {**metadata, "finalizers": left}
@@ -71,15 +79,23 @@ class VolumeProtection:
         user = _CLAIMS_USER if storage == _CLAIMS else _VOLUMES_USER
         await update(self._state, type_, entry, {**obj, "metadata": changed}, user)
 
-    def _is_mounted(self, claim: Entry) -> bool:
+    async def _is_mounted(self, claim: Entry, turns: Turns) -> bool:
         """Returns whether a pod that has not finished uses the claim."""
-        for entry in self._state.storage.entries(_PODS, claim.namespace):
-            if claim.name.encode() not in entry.raw:
-                continue
-            pod = entry.decode()
-            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-                continue
-            for volume in (pod.get("spec") or {}).get("volumes") or ():
-                if (volume.get("persistentVolumeClaim") or {}).get("claimName") == claim.name:
-                    return True
+        storage = self._state.storage
+        scanned = storage.revision
+        for entry in list(storage.entries(_PODS, claim.namespace)):
+            if _uses(entry, claim):
+                return True
+            await turns.spend(SCANNED)
+        # Pods that were written during the scan.
+        return any(each.revision > scanned and _uses(each, claim) for each in storage.entries(_PODS, claim.namespace))
+
+
+def _uses(entry: Entry, claim: Entry) -> bool:
+    if claim.name.encode() not in entry.raw:
         return False
+    pod = entry.decode()
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return False
+    volumes = (pod.get("spec") or {}).get("volumes") or ()
+    return any((each.get("persistentVolumeClaim") or {}).get("claimName") == claim.name for each in volumes)

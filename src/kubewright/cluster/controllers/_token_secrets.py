@@ -12,6 +12,7 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -33,6 +34,7 @@ class TokenSecrets:
         self._state = state
         self._tokens = tokens
         self._todo: dict[_Key, None] = {}
+        self._accountless: dict[str, None] = {}  # namespaces that lost a service account
         self.later: dict[_Key, None] = {}
         self.begin_again()
 
@@ -46,8 +48,7 @@ class TokenSecrets:
         if event.storage == _SECRETS and event.kind != "DELETED":
             self._notice_secret(event.entry)
         elif event.storage == _ACCOUNTS and event.kind == "DELETED":
-            for entry in self._state.storage.entries(_SECRETS, event.entry.namespace):
-                self._notice_secret(entry)
+            self._accountless[event.entry.namespace] = None
 
     def _notice_secret(self, entry: Entry) -> None:
         if _TYPE.encode() in entry.raw:
@@ -56,15 +57,20 @@ class TokenSecrets:
     @property
     def busy(self) -> bool:
         """Returns whether work is pending."""
-        return bool(self._todo)
+        return bool(self._todo or self._accountless)
 
     def again(self) -> None:
         """Retries what admission rejected."""
         self._todo |= self.later
         self.later.clear()
 
-    async def work(self) -> None:
+    async def work(self, turns: Turns) -> None:
         """Processes everything recorded so far."""
+        for namespace in list(self._accountless):
+            del self._accountless[namespace]
+            for entry in list(self._state.storage.entries(_SECRETS, namespace)):
+                self._notice_secret(entry)
+                await turns.spend(SCANNED)
         for key in list(self._todo):
             self._todo.pop(key, None)
             entry = self._state.storage.get(_SECRETS, *key)
@@ -74,6 +80,7 @@ class TokenSecrets:
                 await self._sync(entry)
             except (Failure, RevisionConflict):
                 self.later[key] = None
+            await turns.spend(PROCESSED)
 
     async def _sync(self, entry: Entry) -> None:
         type_ = type_of(self._state, _SECRETS)

@@ -8,6 +8,7 @@ object of its kind can be created.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Definitions"]
 
 _MANAGER: Final = "kube-apiserver"
+_DELETIONS_PER_TURN: Final = 16
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
@@ -57,6 +59,8 @@ class Definitions:
         self._write = write
         self._served: dict[str, tuple[int, list[ResourceType]]] = {}
         self._terminating: dict[str, str] = {}
+        self._undeleted: dict[str, deque[Entry]] = {}
+        """Objects of deleted definitions whose deletion was not requested yet, by definition."""
         self._again: asyncio.Handle | None = None
 
     def start(self) -> None:
@@ -99,6 +103,7 @@ class Definitions:
     def restored(self) -> None:
         """Starts again from the stored definitions after all objects were restored."""
         self._terminating.clear()
+        self._undeleted.clear()
         self.settle()
 
     # Synchronization
@@ -188,6 +193,7 @@ class Definitions:
         self._served[name] = (revision, types)
 
     def _forget(self, name: str) -> None:
+        self._undeleted.pop(name, None)
         for type_ in self._served.pop(name)[1]:
             self._state.types.remove(type_.group, type_.version, type_.plural)
             self._terminating.pop(type_.storage, None)
@@ -228,9 +234,16 @@ class Definitions:
         # Deletion needs no conversion.
         type_, storage = replace(types[0], conversion=None, stored_version=""), self._state.storage
         self._terminating[type_.storage] = name
-        for entry in list(storage.entries(type_.storage)):
-            _done(delete_object(self._state, type_, entry, DeleteOptions(), None))
-        if not storage.count(type_.storage):
+        if name not in self._undeleted:
+            self._undeleted[name] = deque(storage.entries(type_.storage))
+        undeleted = self._undeleted[name]
+        for _ in range(min(len(undeleted), _DELETIONS_PER_TURN)):
+            key = undeleted.popleft()
+            if (entry := storage.get(type_.storage, key.namespace, key.name)) is not None:
+                _done(delete_object(self._state, type_, entry, DeleteOptions(), None))
+        if undeleted:
+            self._look_again_soon()
+        elif not storage.count(type_.storage):
             return True
         storage.subscribe(type_.storage, self)
         if (held := storage.get(self._type.storage, "", name)) is not None:
@@ -259,7 +272,11 @@ class Definitions:
 
     def offer(self, event: Event) -> None:
         """Schedules another look after an object of a terminating kind was deleted."""
-        if event.kind == "DELETED" and self._again is None:
+        if event.kind == "DELETED":
+            self._look_again_soon()
+
+    def _look_again_soon(self) -> None:
+        if self._again is None:
             self._again = asyncio.get_running_loop().call_soon(self._look_again)
 
     def _look_again(self) -> None:

@@ -6,10 +6,11 @@ from typing import Final
 
 from kubewright.api import Quantity
 from kubewright.cluster._state import State
-from kubewright.cluster.limits._amounts import Amounts, sum_of, written
+from kubewright.cluster.limits._amounts import Amounts, written
 from kubewright.cluster.limits._status import STORAGE, write_status
 from kubewright.cluster.limits._usage import concerns, counted_names, usage_of
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._turns import PROCESSED, Turns
 from kubewright.cluster.storage._storage import Entry, Event
 
 __all__ = ["QuotaController"]
@@ -94,33 +95,38 @@ class QuotaController:
     def again(self) -> None:
         """Does nothing: this controller never defers work."""
 
-    async def work(self) -> None:
+    async def work(self, turns: Turns) -> None:
         """Recounts stale quotas and writes each status that changed."""
         storage = self._state.storage
         for key in sorted(self._stale):
-            self._recount(key)
-        self._dirty |= self._stale
-        self._stale = set()
+            self._stale.discard(key)
+            await self._recount(key, turns)
+            self._dirty.add(key)
         dirty, self._dirty = self._dirty, set()
         for key in sorted(dirty & self._quotas.keys()):
             namespace, _, name = key.partition("/")
-            entry = storage.get(STORAGE, namespace, name)
-            if entry is None:
-                continue
-            quota, used = self._quotas[key]
+            entry, known = storage.get(STORAGE, namespace, name), self._quotas.get(key)
+            if entry is None or known is None or key in self._stale:
+                continue  # it was deleted, or changed and is counted again
+            quota, used = known
             hard = (quota.get("spec") or {}).get("hard") or {}
             counted = {name: used.get(name, _NOTHING) for name in hard}
             write_status(self._state, entry, {"hard": dict(sorted(hard.items())), "used": written(counted)}, _MANAGER)
+            await turns.spend(PROCESSED)
 
-    def _recount(self, key: str) -> None:
+    async def _recount(self, key: str, turns: Turns) -> None:
+        """Counts the objects of a quota's namespace as they are now; `notice` adds the writes from now on."""
         namespace, _, name = key.partition("/")
         entry = self._state.storage.get(STORAGE, namespace, name)
         if entry is None:
             return
         quota = entry.decode()
         used: Amounts = dict.fromkeys((quota.get("spec") or {}).get("hard") or (), _NOTHING)
-        for storage in self._state.storage.names():
-            for each in self._state.storage.entries(storage, namespace):
-                used = sum_of(used, self._usage(quota, storage, each))
         self._quotas[key] = (quota, used)
         self._namespaces.setdefault(namespace, set()).add(key)
+        storages = self._state.storage.names()
+        entries = [(each, found) for each in storages for found in self._state.storage.entries(each, namespace)]
+        for storage, each in entries:
+            for name, amount in self._usage(quota, storage, each).items():
+                used[name] = used.get(name, _NOTHING) + amount
+            await turns.spend(PROCESSED)
