@@ -84,7 +84,7 @@ def _opened(path: Path) -> tuple[int, int]:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        os.fchmod(file, 0o600)  # it may have existed with another mode
+        os.fchmod(file, 0o600)  # the file may have existed with another mode
     except BaseException:
         os.close(file)
         raise

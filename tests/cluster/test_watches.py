@@ -157,7 +157,7 @@ async def test_ends_a_watch_whose_client_does_not_read(raw: Raw, embedded: Clust
     for number in range(20):  # 18 MB
         assert (await raw("POST", MAPS, large_map(number))).status == 201
     assert await events.ended()
-    assert not embedded.state.streams
+    assert not embedded.state.watchers
     assert embedded.state.storage._tables["/configmaps"].by_namespace == {}
 
 
@@ -167,7 +167,7 @@ async def test_ends_a_watch_whose_client_does_not_read_what_it_begins_with(raw: 
     for number in range(20):
         await raw("POST", MAPS, large_map(number))
     assert await events.ended()
-    assert not embedded.state.streams
+    assert not embedded.state.watchers
 
 
 async def test_reader_in_this_process_keeps_up_with_a_burst_of_writes(raw: Raw) -> None:
@@ -206,7 +206,7 @@ async def test_client_that_did_not_read_its_socket_watches_again_and_misses_noth
         stream = await client.open_watch(core.ConfigMap, "default", resource_version="1")
         for number in range(40):  # more than a socket and its two ends buffer
             await admin.create(core.ConfigMap(metadata=ObjectMeta(name=f"c{number}"), data={"a": "x" * 900_000}))
-        assert not embedded.state.streams
+        assert not embedded.state.watchers
         seen = [event async for batch in stream.batches() for event in batch]
         assert 0 < len(seen) < 40
         last = json.loads(seen[-1])["object"]["metadata"]["resourceVersion"]
@@ -235,6 +235,6 @@ async def test_everything_ends_with_the_cluster_also_watches_whose_client_is_for
     async with Cluster() as cluster:
         events = await watch(Raw(cluster.transport()))
         state = cluster.state
-        assert len(state.streams) == 1
+        assert len(state.watchers) == 1
     assert await events.ended()
-    assert not state.streams
+    assert not state.watchers

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from kubewright.client import Request
 from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._responses import ApiResponse
 
 __all__ = ["POLICY", "AuditLog", "Record", "Requests"]
 
@@ -54,7 +54,7 @@ class Requests:
         self._answers: list[tuple[str, str, int]] = []
         answer_to = cluster.dispatcher.handle
 
-        async def noting(request: Request, user: User, *, uri: str = "", source: str = "") -> Answer:
+        async def noting(request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
             answer = await answer_to(request, user, uri=uri, source=source)
             self._answers.append((user.name, request.path, answer.status))
             return answer

@@ -1,4 +1,4 @@
-"""`Cluster`: the embedded cluster, from its start to its end."""
+"""`Cluster`: starts and stops the embedded cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 from kubewright.cluster.registry._builtin_resources import builtin_types
 from kubewright.cluster.registry._event_ttl import ExpiringEvents
-from kubewright.cluster.registry.strategies._services import remember_services
+from kubewright.cluster.registry.strategies._services import track_services
 from kubewright.cluster.serving._in_process import InProcess
 from kubewright.cluster.storage._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster.storage._storage import Storage
@@ -48,35 +48,36 @@ _LEASES: Final = "coordination.k8s.io/leases"
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot do what it was asked to do; the text says why."""
+    """The cluster cannot do what was requested; the message says why."""
 
 
 class Cluster:
     """A Kubernetes API server in this process.
 
     `async with Cluster() as cluster: client = cluster.client()`. It starts in milliseconds, so that each test can have
-    one of its own. Clients in this process need no sockets; `serve` opens a port for everyone else, with TLS and
-    credentials, and `kubeconfig` writes the file that kubectl takes. It belongs to the event loop that it is started
-    in, and everything is gone with it, unless `snapshot` names a file: state is read from there at the start, and
-    written at the end and every ten seconds while it changes.
+    its own. Clients in this process need no socket. `serve` opens a port with TLS and credentials for other clients,
+    and `kubeconfig` writes a kubeconfig for kubectl.
 
-    What it does not support it refuses, with status 501 and the reason; it never accepts something and ignores it.
-    Without `rbac`, whoever is let in may do everything.
+    A cluster belongs to the event loop in which it starts. Its objects are lost when it stops, unless `snapshot` names
+    a file: the cluster reads it at the start and writes it at the end and every ten seconds while objects change.
+
+    Unsupported requests are rejected with status 501 and the reason; a feature is never accepted and ignored. Without
+    `rbac`, every authenticated client may do everything.
 
     Args:
-        clock: time; the system's unless given.
-        seed: makes uids and generated names the same in each run.
-        snapshot: a file that keeps the state between runs.
-        history: how many writes are remembered, for watches and lists of the past.
-        controllers: whether the controllers of every cluster run: garbage collection, the emptying of namespaces, and
-            a service account in each. Without them it is a bare API server.
-        rbac: whether users may do only what roles grant, as on a real cluster, whose default roles are there then. The
-            administrator, who is everyone without credentials in this process, may do everything.
-        services: where Services are that webhooks are behind, which have no machines here: `{"default/hooks":
-            "127.0.0.1:9443"}`. `resolve_service` adds one later.
-        workloads: whether Deployments and other workloads get pods, and those nodes: True, or how.
+        clock: the source of time. Default: the system's clock.
+        seed: makes uids and generated names reproducible.
+        snapshot: a file that keeps the objects between runs.
+        history: the number of writes that watches and lists can go back.
+        controllers: whether garbage collection, namespace deletion and the default service accounts run. Without them,
+            this is a bare API server.
+        rbac: whether users may do only what roles grant, as on a real cluster. Adds the default roles. Clients in this
+            process that name no user are the administrator, who may do everything.
+        services: the addresses of Services that webhooks use, because they have no machines here:
+            `{"default/hooks": "127.0.0.1:9443"}`. `resolve_service` adds one later.
+        workloads: whether Deployments and other workloads get pods, and pods get nodes: True, or `Workloads(...)`.
         audit_log: a file to which each request is appended as an `audit.k8s.io/v1` Event, at level Metadata. It has
-            mode 0600 and is rotated: five files of 32 MiB at most.
+            mode 0600 and is rotated: at most five files of 32 MiB.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Cluster:
     ) -> None:
         self._clock = clock or SystemClock()
         self._seed = seed
-        # Nothing secret comes from it: uids and names only. Certificates and tokens have randomness of their own.
+        # Only for uids and names. Certificates and tokens use secure randomness.
         self._rng = random.Random(seed)  # noqa: S311
         self._snapshot = None if snapshot is None else Path(snapshot)
         self._audit_log = None if audit_log is None else Path(audit_log)
@@ -118,10 +119,10 @@ class Cluster:
         self._saving: Timer | None = None
         self._saved_revision = 0
 
-    # Life
+    # Start and stop
 
     async def start(self) -> Self:
-        """Begin. An empty cluster, or the one of the snapshot."""
+        """Starts the cluster, empty or with the objects of the snapshot."""
         if self._dispatcher is not None:
             raise ClusterError("this cluster is running already")
         storage = Storage(history=self._history)
@@ -146,7 +147,7 @@ class Cluster:
         return self
 
     async def stop(self) -> None:
-        """End: watches, connections, and everything that is not in a snapshot. Harmless when it is not running."""
+        """Ends watches and connections, and writes the snapshot. Does nothing if the cluster is not running."""
         if self._dispatcher is None:
             return
         if self._saving is not None:
@@ -154,7 +155,7 @@ class Cluster:
         try:
             if self._workloads is not None:
                 workloads, self._workloads = self._workloads, None
-                await workloads.stop()  # raises what a node could not handle, such as an error of its plan
+                await workloads.stop()  # raises errors of nodes, such as an error in their plan
         finally:
             await self._stop_serving()
 
@@ -176,7 +177,7 @@ class Cluster:
         await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
             await transport.close()
-        for stream in list(self._dispatcher.state.streams):
+        for stream in list(self._dispatcher.state.watchers):
             stream.close()
         if self._dispatcher.audit is not None:
             self._dispatcher.audit.close()
@@ -185,7 +186,7 @@ class Cluster:
     async def _start_workloads(self) -> None:
         if not self._with_workloads:
             return
-        # With operators and all that they need.
+        # Imported here because it imports operators and everything that they need.
         from kubewright.cluster.workloads import RunningWorkloads, SigningTransport, Workloads
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
@@ -200,7 +201,7 @@ class Cluster:
             raise
 
     def _leases_are_watched(self) -> bool:
-        return any(watcher.storage == _LEASES for watcher in self._running.state.streams)
+        return any(watcher.storage == _LEASES for watcher in self._running.state.watchers)
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -211,7 +212,7 @@ class Cluster:
         await self.stop()
 
     def save(self) -> None:
-        """Write the snapshot now."""
+        """Writes the snapshot now."""
         if self._snapshot is None:
             raise ClusterError("this cluster has no snapshot file: Cluster(snapshot=PATH)")
         storage = self._running.state.storage
@@ -233,12 +234,12 @@ class Cluster:
 
     @property
     def state(self) -> State:
-        """Storage, kinds, time: for those who extend the cluster."""
+        """The server's storage, resource types and clock, for extensions."""
         return self._running.state
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """What answers requests: for those who extend the cluster."""
+        """The dispatcher that handles requests, for extensions."""
         return self._running
 
     @property
@@ -247,54 +248,55 @@ class Cluster:
         return self._rbac
 
     def transport(self, user: User = ADMIN, *, warnings: bool = True) -> InProcess:
-        """A way to the server for a client in this process; one that hears no warnings, if it cannot heed them."""
+        """Returns a transport for a client in this process. `warnings=False` drops the server's warnings."""
         made = InProcess(self._running, user, warnings=warnings)
         self._transports.add(made)
         return made
 
-    def client(self, *, user: User = ADMIN, **settings: Any) -> Client:  # the settings are those of Client
-        """A client in this process, without sockets. It takes the settings of `Client`, and this cluster's clock."""
+    def client(self, *, user: User = ADMIN, **settings: Any) -> Client:  # the settings of Client
+        """Returns a client without sockets. Takes the settings of `Client`. Default clock: the cluster's."""
         settings.setdefault("clock", self._clock)
         return Client(transport=self.transport(user), **settings)
 
-    def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings are those of Client
-        """A client of some user: `client_as("system:serviceaccount:default:robot")`, `client_as("jane", "developers")`.
+    def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings of Client
+        """Returns a client of a user: `client_as("system:serviceaccount:default:robot")`, `client_as("jane",
+        "developers")`.
 
-        The user is in the groups that all of that kind are in, too, as service accounts are in theirs.
+        The user is also in the groups that the server adds: `system:authenticated`, and those of service accounts.
         """
         return self.client(user=user_named(user, groups), **settings)
 
     @property
     def nodes(self) -> Sequence[FakeNode]:
-        """The nodes of its workloads, to let pods fail or restart by hand: `await cluster.nodes[0].fail("web-0", ns)`.
+        """The nodes of the workloads, to make pods fail or restart: `await cluster.nodes[0].fail("web-0", ns)`.
 
         Empty without workloads.
         """
         return () if self._workloads is None else tuple(self._workloads.nodes)
 
     def resolve_service(self, namespace: str, name: str, address: str) -> None:
-        """Call webhooks that are behind a Service at this address, `host:port`, from now on."""
+        """Sends calls to webhooks behind a Service to this address, `host:port`, from now on."""
         self._services[f"{namespace}/{name}"] = address
         self._running.state.webhook_client.services[f"{namespace}/{name}"] = address
 
     @property
     def lab(self) -> Laboratory:
-        """What no real cluster can do: requests that fail, watches that stand still, going back, histories.
+        """Fault injection that a real cluster does not offer: failing requests, stalled watches, rewinding, histories.
 
-        See `kubewright.cluster.laboratory`. It knows of what happens from its first use on.
+        See `kubewright.cluster.laboratory`. It records events from its first use on.
         """
         if self._laboratory is None:
             from kubewright.cluster.laboratory import Laboratory
 
-            # A chance of its own: uids and names stay the same, whether it is used or not.
+            # A separate generator: using the laboratory does not change uids and names.
             rng = random.Random(None if self._seed is None else f"laboratory {self._seed}")  # noqa: S311
             self._laboratory = Laboratory(self._running, rng)
         return self._laboratory
 
     async def settled(self) -> None:
-        """Wait until nothing is left to do at this moment, and let no virtual time pass.
+        """Waits until nothing is left to do now, without advancing virtual time.
 
-        Then the controllers and the workloads have done everything that follows from the writes so far.
+        Controllers and workloads have then reacted to all writes so far.
         """
         while True:
             before = self._running.state.storage.revision
@@ -307,15 +309,15 @@ class Cluster:
                 return
 
     def compact(self) -> int:
-        """Forget all history: watches and lists of the past get 410. Answers with the revision it begins at now."""
+        """Compacts all history: watches and lists of the past get 410. Returns the first revision that is left."""
         return self._running.state.storage.compact()
 
     async def serve(self, *, port: int = 0, host: str = "127.0.0.1", tls: bool = True) -> str:
-        """Listen on a port, a free one unless named; the URL. Over TLS with a CA of its own, made now.
+        """Listens on a port and returns the URL. Default: a free port, with TLS and a CA that is created now.
 
-        Whoever connects needs a client certificate, such as the one in `kubeconfig`, or a token: `token`, or that of a
-        service account. With RBAC others come in, too, as `system:anonymous`. Without TLS it listens on this machine
-        alone, and still wants a token, which most clients do not send without TLS.
+        Clients need a client certificate, such as the one in `kubeconfig`, or a token: `token`, or that of a service
+        account. With RBAC, other clients are `system:anonymous`. Without TLS the cluster listens on loopback only and
+        still requires a token, which most clients do not send without TLS.
         """
         from kubewright.cluster.serving._server import Serving
 
@@ -328,12 +330,12 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """Where it listens. Raises ClusterError unless it is served."""
+        """The URL on which it listens. Raises ClusterError if it is not served."""
         return self._served.url
 
     @property
     def token(self) -> str:
-        """The administrator's bearer token, a secret. Raises ClusterError unless it is served."""
+        """The administrator's bearer token, a secret. Raises ClusterError if it is not served."""
         return self._served.token
 
     @property
@@ -343,9 +345,9 @@ class Cluster:
         return self._serving
 
     def kubeconfig(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Write the administrator's kubeconfig, to a file that is removed at the end unless one is named; its path.
+        """Writes the administrator's kubeconfig and returns its path. Default: a temporary file.
 
-        Raises ClusterError unless the cluster is served.
+        Raises ClusterError if the cluster is not served.
         """
         return self._served.kubeconfig(None if path is None else Path(path))
 
@@ -361,7 +363,7 @@ def _audit_log(path: Path, clock: Clock) -> AuditLog:
 
 
 def _add_rooms(dispatcher: Dispatcher) -> None:
-    """What is not part of the core: custom resources, bodies in protobuf, and the calls of schedulers."""
+    """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods."""
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf
     definitions = Definitions(state, dispatcher.write)
@@ -377,4 +379,4 @@ def _add_rooms(dispatcher: Dispatcher) -> None:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
         state.admission.add(NoEscalation(dispatcher.access.authorizer))
     add_node_calls(dispatcher)
-    remember_services(state)
+    track_services(state)

@@ -1,5 +1,4 @@
-"""What a cluster has from its first moment on: the namespaces that everyone expects, the `kubernetes` service,
-and, with RBAC, the default roles."""
+"""The objects that a cluster starts with: namespaces, the `kubernetes` Service, and with RBAC the default roles."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ _SERVICE_ADDRESS: Final = "10.96.0.1"
 
 
 def add_initial_objects(state: State, *, rbac: bool = False) -> None:
-    """Write what is missing of it; a snapshot has it already."""
+    """Creates the missing ones; a snapshot may contain them."""
     for name in NAMESPACES:
         _add(state, "/namespaces", _namespace(name))
     _add(state, "/services", _SERVICE)

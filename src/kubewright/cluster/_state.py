@@ -1,4 +1,4 @@
-"""What every part of the server shares: storage, kinds, time, chance, and the formats that can be read."""
+"""The state that all parts of the server share: storage, resource types, clock, randomness, decoders, watches."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Decoder", "Gate", "State", "Watcher"]
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
-"""Reads a body of another format than JSON and YAML, given the resource it was sent to, if any.
+"""Decodes a body that is neither JSON nor YAML. The second argument is the resource of the request, if any.
 
-Raises `UnreadableObject`."""
+Raises `UnreadableObject`.
+"""
 
 
 class Watcher(Protocol):
@@ -48,17 +49,17 @@ class Watcher(Protocol):
 
 
 class Gate(Protocol):
-    """Decides about what clients are shown."""
+    """Limits what clients see; the laboratory implements it."""
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
-        """Whether a frame of a watch goes no further now. `event` is None for a bookmark."""
+        """Returns whether it withholds a frame of a watch for now. `event` is None for a bookmark."""
 
     def horizon(self, storage: str) -> int | None:
-        """The revision as of which reads of a kind are served; None for the newest."""
+        """Returns the revision at which reads of a kind are served; None for the newest."""
 
 
 class State:
-    """One server's state. Everything that writes goes through `storage`."""
+    """The state of one server. All writes go through `storage`."""
 
     def __init__(
         self, *, types: ResourceTypes, clock: Clock, rng: random.Random, storage: Storage | None = None
@@ -67,43 +68,43 @@ class State:
         self.clock = clock
         self.rng = rng
         self.storage = storage or Storage()
-        self.streams: set[Watcher] = set()
-        """The watches that are open, which end with the server."""
-        self.crowded = False
-        """Whether a watch has much to read; see `yield_to_watches`."""
+        self.watchers: set[Watcher] = set()
+        """The open watches. They end with the server."""
+        self.watch_backlog = False
+        """Whether a watch has a large backlog; see `yield_to_watches`."""
         self._second = -1
         self._now = ""
         self.decoders: dict[str, Decoder] = {}
-        """By media type: how bodies are read that are neither JSON nor YAML, such as protobuf."""
+        """Decoders of media types other than JSON and YAML, such as protobuf."""
         self.custom_kinds: Callable[[], Sequence[CustomKind]] = tuple
-        """The kinds of CRDs, for OpenAPI documents; set by whoever registers them."""
+        """Returns the kinds of CRDs, for OpenAPI documents."""
         self.managers: dict[tuple[ResourceType, str], FieldManager] = {}
         self.admission = Chain()
-        """What has a say in every write; see `kubewright.cluster.admission`."""
+        """The admission plugins; see `kubewright.cluster.admission`."""
         self.webhook_client = WebhookClient(self.storage, clock)
-        """The webhooks that are called."""
+        """Calls webhooks."""
         self.gate: Gate | None = None
-        """What stands between writes and the watches of clients: a laboratory, if there is one."""
+        """Limits what clients see, if a laboratory is in use."""
         self.restored: list[Callable[[], None]] = []
-        """Called when all objects were put back as they were: by those who keep something beside the storage."""
+        """Called after all objects were restored, so that state outside the storage can be rebuilt."""
         self.ca_certificate = ""
-        """The certificate, in PEM, of whoever signs the server's own; empty while it is not served over TLS."""
+        """The CA certificate of the server in PEM; empty if it is not served over TLS."""
 
     async def yield_to_watches(self) -> None:
-        """Called after each write. Lets watches be read if one has much to read: a burst of writes would end it."""
-        if self.crowded:
-            self.crowded = False
+        """Called after each write: lets clients read watches with a large backlog, which more writes would end."""
+        if self.watch_backlog:
+            self.watch_backlog = False
             await asyncio.sleep(0)
 
     def end_watches(self, storage: str = "") -> int:
-        """End the open watches of what is stored under this name, all of them by default; how many."""
-        found = [watcher for watcher in self.streams if not storage or watcher.storage == storage]
+        """Ends the open watches of a storage name, by default all. Returns their number."""
+        found = [watcher for watcher in self.watchers if not storage or watcher.storage == storage]
         for watcher in found:
             watcher.end()
         return len(found)
 
     def now(self) -> str:
-        """The time, as objects carry it."""
+        """Returns the current time in the format of objects."""
         moment = self.clock.now()
         second = int(moment.timestamp())
         if second != self._second:
@@ -111,7 +112,7 @@ class State:
         return self._now
 
     def uid(self) -> str:
-        """A new uid. With a seed they are always the same ones."""
+        """Returns a new uid. Reproducible with a seed."""
         digits = f"{self.rng.getrandbits(128):032x}"
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

@@ -14,7 +14,7 @@ _SHOWN_METRICS: Final = 2
 
 
 def autoscaler(obj: JSONObject, now: datetime) -> list[Any]:
-    """What is scaled, by which measure, between which bounds."""
+    """Returns the row: target, metrics, bounds and replicas."""
     name, since = name_and_age(obj, now)
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     target = spec.get("scaleTargetRef") or {}
@@ -28,7 +28,7 @@ def autoscaler(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def _first_version(spec: JSONObject, status: JSONObject) -> tuple[list[JSONObject], list[JSONObject]]:
-    """The metrics of `autoscaling/v1`, which knows CPU alone, as later versions have them."""
+    """Converts the CPU metric of `autoscaling/v1` to the metrics of later versions."""
 
     def cpu(field: str, percent: int | None) -> list[JSONObject]:
         value = {"averageUtilization": percent}

@@ -1,4 +1,4 @@
-"""What `kubectl get` shows of a custom resource: the columns that its definition names."""
+"""Prints custom resources with the columns of their definition."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _AGE: Final[JSONObject] = {"name": "Age", "type": "date", "jsonPath": ".metadata
 
 
 class CustomPrinter:
-    """Rows of one version of a custom resource. Without columns in the definition, its age is shown."""
+    """Prints one version of a custom resource. Default column: the age."""
 
     def __init__(self, columns: Sequence[JSONObject]) -> None:
         self._defined = list(columns) or [_AGE]
         self.columns = [_NAME, *(_column(column) for column in self._defined)]
 
     def cells(self, obj: JSONObject, now: datetime) -> list[Any]:
-        """One value for each column; None where the object has nothing to show."""
+        """Returns one value for each column; None if the object has no value."""
         return [obj["metadata"]["name"], *(_cell(column, obj, now) for column in self._defined)]
 
 

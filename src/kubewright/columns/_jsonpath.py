@@ -1,7 +1,7 @@
-"""The paths of printer columns and selectable fields: `.spec.replicas`, `.status.list[?(@.type=="Ready")].status`.
+"""JSONPath of printer columns and selectable fields: `.spec.replicas`, `.status.list[?(@.type=="Ready")].status`.
 
-The part of kubectl's JSONPath that a server lets a CRD use: members by name, with `\\.` for a dot in a name or as
-`['a.b']`, elements by number or `*`, and filters that compare a member with a constant.
+Supports the subset of kubectl's JSONPath that CRDs may use: members by name, with `\\.` for a dot in a name or as
+`['a.b']`, elements by index or `*`, and filters that compare a member with a constant.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 
 class PathError(ValueError):
-    """A path that cannot be read; the text says where it stops making sense."""
+    """The path is invalid; the message says where."""
 
 
 @lru_cache(maxsize=1024)
 def parse_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path. Raises `PathError`."""
+    """Returns the steps of a path. Raises `PathError`."""
     steps: list[Step] = []
     at = 0
     while at < len(path):
@@ -55,7 +55,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
 
 
 def find_values(path: str, value: Any) -> list[Any]:
-    """Everything at the path; nothing where a member is missing. Raises `PathError`."""
+    """Returns all values at the path; none if a member is missing. Raises `PathError`."""
     found = [value]
     for step in parse_path(path):
         found = [result for each in found for result in step(each)]

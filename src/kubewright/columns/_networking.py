@@ -65,7 +65,7 @@ def network_policy(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def endpoints(obj: JSONObject, now: datetime) -> list[Any]:
-    """The addresses behind a service, each with its port."""
+    """Returns the row: the addresses of a Service with their ports."""
     name, since = name_and_age(obj, now)
     found: list[str] = []
     for subset in obj.get("subsets") or ():
@@ -78,7 +78,7 @@ def endpoints(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def endpoint_slice(obj: JSONObject, now: datetime) -> list[Any]:
-    """A part of the addresses behind a service."""
+    """Returns the row: ports and addresses."""
     name, since = name_and_age(obj, now)
     ports = [str(each.get("port") or each.get("name") or "*") for each in obj.get("ports") or ()]
     addresses = [address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()]
@@ -87,7 +87,7 @@ def endpoint_slice(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def ingress_class(obj: JSONObject, now: datetime) -> list[Any]:
-    """Who serves ingresses of this class."""
+    """Returns the row: controller and parameters."""
     name, since = name_and_age(obj, now)
     spec = obj.get("spec") or {}
     if (obj["metadata"].get("annotations") or {}).get(_DEFAULT_CLASS) == "true":

@@ -64,7 +64,7 @@ def binding(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def node(obj: JSONObject, now: datetime) -> list[Any]:
-    """A node: whether it is ready, what it is for, what runs there."""
+    """Returns the row: readiness, roles, version, addresses and system."""
     name, since = name_and_age(obj, now)
     status, labels = obj.get("status") or {}, obj["metadata"].get("labels") or {}
     conditions = {each["type"]: each.get("status") for each in status.get("conditions") or ()}
@@ -87,7 +87,7 @@ def node(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def quota(obj: JSONObject, now: datetime) -> list[Any]:
-    """What is used of what is allowed."""
+    """Returns the row: used and allowed amounts."""
     name, since = name_and_age(obj, now)
     status = obj.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
@@ -98,6 +98,6 @@ def quota(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def runtime_class(obj: JSONObject, now: datetime) -> list[Any]:
-    """Which handler runs containers of this class."""
+    """Returns the row: the handler."""
     name, since = name_and_age(obj, now)
     return [name, obj.get("handler", ""), since]

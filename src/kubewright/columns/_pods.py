@@ -1,4 +1,4 @@
-"""The row of a pod: its status is told from many places."""
+"""The table row of a pod, whose status is derived from its conditions and containers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["pod"]
 
 
 def pod(obj: JSONObject, now: datetime) -> list[Any]:
-    """The cells of a pod."""
+    """Returns the row of a pod."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     reason, restarts, ready = _summary(obj, now)
     ready_text = f"{ready}/{len(spec.get('containers') or ())}"
@@ -26,7 +26,7 @@ def pod(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def _summary(obj: JSONObject, now: datetime) -> tuple[str, str, int]:
-    """What is up with the pod, how often it restarted, and how many of its containers are ready."""
+    """Returns the status, the restarts, and the number of ready containers."""
     status, metadata = obj.get("status") or {}, obj["metadata"]
     reason = status.get("reason") or status.get("phase", "")
     for condition in status.get("conditions") or ():
@@ -72,7 +72,7 @@ def _reason_of(state: JSONObject) -> str:
 
 
 def _initializing(obj: JSONObject) -> str:
-    """How far the init containers are; nothing when they are done."""
+    """Returns the progress of the init containers; "" if they are done."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     found = status.get("initContainerStatuses") or ()
     sidecars = {each["name"] for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}

@@ -105,7 +105,7 @@ def priority_class(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def controller_revision(obj: JSONObject, now: datetime) -> list[Any]:
-    """A former or present template, and whose."""
+    """Returns the row: controller and revision."""
     name, since = name_and_age(obj, now)
     owner = next((each for each in obj["metadata"].get("ownerReferences") or () if each.get("controller")), None)
     shown = NONE
@@ -116,7 +116,7 @@ def controller_revision(obj: JSONObject, now: datetime) -> list[Any]:
 
 
 def pod_template(obj: JSONObject, now: datetime) -> list[Any]:
-    """A template by itself."""
+    """Returns the row: containers, images and labels."""
     template = obj.get("template") or {}
     containers = (template.get("spec") or {}).get("containers") or ()
     labels = (template.get("metadata") or {}).get("labels") or {}

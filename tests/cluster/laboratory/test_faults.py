@@ -291,7 +291,7 @@ async def test_rejects_invalid_arguments_immediately(lab: Laboratory) -> None:
 
 
 async def test_unused_laboratory_has_no_cost(cluster: Cluster) -> None:
-    assert cluster.dispatcher.around is None
+    assert cluster.dispatcher.interceptor is None
     assert cluster.state.gate is None
     writes = cluster.lab.writes
     await cluster.client().create(core.Secret(metadata=meta.ObjectMeta(name="s", namespace="default")))

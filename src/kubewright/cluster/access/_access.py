@@ -15,9 +15,9 @@ from kubewright.cluster.access._reviews import review
 from kubewright.cluster.access._token_requests import request_token
 from kubewright.cluster.access._tokens import ISSUER, InvalidToken, Tokens
 from kubewright.cluster.access._users import ANONYMOUS
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call, User
 from kubewright.cluster.machinery._failures import unauthorized
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 
 __all__ = ["Access", "Admission"]
 
@@ -96,17 +96,17 @@ class Access:
                 raise refusal(access_request, notes.decision.reason)
         return user
 
-    def document(self, request: Request) -> Answer | None:
+    def document(self, request: Request) -> ApiResponse | None:
         """Serves the OpenID documents for verifiers of tokens: issuer and keys. None for any other path."""
         if request.method not in ("GET", "HEAD"):
             return None
         if request.path == "/openid/v1/jwks":
-            return Answer(encode(self.tokens.keys()), content_type="application/jwk-set+json")
+            return ApiResponse(encode(self.tokens.keys()), content_type="application/jwk-set+json")
         if request.path == "/.well-known/openid-configuration":
-            return Answer(encode(_ISSUER))
+            return ApiResponse(encode(_ISSUER))
         return None
 
-    async def override(self, state: State, call: Call) -> Answer | None:
+    async def override(self, state: State, call: Call) -> ApiResponse | None:
         """Serves reviews and token requests."""
         if call.subresource == "token":
             return request_token(state, call, self.tokens)

@@ -11,15 +11,15 @@ from kubewright.cluster.access._requests import AccessRequest
 from kubewright.cluster.access._selectors import selector_errors, selector_parse_errors
 from kubewright.cluster.access._tokens import AUDIENCES, InvalidToken, Tokens
 from kubewright.cluster.access._users import user_info
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call, User
 from kubewright.cluster.machinery._failures import bad_request, invalid_as
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
-from kubewright.cluster.registry._store import NOT_HERE
+from kubewright.cluster.registry._store import NAMESPACE_MISMATCH
 
 __all__ = ["review"]
 
@@ -33,18 +33,18 @@ class _Context(NamedTuple):
     now: str
 
 
-def review(state: State, call: Call, authorizer: Authorizer, tokens: Tokens) -> Answer:
+def review(state: State, call: Call, authorizer: Authorizer, tokens: Tokens) -> ApiResponse:
     """Serves the POST of a review."""
     call.check_options()
     obj = read_object(state, call)
     if obj["metadata"].setdefault("namespace", call.namespace) != call.namespace:
-        raise bad_request(NOT_HERE)
+        raise bad_request(NAMESPACE_MISMATCH)
     if not call.type.namespaced:
         del obj["metadata"]["namespace"]
     managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     made = _REVIEWS[call.type.kind](managed, _Context(call, authorizer, tokens, state.now()))
     named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
-    return Answer(output_format(call).object(state, named), status=201, warnings=call.warnings)
+    return ApiResponse(output_format(call).object(state, named), status=201, warnings=call.warnings)
 
 
 def _access_review(obj: JSONObject, context: _Context) -> JSONObject:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from kubewright.api import format_time
 from kubewright.cluster._state import State
 from kubewright.cluster.access._tokens import AUDIENCES
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, bad_request, invalid, not_found
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.cluster.machinery._field_errors import invalid as invalid_field
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of
-from kubewright.cluster.registry._store import NOT_HERE
+from kubewright.cluster.registry._store import NAMESPACE_MISMATCH
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 
 if TYPE_CHECKING:
@@ -71,13 +71,13 @@ def _manager() -> FieldManager:
     return FieldManager(f"{_GROUP}/v1", _KIND, schema_of=lambda _: _schema(), subresource="token")
 
 
-def request_token(state: State, call: Call, tokens: Tokens) -> Answer:
+def request_token(state: State, call: Call, tokens: Tokens) -> ApiResponse:
     """Serves the POST of a TokenRequest: issues a token for the service account in the path."""
     call.check_options()
     type_ = _type()
     asked = read_object(state, call, type_)
     if asked["metadata"].get("namespace", call.namespace) != call.namespace:
-        raise bad_request(NOT_HERE)
+        raise bad_request(NAMESPACE_MISMATCH)
     name = asked["metadata"].get("name") or call.name
     if name != call.name:
         error = invalid_field("metadata.name", name, "must match the service account name if specified")
@@ -101,7 +101,7 @@ def request_token(state: State, call: Call, tokens: Tokens) -> Answer:
     claims = _claims(state, call, spec, uid, int(now.timestamp()))
     ends = format_time(now + timedelta(seconds=spec["expirationSeconds"]))
     asked["status"] = {"token": tokens.issue(claims), "expirationTimestamp": ends}
-    return Answer(encode(asked), status=201, warnings=call.warnings)
+    return ApiResponse(encode(asked), status=201, warnings=call.warnings)
 
 
 def _errors(spec: JSONObject) -> list[FieldError]:

@@ -1,7 +1,7 @@
-"""The audit log: which user made which request, and how it ended, as kube-apiserver logs it.
+"""The audit log: which user made which request and how it ended, in the format of kube-apiserver.
 
 One `audit.k8s.io/v1` Event per line and stage, at level Metadata: never a body, never a token. Requests are logged when
-they are answered (`ResponseComplete`), watches also when they begin (`ResponseStarted`), as with the policy
+the response is complete (`ResponseComplete`), watches also when they start (`ResponseStarted`), as with the policy
 
     omitStages: [RequestReceived]
     rules: [{level: Metadata}]
@@ -22,9 +22,9 @@ import msgspec
 from kubewright.client import Request
 from kubewright.clock import Clock
 from kubewright.cluster.access import Admission, access_request_of
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call, User, header_of
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.rotating_file import RotatingFile
 
 __all__ = ["AuditLog", "AuditRecord"]
@@ -36,7 +36,7 @@ _LONGEST_ID: Final = 64
 _TOKEN: Final = re.compile(r"(?i)([?&](?:access_|id_|refresh_)?token=)[^&]*")
 _STATUS: Final = ("status", "message", "reason", "details")
 _QUOTING: Final = frozenset({"secrets", "tokenreviews"})
-"""Resources whose errors may quote a secret: the message is left out."""
+"""Resources whose error messages may quote a secret: the message is omitted."""
 
 
 class AuditLog:
@@ -47,24 +47,24 @@ class AuditLog:
         self._clock = clock
 
     def begin(self, request: Request, *, uri: str, source: str) -> AuditRecord:
-        """A request has come, from an address; "" for one of this process."""
+        """Starts the record of a request. `source` is the client's address; "" for a client in this process."""
         return AuditRecord(self, request, uri=uri, source=source)
 
     def now(self) -> str:
-        """The time, as events carry it."""
+        """Returns the current time in the format of events."""
         return _text(self._clock.now())
 
     def write(self, event: JSONObject) -> None:
-        """Append one event."""
+        """Appends one event."""
         self._file.write(encode(event) + b"\n")
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._file.close()
 
 
 class AuditRecord:
-    """What is known about one request. `admission` and `call` are filled in while it is served."""
+    """The record of one request. `admission` and `call` are set while it is handled."""
 
     def __init__(self, log: AuditLog, request: Request, *, uri: str, source: str) -> None:
         self._log = log
@@ -77,9 +77,9 @@ class AuditRecord:
         self.admission = Admission()
         self.call: Call | None = None
 
-    def answered(self, answer: Answer) -> None:
-        """Log the answer; that of a watch when it begins and when it ends."""
-        if self.admission.user is None:  # nobody knows who it was: the real server logs this stage alone
+    def answered(self, answer: ApiResponse) -> None:
+        """Logs the response; for a watch, when it starts and when it ends."""
+        if self.admission.user is None:  # not authenticated: the real server logs only this stage
             self._write("ResponseStarted", answer)
         elif answer.stream is None:
             self._write("ResponseComplete", answer)
@@ -88,10 +88,10 @@ class AuditRecord:
             answer.stream.when_closed(lambda: self._write("ResponseComplete", answer))
 
     def unanswered(self) -> None:
-        """Log a request whose connection was broken instead of an answer."""
+        """Logs a request whose connection was closed without a response."""
         self._write("ResponseComplete", None)
 
-    def _write(self, stage: str, answer: Answer | None) -> None:
+    def _write(self, stage: str, answer: ApiResponse | None) -> None:
         admission = self.admission
         asked = access_request_of(self._request, admission.impersonated or admission.user or User(""))
         event: JSONObject = {
@@ -146,7 +146,7 @@ class AuditRecord:
         return dict(sorted(made.items()))
 
     def _addresses(self) -> list[str]:
-        """The addresses that proxies name, and that of the peer."""
+        """Returns the addresses that proxies report, and that of the peer."""
         forwarded = [each.strip() for each in header_of(self._request, "X-Forwarded-For").split(",")]
         named = [each for each in (*forwarded, header_of(self._request, "X-Real-Ip")) if _is_address(each)]
         return [each for each in dict.fromkeys((*named, self._source)) if each]
@@ -164,7 +164,7 @@ def _user(user: User | None) -> JSONObject:
     return {name: value for name, value in made.items() if value}
 
 
-def _status(answer: Answer, *, hide: bool) -> JSONObject:
+def _status(answer: ApiResponse, *, hide: bool) -> JSONObject:
     made: JSONObject = {"metadata": {}}
     if answer.is_json and b'"kind":"Status"' in answer.body[:200]:
         told = msgspec.json.decode(answer.body)

@@ -7,7 +7,7 @@ from typing import Final
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import RemoteConversion, converting
+from kubewright.cluster.conversion._webhook import AsyncConversion, retry_converting
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.registry._delete import DeleteOptions, delete_object
@@ -34,7 +34,7 @@ def type_of(state: State, storage: str, entry: Entry | None = None) -> ResourceT
     use are the same in all versions.
     """
     versions = state.types.stored_as(storage)
-    if entry is not None and versions and isinstance(conversion := versions[0].conversion, RemoteConversion):
+    if entry is not None and versions and isinstance(conversion := versions[0].conversion, AsyncConversion):
         return conversion.as_stored(versions[0], entry)
     return next((each for each in versions if each.conversion is None), versions[0] if versions else None)
 
@@ -47,7 +47,7 @@ async def update(
     Raises the failure of admission, and `RevisionConflict` if the object changed during admission.
     """
     old, given = decoded(type_, entry), changed
-    changed = await converting(lambda: manager_of(state, type_).update(old, given, MANAGER, state.now()))
+    changed = await retry_converting(lambda: manager_of(state, type_).update(old, given, MANAGER, state.now()))
     asked = Attributes(
         operation="UPDATE",
         type=type_,

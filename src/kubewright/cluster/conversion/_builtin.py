@@ -1,7 +1,7 @@
-"""Built-in resources that are served in several forms and stored in one.
+"""Conversion of built-in resources that are served in several forms and stored in one.
 
-Events are one set of objects under two groups. HorizontalPodAutoscalers are stored as `autoscaling/v2`; version 1 knows
-CPU alone.
+Events of both groups are the same objects. HorizontalPodAutoscalers are stored as `autoscaling/v2`; version 1 only
+supports CPU.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _EVENT_NAMES_BACK: Final = {new: old for old, new in _EVENT_NAMES.items()}
 
 
 class _Events:
-    """`events.k8s.io/v1`, stored as the events of the core group: the same fields by other names."""
+    """`events.k8s.io/v1`, stored as core Events: the same fields with other names."""
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """The core group's names."""
+        """Returns the object with the names of the core group."""
         made = {_EVENT_NAMES_BACK.get(name, name): value for name, value in obj.items()}
         made.setdefault("involvedObject", {})
         made.setdefault("source", {})
@@ -40,7 +40,7 @@ class _Events:
         return made
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
-        """The names of `events.k8s.io`."""
+        """Returns the object with the names of `events.k8s.io`."""
         made = {_EVENT_NAMES.get(name, name): value for name, value in obj.items()}
         for name in ("reportingController", "reportingInstance"):
             if not made.get(name):
@@ -49,10 +49,10 @@ class _Events:
 
 
 class _Autoscalers:
-    """`autoscaling/v1`, stored as version 2. What version 1 cannot say is refused, not dropped."""
+    """`autoscaling/v1`, stored as version 2. Values that version 1 cannot represent are rejected, not dropped."""
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """The percentage of CPU as a metric."""
+        """Converts the CPU percentage to a metric."""
         spec, status = {**(obj.get("spec") or {})}, {**(obj.get("status") or {})}
         wanted = spec.pop("targetCPUUtilizationPercentage", None)
         if wanted is not None:
@@ -60,7 +60,7 @@ class _Autoscalers:
             spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
         now = status.pop("currentCPUUtilizationPercentage", None)
         if not status.get("currentReplicas"):
-            status.pop("currentReplicas", None)  # version 2 does not write a zero
+            status.pop("currentReplicas", None)  # version 2 omits a zero
         status["currentMetrics"] = None
         if now is not None:
             current = {"averageUtilization": now, "averageValue": "0"}
@@ -68,7 +68,7 @@ class _Autoscalers:
         return {**obj, "spec": spec, "status": status}
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
-        """The metric of CPU as a percentage."""
+        """Converts the CPU metric to a percentage."""
         spec, status = {**(obj.get("spec") or {})}, {**(obj.get("status") or {})}
         metrics = spec.pop("metrics", None) or []
         if spec.pop("behavior", None) or status.pop("conditions", None):
@@ -91,7 +91,7 @@ CONVERSIONS: Final[dict[tuple[str, str], Conversion]] = {
     ("events.k8s.io/v1", "events"): _Events(),
     ("autoscaling/v1", "horizontalpodautoscalers"): _Autoscalers(),
 }
-"""By group version and plural; those that are not here are stored as they are."""
+"""By group version and plural. Other resources are stored as they are."""
 
 STORED_AS: Final = {"events.events.k8s.io": "/events"}
-"""The storage of resources that show another's objects."""
+"""The storage name of resources that share the objects of another one."""

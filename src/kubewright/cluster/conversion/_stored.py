@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubewright.cluster.conversion._webhook import RemoteConversion
+from kubewright.cluster.conversion._webhook import AsyncConversion
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.storage._storage import Entry
 
@@ -11,7 +11,7 @@ __all__ = ["converted", "decoded"]
 
 def decoded(type_: ResourceType, entry: Entry) -> JSONObject:
     """Returns a new copy of a stored object in a version."""
-    if isinstance(type_.conversion, RemoteConversion):
+    if isinstance(type_.conversion, AsyncConversion):
         return type_.conversion.shown(entry)
     return converted(type_, entry.decode())
 

@@ -1,8 +1,8 @@
-"""Objects from one version of a resource to another, also where a webhook has to be asked.
+"""Conversion between versions of a resource, also by webhooks.
 
-Most of the server reads objects without waiting. A webhook must be waited for, so whoever is about to read objects that
-only one can convert lets it be asked first: `ready` before entries are read, `converting` around code that converts by
-itself. What was converted is remembered by the conversion, so that the reading finds it.
+Most of the server reads objects without awaiting, but a webhook must be awaited. Code that reads such objects therefore
+lets the webhook convert them first: it awaits `convert_entries` before it reads entries, or wraps code that converts by
+itself in `retry_converting`. The conversion caches the results for the read that follows.
 """
 
 from __future__ import annotations
@@ -11,31 +11,39 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from kubewright.cluster.machinery._answers import encode
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.storage._storage import Entry
 
-__all__ = ["RemoteConversion", "Unconverted", "convert", "converting", "read_back", "ready", "to_storage"]
+__all__ = [
+    "AsyncConversion",
+    "Unconverted",
+    "convert",
+    "convert_entries",
+    "retry_converting",
+    "stored_and_read",
+    "to_storage",
+]
 
 T = TypeVar("T")
 
 
 class Unconverted(Exception):
-    """An object is needed in a version that nobody has converted it to yet; `resolve` sees to it."""
+    """An object is not converted to the needed version yet; `resolve` converts it."""
 
     def __init__(self, resolve: Callable[[], Awaitable[None]]) -> None:
         super().__init__("an object was not converted before it was read")
         self.resolve = resolve
 
 
-class RemoteConversion:
-    """A conversion that somebody else does, who has to be waited for."""
+class AsyncConversion:
+    """A conversion that must be awaited."""
 
     def __init__(self) -> None:
         self._as_stored: dict[str, ResourceType] = {}
 
     def as_stored(self, type_: ResourceType, entry: Entry) -> ResourceType:
-        """The resource in the version that an object is stored in, served or not: nothing has to be converted."""
+        """Returns the resource in the version in which an object is stored, served or not. It needs no conversion."""
         version = entry.version or type_.stored_version
         found = self._as_stored.get(version)
         if found is None:
@@ -44,36 +52,36 @@ class RemoteConversion:
         return found
 
     async def prepare(self, entries: Iterable[Entry]) -> None:
-        """Convert stored objects to this version, so that `shown` has them. Raises the refusal."""
+        """Converts stored objects to this version, so that `shown` returns them. Raises `Failure`."""
         raise NotImplementedError
 
     def shown(self, entry: Entry) -> JSONObject:
-        """A stored object in this version; a fresh copy. Raises `Unconverted`."""
+        """Returns a new copy of a stored object in this version. Raises `Unconverted`."""
         raise NotImplementedError
 
     def between(self, obj: JSONObject, target: ResourceType) -> JSONObject:
-        """An object of any version in another one. Raises `Unconverted`."""
+        """Returns an object of any version in another one. Raises `Unconverted`."""
         raise NotImplementedError
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """The object as it is stored. Raises `Unconverted`."""
+        """Returns the stored form of an object. Raises `Unconverted`."""
         raise NotImplementedError
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
-        """Not possible: what is stored does not say in which version; see `shown`."""
+        """Not supported: the object does not say in which version it is stored; see `shown`."""
         raise NotImplementedError
 
 
-async def ready(type_: ResourceType, entries: Iterable[Entry]) -> None:
-    """Let stored objects be converted that are about to be read in this version. Raises the refusal."""
-    if isinstance(type_.conversion, RemoteConversion):
+async def convert_entries(type_: ResourceType, entries: Iterable[Entry]) -> None:
+    """Converts stored objects that are about to be read in this version. Raises `Failure`."""
+    if isinstance(type_.conversion, AsyncConversion):
         await type_.conversion.prepare(entries)
 
 
-async def converting(operation: Callable[[], T]) -> T:
-    """The outcome of something that converts objects by itself. It is begun again after each that had to be asked for.
+async def retry_converting(operation: Callable[[], T]) -> T:
+    """Runs code that converts objects, again after each missing conversion was resolved. Returns its result.
 
-    Raises the refusal of a conversion that fails.
+    Raises `Failure` if a conversion fails.
     """
     while True:
         try:
@@ -83,17 +91,17 @@ async def converting(operation: Callable[[], T]) -> T:
 
 
 async def to_storage(type_: ResourceType, obj: JSONObject) -> JSONObject:
-    """An object as it is stored. Raises the refusal of a conversion that fails."""
+    """Returns the stored form of an object. Raises `Failure` if the conversion fails."""
     conversion = type_.conversion
     if conversion is None:
         return obj
-    return await converting(lambda: conversion.to_storage(obj))
+    return await retry_converting(lambda: conversion.to_storage(obj))
 
 
-async def read_back(type_: ResourceType, obj: JSONObject) -> JSONObject:
-    """What would be read of an object if it were stored: a dry run shows that. Raises the refusal of a conversion."""
+async def stored_and_read(type_: ResourceType, obj: JSONObject) -> JSONObject:
+    """Returns an object as if it had been stored and read, for dry runs. Raises `Failure` if a conversion fails."""
     conversion = type_.conversion
-    if not isinstance(conversion, RemoteConversion):
+    if not isinstance(conversion, AsyncConversion):
         return obj
     stored = {**await to_storage(type_, obj)}
     version, metadata = stored.pop("apiVersion"), stored["metadata"]
@@ -104,12 +112,12 @@ async def read_back(type_: ResourceType, obj: JSONObject) -> JSONObject:
 
 
 async def convert(obj: JSONObject, source: ResourceType, target: ResourceType) -> JSONObject:
-    """An object of one version as another version of the same resource shows it; a new object, unless they are one."""
+    """Converts an object from one version to another. Returns a new object unless both versions are the same."""
     if source is target:
         return obj
     conversion = target.conversion
-    if isinstance(conversion, RemoteConversion):
-        return await converting(lambda: conversion.between(obj, target))
+    if isinstance(conversion, AsyncConversion):
+        return await retry_converting(lambda: conversion.between(obj, target))
     stored = obj if source.conversion is None else source.conversion.to_storage(obj)
     shown = stored if conversion is None else conversion.from_storage(stored)
     return {**shown, "apiVersion": target.api_version, "kind": target.kind}

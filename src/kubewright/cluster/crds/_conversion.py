@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.cluster._state import State
-from kubewright.cluster.conversion._webhook import RemoteConversion, Unconverted
+from kubewright.cluster.conversion._webhook import AsyncConversion, Unconverted
 from kubewright.cluster.crds._custom import CustomStrategy
-from kubewright.cluster.machinery._answers import encode
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.storage._storage import Entry
 from kubewright.cluster.webhooks._client import WebhookCallError
 from kubewright.names import label_value_problems, qualified_name_problems
@@ -190,7 +190,7 @@ def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     ]
 
 
-class WebhookConversion(RemoteConversion):
+class WebhookConversion(AsyncConversion):
     """One served version of a kind with a conversion webhook.
 
     A stored object is defaulted with the schema of its stored version, converted, and pruned with the schema of this

@@ -96,7 +96,7 @@ class CustomStrategy(Strategy):
 
     # Writing
 
-    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
+    def increments_generation(self, obj: JSONObject, old: JSONObject) -> bool:
         """Returns whether anything outside the metadata changed. A status subresource was excluded before."""
         return any(obj.get(name) != old.get(name) for name in {*obj, *old} - {"metadata", "apiVersion", "kind"})
 
@@ -140,7 +140,7 @@ class CustomStrategy(Strategy):
         self._tolerated = (obj, [str(broken_rule(broken)) for broken in outcome.tolerated])
         return [broken_rule(broken) for broken in outcome.broken]
 
-    def forgiven(self, obj: JSONObject) -> list[str]:
+    def ratcheting_warnings(self, obj: JSONObject) -> list[str]:
         """Returns the violated CEL rules at unchanged fields."""
         return self._tolerated[1] if self._tolerated[0] is obj else []
 

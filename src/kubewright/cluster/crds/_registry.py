@@ -18,18 +18,18 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.crds._custom import CustomStrategy
 from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
 from kubewright.cluster.crds._versions import VersionTypes
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import forbidden, not_found
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._delete import (
     DeleteOptions,
     admit_deletion,
     check_preconditions,
     delete_object,
-    deletion_of,
+    deletion_attributes,
     read_options,
 )
 from kubewright.cluster.registry._field_managers import manager_of
@@ -49,7 +49,7 @@ _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 class Definitions:
     """The definitions of one server."""
 
-    def __init__(self, state: State, write: Callable[[Call], Awaitable[Answer]]) -> None:
+    def __init__(self, state: State, write: Callable[[Call], Awaitable[ApiResponse]]) -> None:
         found = state.types.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert found is not None
         found.strategy = DefinitionStrategy(found.api_version, found.kind, found.qualified)
@@ -68,7 +68,7 @@ class Definitions:
         self._state.custom_kinds = self.kinds
         self.settle()
 
-    async def override(self, state: State, call: Call) -> Answer | None:
+    async def override(self, state: State, call: Call) -> ApiResponse | None:
         """Serves writes of definitions, and rejects creates of a kind that is being deleted."""
         if call.type is self._type and call.verb in _WRITES:
             try:
@@ -201,7 +201,7 @@ class Definitions:
 
     # Deletion
 
-    async def _delete(self, call: Call) -> Answer:
+    async def _delete(self, call: Call) -> ApiResponse:
         """Marks a definition for deletion, like the real server. It is kept until its objects are gone."""
         state = self._state
         entry = state.storage.get(self._type.storage, "", call.name)
@@ -213,7 +213,7 @@ class Definitions:
         metadata, status, now = definition["metadata"], definition["status"], state.now()
         if options.dry_run or metadata.get("deletionTimestamp"):
             return await self._write(call)
-        await admit_deletion(state, deletion_of(call, call.name), decoded(self._type, entry), options)
+        await admit_deletion(state, deletion_attributes(call, call.name), decoded(self._type, entry), options)
         if state.storage.get(self._type.storage, "", call.name) is not entry:
             return await self._delete(call)  # it changed during admission
         finalizers = metadata.get("finalizers") or []
@@ -222,7 +222,7 @@ class Definitions:
         text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
         conditions = _with(status.get("conditions"), "Terminating", "True", "InstanceDeletionPending", text, now)
         definition["status"] = {**status, "conditions": conditions}
-        return Answer(
+        return ApiResponse(
             output_format(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings
         )
 

@@ -1,4 +1,4 @@
-"""Everything that is not a resource: discovery, OpenAPI, the version, health."""
+"""Responses for paths that are not resources: discovery, OpenAPI, version, health."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final
 from kubewright.client import Request
 from kubewright.cluster._state import State
 from kubewright.cluster.discovery._openapi import openapi
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._failures import PlainFailure, method_not_allowed, no_such_resource, unsupported
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.machinery._unsupported import REFUSED_PAGES
 from kubewright.cluster.registry._builtin_resources import group_order, server_version
 
@@ -20,15 +20,15 @@ _AGGREGATED: Final = "as=APIGroupDiscoveryList"
 
 
 class Documents:
-    """Answers for paths that are none of a resource's. What it writes is kept until the resources change."""
+    """Answers requests for paths that are not resources. Documents are cached until the resources change."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._written: dict[tuple[str, str], bytes] = {}
         self._generation = -1
 
-    def answer(self, request: Request) -> Answer:
-        """The document at a path."""
+    def answer(self, request: Request) -> ApiResponse:
+        """Returns the document at a path."""
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
             raise method_not_allowed() if path.startswith("/api") else PlainFailure(405, "405 method not allowed\n")
@@ -41,15 +41,15 @@ class Documents:
             self._generation = self._state.types.generation
         accept = next((value for name, value in request.headers.items() if name.lower() == "accept"), "")
         if path == "/version":
-            return Answer(encode(server_version()))
+            return ApiResponse(encode(server_version()))
         if path.startswith("/openapi"):
             return openapi(self._state, path, accept)
         if path in ("/api", "/apis") and _AGGREGATED in accept and "v=v2" in accept:
             version = "v2beta1" if "v=v2beta1" in accept and "v=v2;" not in accept.replace("v=v2beta1;", "") else "v2"
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             body = self._kept(path, version, lambda: _aggregated(self._state, path, version))
-            return Answer(body, content_type=kind)
-        return Answer(self._kept(path, "", lambda: self._plain(path)))
+            return ApiResponse(body, content_type=kind)
+        return ApiResponse(self._kept(path, "", lambda: self._plain(path)))
 
     def _kept(self, path: str, form: str, make: Any) -> bytes:
         key = (path, form)
@@ -79,18 +79,18 @@ class Documents:
             raise no_such_resource()
         raise PlainFailure(404, "404 page not found\n")
 
-    def _health(self, path: str, query: dict[str, str]) -> Answer:
+    def _health(self, path: str, query: dict[str, str]) -> ApiResponse:
         check = path.count("/") > 1 and path.split("/")[2]
         if check and check not in ("ping", "etcd", "log"):
             raise PlainFailure(404, "404 page not found\n")
         text = "ok"
         if "verbose" in query:
             text = f"[+]ping ok\n{path.split('/')[1]} check passed\n"
-        return Answer(text.encode(), content_type="text/plain; charset=utf-8")
+        return ApiResponse(text.encode(), content_type="text/plain; charset=utf-8")
 
 
 def _groups(state: State) -> dict[str, dict[str, list[ResourceType]]]:
-    """The resources by group and version: built-in groups in the real server's order, then the others by name."""
+    """Returns the resources by group and version: built-in groups in the real server's order, then others by name."""
     order = {group_version: index for index, group_version in enumerate(group_order())}
     types = sorted(
         state.types, key=lambda type_: (order.get(type_.api_version, len(order)), _rank(type_), type_.plural)
@@ -102,7 +102,7 @@ def _groups(state: State) -> dict[str, dict[str, list[ResourceType]]]:
 
 
 def _rank(type_: ResourceType) -> tuple[Any, ...]:
-    """Versions of a custom group: stable ones first, newest first."""
+    """Returns the sort key of a custom group's version: stable ones first, newest first."""
     import re
 
     found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", type_.version)
@@ -152,7 +152,7 @@ def _resources(types: list[ResourceType], group_version: str) -> JSONObject:
 
 
 def _subresources(type_: ResourceType) -> list[Subresource]:
-    """In the order of the real server: by name, those of custom resources as they were registered."""
+    """Yields subresources in the real server's order: by name; those of custom resources as registered."""
     found = list(type_.subresources.values())
     return found if type_.custom else sorted(found, key=lambda each: each.name)
 
@@ -194,7 +194,7 @@ def _aggregated(state: State, path: str, version: str) -> JSONObject:
 
 
 def _discovered(type_: ResourceType) -> JSONObject:
-    # The real server names no group and version where they are the resource's own, except for custom resources.
+    # The real server omits group and version if they are those of the resource, except for custom resources.
     own: JSONObject = {"group": type_.group, "version": type_.version} if type_.custom else {"group": "", "version": ""}
     entry: JSONObject = {
         "resource": type_.plural,
@@ -222,6 +222,6 @@ def _discovered(type_: ResourceType) -> JSONObject:
 
 
 def _in_order(type_: ResourceType) -> list[Subresource]:
-    """The subresources of built-in kinds are sorted; a CRD has status and scale, in this order."""
+    """Returns subresources in order: sorted for built-in kinds, status and scale for CRDs."""
     subresources = list(type_.subresources.values())
     return subresources if type_.custom else sorted(subresources, key=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""One request, one answer: finds the resource, and the verb's code. Used by the in-process and the HTTP path alike."""
+"""Handles one request: finds the resource and calls the code of the verb, for in-process and HTTP clients."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from kubewright.client import Request
 from kubewright.cluster._state import State
 from kubewright.cluster.access import Access, Admission
-from kubewright.cluster.conversion._webhook import Unconverted, ready
+from kubewright.cluster.conversion._webhook import Unconverted, convert_entries
 from kubewright.cluster.discovery._documents import Documents
-from kubewright.cluster.machinery._answers import Answer, NoAnswer, failed
 from kubewright.cluster.machinery._calls import Call, User, header_of, parse_call
 from kubewright.cluster.machinery._failures import Failure, PlainFailure, bad_request, internal, unsupported
+from kubewright.cluster.machinery._responses import ApiResponse, NoResponse, error_response
 from kubewright.cluster.machinery._unsupported import check_supported
 from kubewright.cluster.output._format import output_format, wants_yaml
 from kubewright.cluster.registry import _create, _delete, _patch, _read, _scale, _update
@@ -29,30 +29,30 @@ __all__ = ["Dispatcher", "Override"]
 
 log = logging.getLogger("kubewright.cluster")
 
-Override = Callable[[State, Call], Awaitable[Answer | None]]
-"""Serves a call in another way than dispatch would; None leaves it to dispatch."""
+Override = Callable[[State, Call], Awaitable[ApiResponse | None]]
+"""Handles a call in place of the dispatcher; None leaves it to the dispatcher."""
 
 
-Around = Callable[[Call, Callable[[Call], Awaitable[Answer]]], Awaitable[Answer]]
-"""Stands around the serving of each call, and may raise a refusal or `NoAnswer` before or after it."""
+Interceptor = Callable[[Call, Callable[[Call], Awaitable[ApiResponse]]], Awaitable[ApiResponse]]
+"""Wraps the handling of each call. May raise a `Failure` or `NoResponse` before or after it."""
 
 
 class Dispatcher:
-    """Answers requests. `overrides` are asked first, in order; `supported` lifts refusals of `_unsupported`."""
+    """Handles requests. `overrides` are tried first, in order; `supported` exempts resources from `_unsupported`."""
 
     def __init__(self, state: State, *, rbac: bool = False) -> None:
         self.state = state
         self.access = Access(state, rbac=rbac)
         self.overrides: list[Override] = [self.access.override]
         self.supported: set[str] = set()
-        self.around: Around | None = None
+        self.interceptor: Interceptor | None = None
         self.audit: AuditLog | None = None
         self._documents = Documents(state)
 
-    async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> Answer:
-        """The answer to a request. Whatever goes wrong is an answer, too.
+    async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
+        """Returns the response to a request. Errors are responses, too.
 
-        `uri` is the request's as it came, and `source` the address of its client, for the audit log.
+        `uri` is the URI as received and `source` the address of the client, for the audit log.
         """
         if self.audit is None:
             answer = await self._answer(request, user, None)
@@ -60,7 +60,7 @@ class Dispatcher:
             record = self.audit.begin(request, uri=uri or _uri(request), source=source)
             try:
                 answer = await self._answer(request, user, record)
-            except NoAnswer:
+            except NoResponse:
                 record.unanswered()
                 raise
             record.answered(answer)
@@ -69,9 +69,9 @@ class Dispatcher:
             answer.in_yaml()
         return answer
 
-    def refuse(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> Answer:
-        """The answer to a request that was refused before it could be handled, because of its user or its body."""
-        answer = failed(failure)
+    def refuse(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> ApiResponse:
+        """Returns the response to a request whose user or body was rejected before it could be handled."""
+        answer = error_response(failure)
         if self.audit is not None:
             record = self.audit.begin(request, uri=uri, source=source)
             record.admission.user = user
@@ -79,7 +79,7 @@ class Dispatcher:
             answer.add_header("Audit-Id", record.id)
         return answer
 
-    async def _answer(self, request: Request, user: User, record: AuditRecord | None) -> Answer:
+    async def _answer(self, request: Request, user: User, record: AuditRecord | None) -> ApiResponse:
         call: Call | None = None
         try:
             user = self.access.admit(request, user, record.admission if record is not None else Admission())
@@ -88,19 +88,19 @@ class Dispatcher:
                 record.call = call
             if call is None:
                 return self.access.document(request) or self._documents.answer(request)
-            return await (self._served(call) if self.around is None else self.around(call, self._served))
-        except NoAnswer:
+            return await (self._served(call) if self.interceptor is None else self.interceptor(call, self._served))
+        except NoResponse:
             raise
         except (Failure, PlainFailure) as failure:
-            return failed(failure, call.warnings if call is not None else None)
+            return error_response(failure, call.warnings if call is not None else None)
         except RecursionError:
-            return failed(bad_request("the body of the request is nested too deeply"))
+            return error_response(bad_request("the body of the request is nested too deeply"))
         except Exception as error:
-            # A bug of ours must not end the program that embeds us, and must not pass for the client's mistake.
+            # A bug of the cluster must not end the program that embeds it, nor look like a mistake of the client.
             log.exception("the embedded cluster failed at %s %s", request.method, request.path)
-            return failed(internal(f"{type(error).__name__}: {error}"))
+            return error_response(internal(f"{type(error).__name__}: {error}"))
 
-    async def _served(self, call: Call) -> Answer:
+    async def _served(self, call: Call) -> ApiResponse:
         check_supported(call, frozenset(self.supported))
         if call.type.deprecation_warning:
             call.warnings.append(call.type.deprecation_warning)
@@ -115,7 +115,7 @@ class Dispatcher:
             return await self._read(call)
         return await self.write(call)
 
-    async def _read(self, call: Call) -> Answer:
+    async def _read(self, call: Call) -> ApiResponse:
         while True:
             try:
                 match call.verb:
@@ -125,15 +125,15 @@ class Dispatcher:
                         return await _read.list_objects(self.state, call)
                     case _:
                         return await _stream.watch(self.state, call)
-            except Unconverted as missing:  # something that was written since, or long ago
+            except Unconverted as missing:  # written since the conversion, or evicted from its cache
                 await missing.resolve()
 
-    async def write(self, call: Call) -> Answer:
-        """Create, update, patch or delete. Raises the refusal.
+    async def write(self, call: Call) -> ApiResponse:
+        """Creates, updates, patches or deletes an object. Raises `Failure`.
 
-        Admission may wait for others. When the object has changed meanwhile, all of it begins again.
+        Admission may wait for webhooks. If the object changes during that time, the write starts over.
         """
-        output_format(call)  # refuses a form that we cannot write, before anything is written
+        output_format(call)  # rejects an unsupported format before anything is written
         warned = len(call.warnings)
         while True:
             try:
@@ -142,21 +142,21 @@ class Dispatcher:
                 return answer
             except RevisionConflict:
                 await self._convert(call)
-            except Unconverted as missing:  # it was forgotten again, because of many others
+            except Unconverted as missing:  # evicted from the cache of conversions
                 await missing.resolve()
             del call.warnings[warned:]
 
     async def _convert(self, call: Call) -> None:
-        """Let the objects be converted that a call is about, where a webhook has to be asked for that."""
+        """Converts the objects of a call in advance, if that needs a webhook."""
         storage, type_ = self.state.storage, call.type
         if call.verb == "create":
             return
         if not call.name:
-            await ready(type_, storage.entries(type_.storage, call.namespace))
+            await convert_entries(type_, storage.entries(type_.storage, call.namespace))
         elif (found := storage.get(type_.storage, call.namespace, call.name)) is not None:
-            await ready(type_, [found])
+            await convert_entries(type_, [found])
 
-    async def _written(self, call: Call) -> Answer:
+    async def _written(self, call: Call) -> ApiResponse:
         state = self.state
         if call.subresource == "scale":
             return await _scale.write_scale(state, call)
@@ -174,7 +174,7 @@ class Dispatcher:
             case _:
                 return await _delete.delete_collection(state, call)
 
-    async def _subresource(self, call: Call) -> Answer:
+    async def _subresource(self, call: Call) -> ApiResponse:
         state, name = self.state, call.subresource
         if name == "status" and call.verb == "get":
             return await self._read(call)

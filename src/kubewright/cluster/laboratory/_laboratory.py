@@ -24,8 +24,8 @@ from kubewright.cluster.laboratory._history import History, Request, Revision, c
 from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
-from kubewright.cluster.machinery._answers import Answer, NoAnswer
 from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 
 __all__ = ["Laboratory"]
 
@@ -48,11 +48,11 @@ class Laboratory:
         self._silent: set[asyncio.Future[None]] = set()
         self.writes = 0
         self._state.gate = self._gates
-        dispatcher.around = self._around
+        dispatcher.interceptor = self._around
 
     def close(self) -> None:
         """Ends all faults and disturbances; clients that wait for a response lose their connection."""
-        self._dispatcher.around = None
+        self._dispatcher.interceptor = None
         self._state.gate = None
         self._faults.clear()
         self._gates.end()
@@ -130,7 +130,7 @@ class Laboratory:
         self._faults.append(fault)
         return fault
 
-    async def _around(self, call: Call, serve: Callable[[Call], Awaitable[Answer]]) -> Answer:
+    async def _around(self, call: Call, serve: Callable[[Call], Awaitable[ApiResponse]]) -> ApiResponse:
         incoming = Incoming.of(call)
         self.writes += incoming.writes
         request = Request(call)
@@ -148,7 +148,7 @@ class Laboratory:
         if failing.status == "timeout":
             await self._never(call)
         if isinstance(failing.status, str):
-            raise NoAnswer(timeout=failing.status == "timeout")
+            raise NoResponse(timeout=failing.status == "timeout")
         raise refusal(call, incoming, failing.status, failing.retry_after)
 
     async def _never(self, call: Call) -> None:

@@ -36,7 +36,7 @@ def rewind(state: State, snapshot: Snapshot) -> int:
     were, with their uids and resourceVersions; revisions continue, so none is reused; and all history is dropped. Open
     watches end with 410, and so do watches from an earlier revision: clients list again.
     """
-    for stream in list(state.streams):
+    for stream in list(state.watchers):
         stream.fail(expired(f"too old resource version: the cluster was rewound to revision {snapshot.revision}"))
     state.storage.restore(snapshot.objects)
     for restored in state.restored:

@@ -1,4 +1,4 @@
-"""One request as the API sees it: which resource, which verb, with which options."""
+"""An API request after parsing: resource, verb, options, user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPTIONS: Final = {
 
 
 def header_of(request: Request, name: str) -> str:
-    """A header of a request, by its name in any case; "" when it is not there."""
+    """Returns a header of a request; the name is case-insensitive. Returns "" if the header is absent."""
     headers = request.headers
     if name in headers:
         return headers[name]
@@ -44,7 +44,7 @@ def header_of(request: Request, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks."""
+    """The user that sent a request."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class User:
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A request for a resource. `warnings` are sent with the answer, whatever it is."""
+    """A request for a resource. `warnings` are sent with the response, also with an error response."""
 
     request: Request
     user: User
@@ -66,21 +66,21 @@ class Call:
     query: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    """Of admission plugins and webhooks, for the audit log."""
+    """Audit annotations that admission plugins and webhooks add."""
     sent: Mapping[str, str] = field(default_factory=dict)
-    """The name, namespace, uid and resourceVersion in the body, as far as they are there, for the audit log."""
+    """The name, namespace, uid and resourceVersion in the body, as far as present. For the audit log."""
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing may be written."""
+        """Whether the request must not write anything."""
         return self.query.get("dryRun", "") != ""
 
     def flag(self, name: str) -> bool:
-        """A query parameter that is true or false."""
+        """Returns a boolean query parameter."""
         return self.query.get(name, "") in _TRUE
 
     def number(self, name: str) -> int | None:
-        """A query parameter that is a whole number."""
+        """Returns an integer query parameter; None if it is absent."""
         text = self.query.get(name, "")
         if not text:
             return None
@@ -91,15 +91,15 @@ class Call:
 
     @property
     def field_validation(self) -> str:
-        """What becomes of fields that nobody knows: `Strict`, `Warn` (unless the client says otherwise) or `Ignore`."""
+        """How unknown fields are handled: `Strict`, `Warn` (the default) or `Ignore`."""
         return self.query.get("fieldValidation", "") or "Warn"
 
     def header(self, name: str) -> str:
-        """A header of the request."""
+        """Returns a header of the request."""
         return header_of(self.request, name)
 
     def check_options(self, verb: str | None = None) -> None:
-        """Refuse options that make no sense."""
+        """Raises `Failure` for invalid options."""
         errors: list[FieldError] = []
         verb = verb or self.verb
         if self.query:
@@ -130,7 +130,7 @@ def _manager_errors(manager: str) -> list[FieldError]:
 
 
 def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | None:
-    """The call that a request makes; None when its path is none of a resource's. Raises the refusal of a wrong one."""
+    """Parses a request. Returns None if the path does not belong to a resource. Raises `Failure` for an invalid one."""
     parts = [unquote(part) for part in request.path.split("/")]
     if len(parts) < 4 or parts[0]:
         return None
@@ -147,7 +147,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
     if rest[0] == "watch":
         raise unsupported("the old paths of watches, /watch/...: use ?watch=true")
     namespace = ""
-    # `/namespaces/x/status` is a namespace's own; anything else behind a namespace's name is a resource in it.
+    # `/namespaces/x/status` belongs to the namespace itself; any other path below a namespace is a resource in it.
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):
         namespace, rest = rest[1], rest[2:]
     type_ = types.find(group, version, rest[0])
@@ -185,7 +185,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
 def _verb(call: Call) -> str:
     method = call.request.method
     if method in ("GET", "HEAD"):
-        if call.name:  # also with `watch=true`: one object is watched by a field selector
+        if call.name:  # also with `watch=true`: a single object is watched with a field selector
             return "get"
         return "watch" if call.flag("watch") else "list"
     if method == "DELETE":

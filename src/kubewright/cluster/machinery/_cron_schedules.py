@@ -1,4 +1,4 @@
-"""Schedules of CronJobs: whether they can be read, what the server says when they cannot, and when they are due."""
+"""Schedules of CronJobs: parsing, the server's error messages, and the next time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED: Final = {
     "@hourly": "0 * * * *",
 }
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_FARTHEST: Final = 5 * 366  # days, as the library that the server uses looks ahead
+_FARTHEST: Final = 5 * 366  # days that the library of the real server looks ahead
 _DURATION: Final = re.compile(r"[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+")
 
 
@@ -40,7 +40,7 @@ class _Unreadable(Exception):
 
 
 def schedule_problem(schedule: str) -> str | None:
-    """What is wrong with a schedule; None when nothing is."""
+    """Returns the error message for an invalid schedule; None for a valid one."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         schedule = schedule.partition(" ")[2].strip()
     if schedule.startswith("@"):
@@ -69,7 +69,7 @@ def _descriptor_problem(text: str) -> str | None:
 
 
 def _numbers(text: str, least: int, most: int, names: dict[str, int]) -> range:
-    """What one number or one range stands for, with a step or without."""
+    """Returns the numbers of a single value or a range, with an optional step."""
     span, *steps = text.split("/")
     low, *high = span.split("-")
     if low in ("*", "?"):
@@ -109,10 +109,10 @@ def _number(text: str, names: dict[str, int]) -> int:
 
 
 class Schedule:
-    """When a CronJob is due. `text` must be one that can be read; `zone` is where its clock hangs.
+    """The times at which a CronJob runs. `text` must be a valid schedule; `zone` is its time zone.
 
-    As in the real controller, a time that a change of clocks leaves out is left out, and one that comes twice is due
-    twice. Where days of the month and of the week are both restricted, a day of either kind will do.
+    As in the real controller, a time that a clock change skips is skipped, and one that occurs twice runs twice. If
+    both the day of the month and the day of the week are restricted, a day that matches either is enough.
     """
 
     def __init__(self, text: str, zone: ZoneInfo | None = None) -> None:
@@ -132,7 +132,7 @@ class Schedule:
         self._any_day, self._any_weekday = free[2], free[4]
 
     def after(self, moment: datetime) -> datetime | None:
-        """The first time after a moment; None when there is none in the next five years."""
+        """Returns the first time after `moment`; None if there is none within five years."""
         if self._every is not None:
             return moment.replace(microsecond=0) + self._every
         first = moment.astimezone(self._zone).date()

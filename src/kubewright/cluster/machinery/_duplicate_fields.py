@@ -1,4 +1,4 @@
-"""Fields that stand twice in a JSON text: the decoder keeps the last, and strict validation wants to know."""
+"""Finds duplicate fields in JSON: the decoder keeps the last one, but strict validation reports them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["Members", "duplicate_fields", "duplicates_in"]
 
 
 class Members(list[tuple[str, Any]]):
-    """An object with all that stands in it, in order, also what stands there twice."""
+    """The members of a JSON object in order, duplicates included."""
 
 
 def duplicate_fields(text: bytes) -> list[str]:
-    """The paths of the fields that stand twice, as the server names them and in its order: that of the text."""
+    """Returns the paths of duplicate fields in the server's notation, in document order."""
     try:
         decoded = json.loads(text, object_pairs_hook=Members)
     except ValueError:
@@ -23,7 +23,7 @@ def duplicate_fields(text: bytes) -> list[str]:
 
 
 def duplicates_in(value: Any, path: str) -> Iterator[str]:
-    """The same below a place of a text that was decoded into `Members`."""
+    """Yields the duplicate fields of a value that was decoded into `Members`, at or below `path`."""
     if isinstance(value, Members):
         seen: set[str] = set()
         for name, item in value:

@@ -1,7 +1,7 @@
-"""Refusals, as the real server words them: status codes, reasons, messages and details.
+"""Error responses with the status codes, reasons, messages and details of kube-apiserver.
 
-A `Failure` is raised anywhere while a request is served, and becomes the answer: a `Status` object. `Failure.status`
-has it as JSON.
+A `Failure` may be raised anywhere while a request is served. It becomes the response: a `Status` object
+(`Failure.status`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Failure(Exception):
-    """A request that is refused, with the Status that says why."""
+    """A rejected request, with the Status that says why."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Failure(Exception):
 
 
 class PlainFailure(Exception):
-    """A refusal in plain text, as the real server answers on paths that are none of its resources'."""
+    """An error in plain text, which the real server returns for paths outside its resources."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -94,22 +94,22 @@ def _details(type_: ResourceType, name: str, **more: Any) -> JSONObject:
 
 
 def not_found(type_: ResourceType, name: str) -> Failure:
-    """404: there is no object of that name."""
+    """404: the object does not exist."""
     return Failure(404, "NotFound", f'{type_.qualified} "{name}" not found', _details(type_, name))
 
 
 def no_such_resource() -> Failure:
-    """404: there is no such resource."""
+    """404: the resource does not exist."""
     return Failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def already_exists(type_: ResourceType, name: str) -> Failure:
-    """409: an object of that name is there."""
+    """409: an object with that name exists."""
     return Failure(409, "AlreadyExists", f'{type_.qualified} "{name}" already exists', _details(type_, name))
 
 
 def conflict(type_: ResourceType, name: str, problem: str, *, as_kind: bool = False) -> Failure:
-    """409: the object is not as the writer believes. The checks of deletions name the kind, not the resource."""
+    """409: the stored object is not what the writer expects. Preconditions of deletes name the kind."""
     named = f"{type_.kind}.{type_.group}" if type_.group else type_.kind
     what = named if as_kind else type_.qualified
     details = _details(type_, name) | ({"kind": type_.kind} if as_kind else {})
@@ -117,23 +117,23 @@ def conflict(type_: ResourceType, name: str, problem: str, *, as_kind: bool = Fa
 
 
 def modified(type_: ResourceType, name: str) -> Failure:
-    """409: somebody else has written the object since it was read."""
+    """409: the object was modified since the client read it."""
     text = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(type_, name, text)
 
 
 def invalid(type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
-    """422: the object breaks rules."""
+    """422: the object is invalid."""
     return _invalid(type_.group, type_.kind, name, errors)
 
 
 def invalid_as(kind: str, type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
-    """422 under another name than the kind's: where the server names the resource, or the kind in the body."""
+    """422 that names something other than the kind: the resource, or the kind in the body."""
     return _invalid(type_.group, kind, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> Failure:
-    """422: the options of a request (`CreateOptions`) break rules."""
+    """422: the options of a request (`CreateOptions`) are invalid."""
     return _invalid("meta.k8s.io", kind, "", errors)
 
 
@@ -152,58 +152,58 @@ def _invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> 
 
 
 def forbidden(type_: ResourceType, name: str, problem: str, causes: Sequence[JSONObject] = ()) -> Failure:
-    """403: a rule of admission forbids it."""
+    """403: admission forbids the request."""
     message = f'{type_.qualified} "{name}" is forbidden: {problem}'
     return Failure(403, "Forbidden", message, _details(type_, name, causes=list(causes)))
 
 
 def bad_request(message: str) -> Failure:
-    """400: the request makes no sense."""
+    """400: the request is malformed."""
     return Failure(400, "BadRequest", message)
 
 
 def unauthorized() -> Failure:
-    """401: nobody knows this client."""
+    """401: the client is not authenticated."""
     return Failure(401, "Unauthorized", "Unauthorized")
 
 
 def method_not_allowed() -> Failure:
-    """405: the resource has no such verb."""
+    """405: the resource does not support the verb."""
     text = "the server does not allow this method on the requested resource"
     return Failure(405, "MethodNotAllowed", text, {})
 
 
 def not_acceptable(accepted: str) -> Failure:
-    """406: the client takes nothing that we can write."""
+    """406: the server cannot produce any media type that the client accepts."""
     text = f"406: Not Acceptable\n\nAvailable representations: {accepted}"
     return Failure(406, "NotAcceptable", text, {})
 
 
 def unsupported_media_type(accepted: str) -> Failure:
-    """415: we cannot read what the client sends."""
+    """415: the server cannot decode the media type of the body."""
     text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     return Failure(415, "UnsupportedMediaType", text)
 
 
 def expired(message: str, continue_token: str = "") -> Failure:
-    """410: that part of history is forgotten."""
+    """410: the requested revision is compacted."""
     return Failure(410, "Expired", message, continue_token=continue_token)
 
 
 def too_large_revision(asked: int, current: int) -> Failure:
-    """504: a revision that does not exist yet was asked for, and did not come."""
+    """504: the requested revision did not appear within the timeout."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     text = f"Timeout: Too large resource version: {asked}, current: {current}"
     return Failure(504, "Timeout", text, {"causes": [cause], "retryAfterSeconds": 1}, retry_after=1)
 
 
 def internal(problem: str) -> Failure:
-    """500: a fault of the server."""
+    """500: an error of the server."""
     return Failure(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
 
 
 def uid_mismatch(type_: ResourceType, namespace: str, name: str, wanted: str, found: str) -> Failure:
-    """409: the object has another uid than the writer expects. In the words of the real server's storage."""
+    """409: the object has another uid than the writer expects. The message is that of the real server's storage."""
     prefix = _PREFIXES.get(type_.qualified, type_.plural)
     place = f"{type_.group}/{type_.plural}" if type_.custom else prefix
     key = "/".join(part for part in ("/registry", place, namespace, name) if part)
@@ -222,5 +222,5 @@ _PREFIXES = {
 
 
 def unsupported(what: str) -> Failure:
-    """501: the embedded cluster does not do this. It never accepts something and ignores it."""
+    """501: the embedded cluster does not support this. It never accepts and ignores a feature."""
     return Failure(501, "NotImplemented", f"the embedded cluster does not support {what}")

@@ -1,7 +1,7 @@
-"""What is wrong with a field: the causes of an Invalid answer, in the real server's words.
+"""Field errors: the causes of an Invalid response, with the messages of kube-apiserver.
 
-A `FieldError` is one line of a 422: a reason (`FieldValueInvalid`), the path (`spec.replicas`) and the text that the
-real server would write. The functions make them; their names are those of the server's own kinds of error.
+A `FieldError` is one cause of a 422: a reason (`FieldValueInvalid`), the path (`spec.replicas`) and the message. The
+functions of this module are named after the server's error types.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One broken rule: `reason` as in the causes of a Status, the field's path, and what is wrong, without the path."""
+    """A validation error: the reason as in the causes of a Status, the path, and the message without the path."""
 
     reason: str
     field: str
@@ -40,39 +40,39 @@ class FieldError:
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """The value breaks a rule, which `detail` states."""
+    """The value is invalid; `detail` says why."""
     return FieldError("FieldValueInvalid", field, _with_detail(f"Invalid value: {shown(value)}", detail))
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """The field must be there."""
+    """The field is required."""
     return FieldError("FieldValueRequired", field, _with_detail("Required value", detail))
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """The field must not be set, or not be changed."""
+    """The field must not be set, or must not change."""
     return FieldError("FieldValueForbidden", field, _with_detail("Forbidden", detail))
 
 
 def duplicate(field: str, value: Any) -> FieldError:
-    """The same value stands in the list already."""
+    """The list contains the value already."""
     return FieldError("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
 
 
 def not_found(field: str, value: Any) -> FieldError:
-    """What the value names does not exist."""
+    """The object that the value names does not exist."""
     return FieldError("FieldValueNotFound", field, f"Not found: {shown(value)}")
 
 
 def not_supported(field: str, value: Any, supported: Sequence[str]) -> FieldError:
-    """The value is none of those that are allowed."""
+    """The value is not one of the allowed values."""
     listed = ", ".join(_quoted(text) for text in supported)
     detail = f"supported values: {listed}" if supported else ""
     return FieldError("FieldValueNotSupported", field, _with_detail(f"Unsupported value: {shown(value)}", detail))
 
 
 def too_long(field: str, longest: int) -> FieldError:
-    """The text has more than `longest` bytes."""
+    """The string is longer than `longest` bytes."""
     return FieldError("FieldValueTooLong", field, f"Too long: may not be more than {longest} bytes")
 
 
@@ -83,12 +83,12 @@ def too_many(field: str, count: int, most: int) -> FieldError:
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """The value is of another type than the field."""
+    """The value has the wrong type."""
     return FieldError("FieldValueTypeInvalid", field, _with_detail(f"Invalid value: {shown(value)}", detail))
 
 
 def shown(value: Any) -> str:
-    """A value as the server's messages show it: texts quoted, numbers and booleans bare, the rest as JSON."""
+    """Returns a value as in the server's messages: strings quoted, numbers and booleans bare, the rest as JSON."""
     if isinstance(value, str):
         return _quoted(value)
     if value is None:
@@ -99,7 +99,7 @@ def shown(value: Any) -> str:
 
 
 def go_number(value: float) -> str:
-    """A number as Go prints it: whole ones without a point, an exponent beyond 21 digits."""
+    """Returns a number as Go prints it: integers without a decimal point, an exponent from 1e21."""
     if float(value).is_integer() and abs(value) < 1e21:
         return str(int(value))
     mantissa, _, exponent = repr(float(value)).partition("e")

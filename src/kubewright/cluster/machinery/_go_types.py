@@ -1,9 +1,9 @@
-"""Reading objects as Go reads them: into structs and out again.
+"""Decodes objects the way Go does: into structs and back to JSON.
 
-The real server decodes the bodies of built-in kinds into Go structs. What comes out is not what went in: unknown fields
-and nulls are gone, empty values are left out or filled in as the struct's tags say, quantities and times have their
-canonical form, and a value of a wrong type is an error in Go's words. `reader_of` gives a function that does the same
-to JSON, driven by facts about the structs (`_data/types.json`), which are compiled on first use.
+kube-apiserver decodes the bodies of built-in kinds into Go structs. This changes an object: unknown fields and nulls
+disappear, empty values are omitted or filled in according to the struct's tags, quantities and times get their
+canonical form, and a value of the wrong type is an error with Go's message. `reader_of` returns a function that does
+the same to JSON. It is compiled on first use from recorded facts about the structs (`data/types.json`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Reader", "go_type_of", "read_metadata", "reader_of"]
 
 Problems: TypeAlias = "list[ReadProblem] | None"
 Reader: TypeAlias = Callable[[Any, str, Problems], Any]
-"""Reads a value at a path, which may note what it drops. Raises `UnreadableObject`."""
+"""Decodes the value at a path, and records the fields that it drops. Raises `UnreadableObject`."""
 
 _INTEGERS: Final = {
     "int": 63, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "int8": 7, "int16": 15
@@ -35,7 +35,7 @@ _ALIASES: Final = {"time": "v1.Time", "microTime": "v1.MicroTime", "duration": "
 
 
 class _Where(Exception):
-    """A value that does not fit, before the struct and the field around it are known."""
+    """A value of the wrong type, raised before the surrounding struct and field are known."""
 
     def __init__(self, found: str, wanted: str) -> None:
         super().__init__(found, wanted)
@@ -44,19 +44,19 @@ class _Where(Exception):
 
 
 def go_type_of(api_version: str, kind: str) -> str | None:
-    """The name of the struct of a built-in kind: `apps/v1.Deployment`."""
+    """Returns the name of the struct of a built-in kind: `apps/v1.Deployment`."""
     name = f"{_package(api_version)}.{kind}"
     return name if name in _structs() else None
 
 
 @cache
 def reader_of(struct: str) -> Reader:
-    """The reader of a struct by its name."""
+    """Returns the reader of a struct."""
     return _struct_reader(struct)
 
 
 def read_metadata(metadata: Any, problems: Problems = None) -> JSONObject:
-    """An object's metadata as every kind has them, custom ones included."""
+    """Decodes the metadata of an object of any kind, custom resources included."""
     read: JSONObject = reader_of("meta/v1.ObjectMeta")(metadata if metadata is not None else {}, "metadata", problems)
     return read
 
@@ -72,14 +72,14 @@ def _structs() -> dict[str, list[tuple[str, str, str, str]]]:
 
 
 class _Field:
-    """How one field is read, what makes it absent, and what stands there when it is absent."""
+    """The reader of one field, when it is omitted, and its value when it is absent."""
 
     __slots__ = ("default", "drop", "read")
 
     def __init__(self, read: Reader, *, drop: bool, default: Callable[[], Any] | None) -> None:
         self.read = read
-        self.drop = drop  # whether an empty value is left out
-        self.default = default  # makes what is written for an absent value; None when nothing is
+        self.drop = drop  # whether an empty value is omitted
+        self.default = default  # makes the value of an absent field; None: the field stays absent
 
 
 def _struct_reader(struct: str) -> Reader:
@@ -96,7 +96,7 @@ def _struct_reader(struct: str) -> Reader:
 
     def read(value: Any, path: str, problems: Problems) -> Any:
         if not fields:
-            compile_fields()  # on first use: structs contain themselves
+            compile_fields()  # on first use: structs can be recursive
         if type(value) is not dict:
             raise _Where(_json_name(value), _shown(struct))
         made: JSONObject = {}
@@ -128,7 +128,7 @@ def _struct_reader(struct: str) -> Reader:
 
 def _unreadable(error: _Where, struct: str, path: str) -> UnreadableObject:
     bare = "".join(part.partition("]")[2] if index else part for index, part in enumerate(path.split("[")))
-    if not error.wanted:  # a type that reads itself says what it wants
+    if not error.wanted:  # types with their own decoder name the wanted type themselves
         return UnreadableObject(error.found)
     return UnreadableObject(
         f"json: cannot unmarshal {error.found} into Go struct field {struct}.{bare} of type {error.wanted}"
@@ -147,7 +147,7 @@ def _field(type_: str, flags: str) -> _Field:
         return _Field(read, drop=omit_empty and type_ not in _OBJECTS, default=None if omit_empty else lambda: zero)
     if type_ in _OBJECTS:
         return _Field(read, drop=False, default=None if omit_zero else _OBJECTS[type_])
-    # A struct is there even when nothing is in it, unless its tag says omitzero.
+    # A struct is written even if it is empty, unless its tag says omitzero.
     return _Field(read, drop=omit_zero, default=None if omit_zero else lambda: read({}, "", None))
 
 
@@ -156,7 +156,7 @@ def _null() -> Any:
 
 
 _ZEROS: Final[dict[str, Any]] = {"string": "", "bool": False, "float64": 0, "float32": 0} | dict.fromkeys(_INTEGERS, 0)
-# Types that write themselves: what they write when they are empty.
+# Types with their own encoder: their empty values.
 _OBJECTS: Final[dict[str, Callable[[], Any]]] = {
     "time": _null,
     "microTime": _null,
@@ -194,7 +194,7 @@ def _list_reader(type_: str) -> Reader:
 
 
 def _empty(type_: str, read: Reader) -> Callable[[], Any]:
-    """What Go makes of a null in a list or map: the type's empty value."""
+    """Returns the value that Go decodes a null in a list or map to: the zero value of the type."""
     if type_ in _ZEROS:
         return lambda: _ZEROS[type_]
     if type_ in _OBJECTS:
@@ -264,7 +264,7 @@ def _bytes(value: Any, path: str, problems: Problems) -> Any:
 
 
 def _bad_byte(text: str) -> int:
-    """Where Go's decoder gives up."""
+    """Returns the position at which Go's decoder fails."""
     alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     for index, character in enumerate(text):
         if character not in alphabet:
@@ -280,7 +280,7 @@ def _micro_time(value: Any, path: str, problems: Problems) -> Any:
     layout = "2006-01-02T15:04:05.000000Z07:00"
     moment = _parsed_time(value, layout)
     decimals = _DECIMALS.search(value)
-    if decimals is None or len(decimals[1]) != 6:  # Go reads as many as the layout has, neither more nor fewer
+    if decimals is None or len(decimals[1]) != 6:  # Go requires exactly as many decimals as the layout has
         rest = value[decimals.start() :] if decimals is not None else value[19:]
         raise _Where(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as ".000000"', "")
     return format_micro_time(moment)
@@ -335,7 +335,7 @@ _SCALARS: Final[dict[str, Reader]] = {
 
 
 def _json_name(value: Any) -> str:
-    """What Go's decoder calls the value it found."""
+    """Returns the name that Go's decoder uses for a JSON value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):
@@ -348,7 +348,7 @@ def _json_name(value: Any) -> str:
 
 
 def _shown(type_: str) -> str:
-    """A type as Go's messages show it: the package's last part and the name."""
+    """Returns a type as Go's messages show it: the last part of the package, and the name."""
     if type_.startswith("*"):
         return _shown(type_[1:])
     if type_.startswith("[]"):

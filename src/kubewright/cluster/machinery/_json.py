@@ -1,7 +1,7 @@
-"""JSON as the real server decodes it, within a depth that Python can walk.
+"""Decodes JSON the way the real server does, to a depth that Python can traverse.
 
-Go replaces invalid UTF-8 by U+FFFD. Objects without Go types (custom resources) have integers of 64 bits, and round
-all others to floats. The real server reads 10,000 levels, this one `MAX_DEPTH`.
+Go replaces invalid UTF-8 with U+FFFD. Objects without Go types (custom resources) have 64-bit integers; larger ones are
+rounded to floats. The real server decodes 10,000 levels, this one `MAX_DEPTH`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["UnreadableJSON", "UnreadableNumber", "check_depth", "decode_json", "
 
 _decoder: Final = msgspec.json.Decoder()
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
-_OUT_OF_RANGE: Final = "out of range"  # how msgspec names a number that Python does not take
+_OUT_OF_RANGE: Final = "out of range"  # how msgspec names a number that Python cannot decode
 
 
 class UnreadableJSON(ValueError):

@@ -1,22 +1,22 @@
-"""What the server knows of each kind it serves: the contract between dispatch and the rules of kinds.
+"""Resource types and strategies: the contract between the generic code of the server and the rules of each kind.
 
-A `ResourceType` is one version of one resource: where it lives (`/apis/apps/v1/deployments`), what discovery says of
-it, where its objects are stored, and a `Strategy` with the kind's rules. `ResourceTypes` is the registry that dispatch
-looks up at each request. It may change while the server runs: CRDs come and go.
+A `ResourceType` is one version of one resource: its path (`/apis/apps/v1/deployments`), its discovery data, where its
+objects are stored, and a `Strategy` with the rules of its kind. `ResourceTypes` contains all of them; dispatch looks
+them up for each request. It changes at run time, when CRDs are created and deleted.
 
-Objects are plain JSON dicts here (`JSONObject`), by the names on the wire, always with `metadata`, and with the
-`apiVersion` and `kind` of their `ResourceType`. A hook that changes an object changes it in place; an `old` object that
-it is given for comparison it must leave alone.
+Objects are plain JSON dicts (`JSONObject`) with the field names of the wire. They always have `metadata`, and the
+`apiVersion` and `kind` of their `ResourceType`. Strategies change an object in place. They must not change an `old`
+object, which is passed for comparison.
 
-The life of a write, in the order of the hooks (dispatch does what stands in brackets):
+Steps of a write, in order (those in brackets are generic code):
 
-1. [decode the body: JSON or YAML; other formats by `Decoder`s that are plugged in]; `Strategy.read` fits the object to
-   its schema and reports what it does not know; `Strategy.default` sets defaults;
-2. [patch and apply: `read` and `default` run on the outcome, not on the patch]
-3. [namespace and name; managed fields, by `kubewright.cluster.merge` with the schema]
-4. `Strategy.prepare_create` or `prepare_update` sets what only the server may set;
-5. [rules of metadata]; `Strategy.validate_create` or `validate_update`; `Strategy.warnings`
-6. [compare with what is stored: nothing is written when nothing changed; else a new revision].
+1. [decode the body: JSON, YAML, or a format with a registered `Decoder`]; `Strategy.read` fits the object to its schema
+   and reports unknown fields; `Strategy.default` sets defaults;
+2. [patch and apply: `read` and `default` run on the result, not on the patch];
+3. [namespace and name; managed fields, by `kubewright.cluster.merge` with the schema];
+4. `Strategy.prepare_create` or `prepare_update` sets the fields that only the server may set;
+5. [validation of metadata]; `Strategy.validate_create` or `validate_update`; `Strategy.warnings`;
+6. [comparison with the stored object: a write without changes stores nothing, any other one creates a revision].
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 JSONObject: TypeAlias = dict[str, Any]
-"""An object as JSON, by the names on the wire."""
+"""An object as JSON, with the field names of the wire."""
 
 
 _UNCOUNTED = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -48,24 +48,24 @@ _UNCOUNTED = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 @dataclass(frozen=True, slots=True)
 class ReadProblem:
-    """Something in a body that the server drops: `unknown field "spec.repliacs"`. `fieldValidation` decides its fate.
+    """Something in a body that the server drops: `unknown field "spec.repliacs"`.
 
-    Strict makes it an error, Warn a warning, Ignore nothing.
+    `fieldValidation` makes it an error (Strict), a warning (Warn), or ignores it (Ignore).
     """
 
     message: str
 
 
 class UnreadableObject(Exception):
-    """The body does not fit the kind's types at all; the message is what stands after "cannot be handled as a X: "."""
+    """The body does not fit the types of the kind. The message is the part after "cannot be handled as a X: "."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """What stands behind a resource's name in the path: `status`, `scale`, or one that is refused.
+    """A subresource: `status`, `scale`, or one that is rejected.
 
-    `kind`, with its group and version, is what goes over the wire (`Scale` of `autoscaling/v1`); empty means the
-    resource's own. For `scale`, the three paths say where the numbers stand (`.spec.replicas`).
+    `kind`, with its group and version, is the kind of its bodies (`Scale` of `autoscaling/v1`); empty means the kind of
+    the resource. For `scale`, the three paths say where the values are in the object (`.spec.replicas`).
     """
 
     name: str
@@ -79,96 +79,98 @@ class Subresource:
 
 
 class Conversion(Protocol):
-    """Between a version and the form in which its objects are stored. Each call makes a new object."""
+    """Converts between a version and the stored form of its objects. Each call returns a new object."""
 
     def to_storage(self, obj: JSONObject) -> JSONObject:
-        """The object as it is stored."""
+        """Returns the stored form of an object."""
 
     def from_storage(self, obj: JSONObject) -> JSONObject:
-        """The stored object as this version shows it."""
+        """Returns a stored object in this version."""
 
 
 class Strategy:
-    """The rules of a kind. This one has none beyond what every object obeys; kinds override what they need.
+    """The rules of a kind. This base class adds none to those of all objects; kinds override what they need.
 
-    `subresource` is "" for the object itself, or "status". A write to `/status` keeps everything but the status, and
-    every other write keeps the status, where the kind has that subresource: dispatch does both before `prepare_update`.
+    `subresource` is "" for the object itself, or "status". If the kind has a status subresource, a write to `/status`
+    keeps everything but the status, and every other write keeps the status. The generic code does this before
+    `prepare_update`.
     """
 
     has_generation = False
-    """Whether `metadata.generation` counts the changes of anything but metadata and status."""
+    """Whether `metadata.generation` counts the changes outside metadata and status."""
     allows_create_on_update = False
     """Whether a PUT to a name that does not exist creates the object."""
     allows_unconditional_update = True
-    """Whether a PUT needs no resourceVersion."""
+    """Whether a PUT may omit the resourceVersion."""
     default_grace_seconds: int | None = None
-    """Seconds between the request to delete an object and its end; None deletes at once (all kinds but pods)."""
+    """Seconds between a delete request and the removal. None removes immediately (all kinds but pods)."""
     returns_deleted = False
-    """Whether the answer to a deletion is the object; a Status otherwise."""
+    """Whether the response to a delete is the object instead of a Status."""
     garbage_collection_default = "Background"
-    """What becomes of dependents when a delete names no propagation policy: `Background` or `Orphan`."""
+    """The propagation policy of a delete that names none: `Background` or `Orphan`."""
 
     def read(self, obj: JSONObject, *, problems: list[ReadProblem] | None) -> JSONObject:
-        """Fit an object to the kind's schema: drop what is not known, and name it in `problems` unless that is None.
+        """Fits an object to the schema of the kind: drops unknown fields, and adds them to `problems` unless that is
+        None.
 
-        Raises `UnreadableObject` for a value of a wrong type.
+        Raises `UnreadableObject` for a value of the wrong type.
         """
         return obj
 
     def default(self, obj: JSONObject) -> None:
-        """Set the defaults of fields that are absent. Must change nothing in an object that has been through it."""
+        """Sets the defaults of absent fields. Must be idempotent."""
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Set and clear what the server decides about new objects. The status is cleared already where it is apart."""
+        """Sets and clears the fields of a new object that only the server may set. The status is already cleared."""
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """Set and clear what the server decides about changed objects."""
+        """Sets and clears the fields of a changed object that only the server may set."""
 
-    def settle(self, uid: str) -> None:
-        """The write that was prepared for this object is over, stored or not: let go of what was kept for it."""
+    def end_write(self, uid: str) -> None:
+        """The prepared write of this object has ended, stored or not. Releases everything that was reserved for it."""
 
-    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
-        """Whether this change counts as a new generation: by default, any outside metadata and status."""
+    def increments_generation(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Returns whether a change increments the generation: by default, any outside metadata and status."""
         return any(obj.get(name) != old.get(name) for name in {*obj, *old} - _UNCOUNTED)
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Which rules a new object breaks. Rules of metadata are checked apart from it."""
+        """Returns the errors of a new object. Metadata is validated separately."""
         return []
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Which rules a changed object breaks."""
+        """Returns the errors of a changed object."""
         return []
 
-    def forgiven(self, obj: JSONObject) -> list[str]:
-        """Rules that a changed object breaks only where nothing has changed: warned of, also when others are broken.
+    def ratcheting_warnings(self, obj: JSONObject) -> list[str]:
+        """Returns warnings for errors that are tolerated because the invalid values did not change (ratcheting).
 
-        Asked right after `validate_update` of the same object.
+        Called right after `validate_update` of the same object, also if that returned errors.
         """
         return []
 
     def name_problems(self, name: str) -> list[str]:
-        """What is wrong with a name, in the server's words; nothing for a DNS subdomain."""
+        """Returns the server's error messages for a name; none for a DNS subdomain."""
         from kubewright.names import subdomain_problems
 
         return subdomain_problems(name)
 
     def finalizers(self, obj: JSONObject) -> list[str]:
-        """What must be gone before the object can be: its finalizers, and those that a namespace has in its spec."""
+        """Returns what blocks the removal of an object: its finalizers, and those in the spec of a namespace."""
         return obj["metadata"].get("finalizers") or []
 
     def prepare_delete(self, obj: JSONObject) -> None:
-        """The object is marked as being deleted: say so in its status, too, where the kind does that."""
+        """The object was marked as being deleted. Updates its status, if the kind has a state for that."""
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """What the server warns of, such as the use of a deprecated field; sent as `Warning` headers."""
+        """Returns the server's warnings, such as the use of a deprecated field. Sent as `Warning` headers."""
         return []
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
-        """The values for field selectors beyond `metadata.name` and `metadata.namespace`, by path."""
+        """Returns the values for field selectors beyond `metadata.name` and `metadata.namespace`, by path."""
         return {}
 
     selectable: frozenset[str] = frozenset()
-    """The paths that `selectable_fields` has."""
+    """The paths that `selectable_fields` returns."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -188,20 +190,20 @@ class ResourceType:
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     strategy: Strategy = field(default_factory=Strategy)
     storage: str = ""
-    """Under which name objects are stored; versions of one resource share it. `group/plural` unless given."""
+    """The storage name of its objects, which all versions of a resource share. Default: `group/plural`."""
     storage_version_hash: str = ""
     conversion: Conversion | None = None
-    """None when the stored form is this version's own, or differs in nothing but the apiVersion."""
+    """None if the stored form is this version, or differs only in the apiVersion."""
     stored_version: str = ""
-    """The apiVersion in which custom objects are stored. Those that are stored in another one are written anew."""
+    """The apiVersion in which custom objects are stored. An update rewrites objects that are stored in another one."""
     schema: Callable[[], Any] = lambda: None
-    """The schema node of the kind (`kubewright.cluster.schema`), made on first use; None where there is none."""
+    """The schema node of the kind (`kubewright.cluster.schema`), built on first use; None if it has none."""
     printer: Printer | None = None
-    """Columns for `kubectl get`; name and age when None."""
+    """Columns for `kubectl get`. None: name and age."""
     custom: bool = False
-    """Whether it comes from a CRD: items of its lists carry apiVersion and kind, strategic merge is refused."""
+    """Whether a CRD defines it. Items of its lists have apiVersion and kind; strategic merge patches are rejected."""
     deprecation_warning: str = ""
-    """Sent as a warning with each answer, when not empty."""
+    """Sent as a warning with each response, if not empty."""
 
     def __post_init__(self) -> None:
         self.list_kind = self.list_kind or f"{self.kind}List"
@@ -209,17 +211,17 @@ class ResourceType:
 
     @property
     def api_version(self) -> str:
-        """Group and version as objects carry them."""
+        """Group and version, as in objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def qualified(self) -> str:
-        """The resource as error messages name it: `deployments.apps`, `pods`."""
+        """The resource as in error messages: `deployments.apps`, `pods`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def has_status(self) -> bool:
-        """Whether the status is written through `/status` alone."""
+        """Whether the status is written only through `/status`."""
         return "status" in self.subresources
 
     def __repr__(self) -> str:
@@ -227,7 +229,7 @@ class ResourceType:
 
 
 class ResourceTypes:
-    """All resources that are served, by group, version and plural name. `generation` grows with each change."""
+    """All served resources, by group, version and plural name. `generation` increases with each change."""
 
     def __init__(self, types: Sequence[ResourceType] = ()) -> None:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
@@ -236,28 +238,28 @@ class ResourceTypes:
             self.add(type_)
 
     def add(self, type_: ResourceType) -> None:
-        """Serve a resource from now on, in place of one with the same path."""
+        """Serves a resource from now on. Replaces one with the same path."""
         self._types[type_.group, type_.version, type_.plural] = type_
         self.generation += 1
 
     def remove(self, group: str, version: str, plural: str) -> ResourceType | None:
-        """Serve it no longer. Its objects stay stored."""
+        """Stops serving a resource. Its objects stay in storage."""
         self.generation += 1
         return self._types.pop((group, version, plural), None)
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
-        """The resource at that path."""
+        """Returns the resource with that path."""
         return self._types.get((group, version, plural))
 
     def of_kind(self, group: str, kind: str, version: str = "") -> ResourceType | None:
-        """The resource of a kind, in any version unless one is named; owner references and bodies name kinds."""
+        """Returns the resource of a kind, as named in owner references and bodies. Default: any version."""
         for type_ in self._types.values():
             if type_.kind == kind and type_.group == group and (not version or type_.version == version):
                 return type_
         return None
 
     def stored_as(self, storage: str) -> list[ResourceType]:
-        """All versions that show the same objects."""
+        """Returns all versions of the resource whose objects have that storage name."""
         return [type_ for type_ in self._types.values() if type_.storage == storage]
 
     def __iter__(self) -> Iterator[ResourceType]:

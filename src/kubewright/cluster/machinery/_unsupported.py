@@ -1,4 +1,4 @@
-"""What the embedded cluster does not do. It is refused with the reason, here and nowhere else; never ignored."""
+"""Features that the embedded cluster does not support. Such requests are rejected with the reason, never ignored."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ REFUSED_SUBRESOURCES: Final = {
     "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",
     "eviction": "evictions: delete the pod",
 }
-"""Subresources that are refused, with what is missing."""
+"""Unsupported subresources, with the reason."""
 
 REFUSED_PAGES: Final = {
     "/debug": "profiles of the server",
     "/logs": "the logs of the server: its own go to the program that runs it",
     "/metrics": "metrics of the server",
 }
-"""Paths that are refused, and all below them."""
+"""Unsupported paths, with everything below them."""
 
 _ADMISSION: Final = "admission: what is registered here would never be asked"
 REFUSED_WRITES: Final = {
@@ -43,13 +43,13 @@ REFUSED_WRITES: Final = {
     "flowschemas.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
 }
-"""Resources that cannot be written, with what is missing. They can be read: there are none."""
+"""Resources that cannot be written, with the reason. They can be read: there are no objects."""
 
 _READS: Final = ("get", "list", "watch")
 
 
 def check_supported(call: Call, supported: frozenset[str] = frozenset()) -> None:
-    """Refuse what nothing would come of. `supported` are resources that somebody has taken over meanwhile."""
+    """Raises `Failure` for an unsupported request. `supported` names resources that other parts handle."""
     if call.subresource in REFUSED_SUBRESOURCES and f"{call.type.qualified}/{call.subresource}" not in supported:
         raise unsupported(REFUSED_SUBRESOURCES[call.subresource])
     if call.verb in _READS or call.type.custom:

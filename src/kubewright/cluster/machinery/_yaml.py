@@ -1,4 +1,4 @@
-"""YAML as the real server writes it: the names in order, lists not indented, texts quoted where Go's library does."""
+"""Writes YAML the way the real server does: sorted names, lists not indented, strings quoted as Go's library does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TIME: Final = re.compile(
 
 
 def dump_yaml(value: Any) -> bytes:
-    """A value of JSON as a document."""
+    """Returns a JSON value as a YAML document."""
     import yaml
 
     text: str = yaml.dump(value, Dumper=_dumper(), default_flow_style=False, allow_unicode=True, width=80)
@@ -54,7 +54,7 @@ def _text(dumper: Any, text: str) -> Any:
 
 
 def _means_something_else(text: str) -> bool:
-    """Whether a reader would take the text for a number, a time or the like, if it had no quotes."""
+    """Returns whether YAML would read the unquoted string as a number, a time or another type."""
     if text in _WORDS:
         return True
     return any(each.fullmatch(text) for each in (_NUMBER, _SPECIAL_FLOAT, _BASE_60, _TIME))
@@ -70,7 +70,7 @@ def _compared_items(one: tuple[str, Any], other: tuple[str, Any]) -> int:
 
 
 def _compared(one: str, other: str) -> int:
-    """Names in the order of Go's library: letters last, and numbers by their value."""
+    """Returns the sort key of a name in Go's library: letters last, numbers by value."""
     for index, (left, right) in enumerate(zip(one, other, strict=False)):
         if left == right:
             continue

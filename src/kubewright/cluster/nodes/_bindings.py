@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kubewright.cluster._state import State
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, bad_request, conflict
 from kubewright.cluster.machinery._field_errors import not_supported
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
 from kubewright.cluster.registry._decoding import decode_body
 from kubewright.cluster.registry._store import commit
@@ -15,7 +15,7 @@ from kubewright.cluster.registry._store import commit
 __all__ = ["bind"]
 
 
-async def bind(state: State, call: Call) -> Answer:
+async def bind(state: State, call: Call) -> ApiResponse:
     """Assigns a pod to a node, once. As on a real server, nodeName has no field manager afterwards."""
     binding = decode_body(state, call, None)
     metadata, target = binding.get("metadata") or {}, binding.get("target") or {}

@@ -6,8 +6,8 @@ from typing import Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.nodes._bindings import bind
 from kubewright.cluster.nodes._evictions import evict
 
@@ -22,7 +22,7 @@ def add_node_calls(dispatcher: Dispatcher) -> None:
     dispatcher.overrides.append(_override)
 
 
-async def _override(state: State, call: Call) -> Answer | None:
+async def _override(state: State, call: Call) -> ApiResponse | None:
     if call.type.qualified != "pods" or call.subresource not in _CALLS:
         return None
     return await _CALLS[call.subresource](state, call)

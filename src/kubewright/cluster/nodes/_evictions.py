@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.cluster._state import State
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.nodes._budgets import charge_eviction
 from kubewright.cluster.nodes._pod_calls import admit, pod_of, success, with_condition
 from kubewright.cluster.registry._decoding import decode_body
@@ -20,7 +20,7 @@ __all__ = ["evict"]
 _NOT_RUNNING: Final = ("Succeeded", "Failed", "Pending")
 
 
-async def evict(state: State, call: Call) -> Answer:
+async def evict(state: State, call: Call) -> ApiResponse:
     """Deletes a pod, after writing the reason into its status, if its budget allows it."""
     eviction = decode_body(state, call, None)
     name = (eviction.get("metadata") or {}).get("name")

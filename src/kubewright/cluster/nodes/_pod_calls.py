@@ -7,10 +7,10 @@ from typing import Final
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import attributes_of, kind_of
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import not_found
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["admit", "pod_of", "success", "with_condition"]
@@ -43,7 +43,7 @@ async def admit(state: State, call: Call, obj: JSONObject) -> None:
     await state.admission.admit(asked)
 
 
-def success(call: Call) -> Answer:
+def success(call: Call) -> ApiResponse:
     """Returns the success response."""
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": _CREATED}
-    return Answer(encode(status), status=_CREATED, warnings=call.warnings)
+    return ApiResponse(encode(status), status=_CREATED, warnings=call.warnings)

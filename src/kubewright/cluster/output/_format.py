@@ -1,4 +1,4 @@
-"""How stored objects are shown: in a version, as metadata alone, as rows of a table; one, or a list."""
+"""The response format that a client negotiated: full objects, metadata, or Tables; single objects or lists."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import RemoteConversion
-from kubewright.cluster.machinery._answers import encode
+from kubewright.cluster.conversion._webhook import AsyncConversion
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, not_acceptable
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.output._tables import table_columns, table_row
 from kubewright.cluster.storage._storage import Entry
 
@@ -38,9 +38,9 @@ _metadata_of: Final = msgspec.json.Decoder(_Metadata)
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """What the client wants to see of objects: `form` is "" for all of it, or `Table`, `PartialObjectMetadata`.
+    """A response format. `form` is "" for full objects, `Table` or `PartialObjectMetadata`.
 
-    Equal views make equal bytes, so they can be shared.
+    Equal formats produce equal bytes, which can be shared.
     """
 
     type: ResourceType
@@ -50,11 +50,11 @@ class OutputFormat:
 
     @property
     def content_type(self) -> str:
-        """As the answer names it."""
+        """The media type of the response."""
         return "application/json"
 
     def raw(self, state: State, entry: Entry) -> bytes:
-        """One object, with apiVersion and kind."""
+        """Encodes a stored object with apiVersion and kind."""
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
         if self.form:
@@ -64,7 +64,7 @@ class OutputFormat:
         return encode(decoded(self.type, entry))
 
     def item(self, state: State, entry: Entry) -> bytes:
-        """One object of a list: built-in kinds leave out apiVersion and kind there."""
+        """Encodes an item of a list: built-in kinds omit apiVersion and kind there."""
         if self.form:
             return self._partial(entry)
         if self.type.custom:
@@ -76,17 +76,17 @@ class OutputFormat:
         return encode(obj)
 
     def list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
-        """A list of objects."""
+        """Encodes a list of stored objects."""
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
         kind = self.type.list_kind if not self.form else f"{self.form}List"
-        if self.type.custom and not self.form:  # Go writes the lists of objects without a struct in another way
+        if self.type.custom and not self.form:  # Go encodes lists of objects without a struct differently
             metadata = {"continue": "", **metadata}
         head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
         return head + b",".join([self.item(state, entry) for entry in entries]) + b"]}"
 
     def object(self, state: State, obj: JSONObject) -> bytes:
-        """An object that is not stored (a dry run, a Scale)."""
+        """Encodes an object that is not stored (a dry run, a Scale)."""
         if self.form == "Table":
             return encode(self.table(state, [obj], {}, first=True))
         if self.form:
@@ -94,7 +94,7 @@ class OutputFormat:
         return encode(obj)
 
     def table(self, state: State, objects: Iterable[JSONObject], metadata: JSONObject, *, first: bool) -> JSONObject:
-        """Rows for `kubectl get`. Only the first table of a watch has columns."""
+        """Returns a Table. Only the first one of a watch has column definitions."""
         now = state.clock.now()
         made: JSONObject = {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": dict(metadata)}
         rows = []
@@ -115,7 +115,7 @@ class OutputFormat:
 
     def _partial(self, entry: Entry) -> bytes:
         metadata = bytes(_metadata_of.decode(entry.raw).metadata)
-        if isinstance(self.type.conversion, RemoteConversion):  # labels and annotations may be others
+        if isinstance(self.type.conversion, AsyncConversion):  # the conversion may change labels and annotations
             metadata = encode(decoded(self.type, entry)["metadata"])
         return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
 
@@ -125,7 +125,7 @@ class OutputFormat:
 
 
 def output_format(call: Call) -> OutputFormat:
-    """What the client's Accept header asks for."""
+    """Returns the format that the Accept header requests. Raises `Failure` if the server supports none."""
     accept = call.header("Accept")
     if not accept or accept == "application/json":
         return OutputFormat(call.type)
@@ -135,7 +135,7 @@ def output_format(call: Call) -> OutputFormat:
         parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
         form, version = parameters.get("as", ""), parameters.get("v", "v1")
         if media_type not in ("application/json", "application/*", "*/*") and not (
-            media_type == YAML and call.verb != "watch"  # a stream of documents is none
+            media_type == YAML and call.verb != "watch"  # watches cannot be streamed as YAML
         ):
             continue
         if not form:
@@ -157,14 +157,14 @@ def output_format(call: Call) -> OutputFormat:
 
 
 def _has_tables(call: Call) -> bool:
-    """Whether the endpoint can answer with a Table: reviews, evictions, bindings and tokens cannot."""
+    """Returns whether the endpoint supports Tables: reviews, evictions, bindings and tokens do not."""
     if call.subresource in _WITHOUT_TABLE:
         return False
     return "get" in call.type.verbs or "list" in call.type.verbs
 
 
 def wants_yaml(accept: str) -> bool:
-    """Whether the first form that a client takes, of those that the server writes, is YAML."""
+    """Returns whether YAML is the first accepted media type that the server supports."""
     for choice in accept.split(",") if YAML in accept else ():
         match choice.partition(";")[0].strip().lower():
             case "application/yaml":

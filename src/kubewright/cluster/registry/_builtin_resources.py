@@ -1,4 +1,4 @@
-"""The built-in resources, from the facts about the real server's discovery."""
+"""The built-in resources, from recorded discovery data of the real server."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def _document() -> dict[str, Any]:
 
 
 def server_version() -> JSONObject:
-    """What `/version` says; the version of the real server whose facts these are."""
+    """Returns the response of `/version`: the version of the real server that the data was recorded from."""
     version: JSONObject = _document()["version"]
     return version
 
 
 def group_order() -> list[str]:
-    """The group versions in the order of the real server's discovery."""
+    """Returns the group versions in the order of the real server's discovery."""
     order: list[str] = _document()["order"]
     return order
 
 
 def builtin_types() -> Iterator[ResourceType]:
-    """A fresh `ResourceType` for each built-in resource."""
+    """Yields a new `ResourceType` for each built-in resource."""
     for api_version in group_order():
         for plural, fact in _facts_of(api_version):
             yield _made(api_version, plural, fact)

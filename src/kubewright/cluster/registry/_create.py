@@ -7,8 +7,7 @@ from typing import Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, attributes_of
-from kubewright.cluster.conversion._webhook import read_back
-from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.conversion._webhook import stored_and_read
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import (
     Failure,
@@ -18,10 +17,11 @@ from kubewright.cluster.machinery._failures import (
     not_found,
 )
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
-from kubewright.cluster.registry._store import answer, check_path_namespace, place, store
+from kubewright.cluster.registry._store import check_path, check_path_namespace, object_response, store
 from kubewright.cluster.registry.validation import _object_meta
 from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
@@ -32,20 +32,20 @@ _SYSTEM_FIELDS: Final = ("creationTimestamp", "deletionTimestamp", "deletionGrac
 _NAMESPACES: Final = "/namespaces"
 
 
-async def create(state: State, call: Call) -> Answer:
-    """POST to a collection."""
-    output_format(call)  # refuses a form that we cannot write, before anything is written
+async def create(state: State, call: Call) -> ApiResponse:
+    """Handles POST to a collection."""
+    output_format(call)  # rejects an unsupported format before anything is written
     call.check_options()
     obj = read_object(state, call)
-    place(call, obj)
+    check_path(call, obj)
     for field in _SYSTEM_FIELDS:
         obj["metadata"].pop(field, None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return answer(state, call, await create_object(state, call, obj), 201)
+    return object_response(state, call, await create_object(state, call, obj), 201)
 
 
 async def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
-    """Store a new object, or show what would be stored. Fills in what the server decides."""
+    """Stores a new object and returns it; a dry run only returns it. Sets the fields that the server decides."""
     check_namespace(state, call, obj)
     asked = attributes_of(call, "CREATE", obj)
     await state.admission.mutate(asked)
@@ -55,7 +55,7 @@ async def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JS
     for _ in range(_NAME_TRIES - 1 if generated else 0):
         try:
             return await _create_admitted(state, call, asked)
-        except RevisionConflict:  # somebody took the name meanwhile; there are others
+        except RevisionConflict:  # another client took the name
             continue
     try:
         return await _create_admitted(state, call, asked)
@@ -85,7 +85,7 @@ async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry
         type_.strategy.prepare_create(obj)
         return await _create_prepared(state, call, asked, obj)
     finally:
-        type_.strategy.settle(metadata["uid"])
+        type_.strategy.end_write(metadata["uid"])
 
 
 async def _create_prepared(state: State, call: Call, asked: Attributes, obj: JSONObject) -> Entry | JSONObject:
@@ -98,12 +98,12 @@ async def _create_prepared(state: State, call: Call, asked: Attributes, obj: JSO
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
-        return await read_back(type_, obj)
+        return await stored_and_read(type_, obj)
     return await store(state, type_, obj, None)
 
 
 def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
-    """Nobody but the server sets a new object's status. Go writes an empty one."""
+    """Clears the status of a new object, which only the server sets. Go writes an empty one."""
     if type_.custom:
         obj.pop("status", None)
     elif "status" in obj:
@@ -120,7 +120,7 @@ def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
 
 
 def check_namespace(state: State, call: Call, obj: JSONObject) -> None:
-    """New objects need a namespace that exists and is not about to go."""
+    """Raises `Failure` unless the namespace of a new object exists and is not terminating."""
     if not call.type.namespaced:
         return
     found = state.storage.get(_NAMESPACES, "", call.namespace)

@@ -1,4 +1,4 @@
-"""Reading what clients send: JSON, YAML, and formats that are plugged in; then the kind's own reading and defaults."""
+"""Decodes request bodies: JSON, YAML and registered formats. Then fits them to the kind and sets defaults."""
 
 from __future__ import annotations
 
@@ -6,46 +6,49 @@ from contextlib import suppress
 from typing import Any, Final
 
 from kubewright.cluster._state import State
-from kubewright.cluster.machinery._answers import encode
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, bad_request, invalid_as, unsupported_media_type
 from kubewright.cluster.machinery._field_errors import invalid
 from kubewright.cluster.machinery._go_types import go_type_of
 from kubewright.cluster.machinery._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType, UnreadableObject
+from kubewright.cluster.machinery._responses import encode
 from kubewright.yaml import InvalidYAML, load_yaml
 
-__all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit", "media_type_of", "read_object"]
+__all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit_to_schema", "media_type_of", "read_object"]
 
-_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"  # in the server's words
+# as in the real server's messages
+_ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _YAML: Final = "application/yaml"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
-_MOST_VALUES: Final = 250_000  # in a YAML document, which is read in less than a second
-_SHOWN: Final = 30  # bytes of a body that a refusal quotes
+_MOST_VALUES: Final = 250_000  # in a YAML document, so that it is decoded in less than a second
+_SHOWN: Final = 30  # bytes of a body that an error quotes
 
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def media_type_of(call: Call) -> str:
-    """The content type without its parameters; JSON when there is none."""
+    """Returns the content type without parameters. Default: JSON."""
     return call.header("Content-Type").partition(";")[0].strip().lower() or "application/json"
 
 
 def read_object(state: State, call: Call, type_: ResourceType | None = None) -> JSONObject:
-    """The object in the body, as its kind reads it, with defaults."""
+    """Returns the object in the body, fitted to its kind and with defaults."""
     type_ = type_ or call.type
     obj = decode_body(state, call, type_)
     _check_kind(call, type_, obj)
     text = call.request.body if media_type_of(call) == "application/json" else None
-    # What is written back just as it came has no field twice: then nobody needs to look closer.
-    made = fit(call, type_, obj, b"" if text is None or encode(obj) == text else text)
+    # A body that encodes back to the same bytes has no duplicate fields.
+    made = fit_to_schema(call, type_, obj, b"" if text is None or encode(obj) == text else text)
     metadata = made.get("metadata") or {}
     call.sent = {name: metadata[name] for name in _IDENTITY if metadata.get(name)}
     return made
 
 
-def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False) -> JSONObject:
-    """An object as its kind reads it, with defaults. What nobody knows is dropped, warned of, or refused."""
+def fit_to_schema(
+    call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False
+) -> JSONObject:
+    """Returns an object fitted to its kind, with defaults. Unknown fields are dropped, warned of, or rejected."""
     validation = call.field_validation
     problems: list[ReadProblem] | None = None if validation == "Ignore" else []
     try:
@@ -65,13 +68,13 @@ def fit(call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, 
         call.warnings += [problem.message for problem in problems]
     made["apiVersion"], made["kind"] = type_.api_version, type_.kind
     if (obj.get("metadata") or {}).get("managedFields") == []:
-        made["metadata"]["managedFields"] = []  # not the same as none: it asks that nobody shall manage anything
+        made["metadata"]["managedFields"] = []  # unlike no managedFields, an empty list asks the server to clear them
     type_.strategy.default(made)
     return made
 
 
 def _bad_patch(obj: JSONObject, problem: str) -> Failure:
-    """What a patch leaves cannot be decoded; the answer shows it."""
+    """Returns the error for a patch whose result cannot be decoded; it quotes the result."""
     error = invalid("patch", encode(obj).decode(), problem)
     causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
     return Failure(422, "Invalid", f' "" is invalid: {error}', {"causes": causes})
@@ -84,7 +87,7 @@ def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
 
 
 def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
-    """The object in the body, whatever it is."""
+    """Returns the object in the body, of any kind."""
     body = call.request.body or b""
     if len(body) > _LARGEST_BODY:
         text = f"Request entity too large: limit is {_LARGEST_BODY}"
@@ -146,17 +149,17 @@ def _hex_of(body: bytes) -> str:
 
 
 class UnreadableYAML(ValueError):
-    """A body is not YAML. The message is the problem, as the real server words it."""
+    """The body is not YAML. The message is that of the real server."""
 
 
 def decode_yaml(body: bytes, *, untyped: bool) -> Any:
-    """The value in the first YAML document, which may be JSON. Raises `UnreadableYAML`."""
+    """Returns the value of the first YAML document, which may be JSON. Raises `UnreadableYAML`."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
         raise UnreadableYAML("yaml: invalid leading UTF-8 octet") from None
     if body.lstrip()[:1] == b"{":
-        with suppress(UnreadableJSON):  # YAML's flow style looks much the same
+        with suppress(UnreadableJSON):  # YAML's flow style is similar
             return decode_json(body, untyped=untyped)
     try:
         value = load_yaml(text, max_nodes=_MOST_VALUES, first_only=True)
@@ -168,7 +171,7 @@ def decode_yaml(body: bytes, *, untyped: bool) -> Any:
 
 
 def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
-    """The body's own names must be those of the path; built-in kinds may leave them out."""
+    """Checks that apiVersion and kind of the body match the path. Built-in kinds may omit them."""
     version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
     if type_.custom and not kind:
         shown = (call.request.body or b"").decode(errors="replace")

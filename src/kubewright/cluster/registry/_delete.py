@@ -1,4 +1,4 @@
-"""Delete and deletecollection: preconditions, grace, finalizers, and what becomes of dependents."""
+"""Delete and deletecollection: preconditions, grace periods, finalizers, and propagation to dependents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kubewright.api import format_time, parse_time
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, attributes_of
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import ready
-from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.conversion._webhook import convert_entries
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request, conflict, forbidden, invalid_options, not_found
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import decode_body
 from kubewright.cluster.registry._read import select
@@ -30,7 +30,7 @@ __all__ = [
     "delete",
     "delete_collection",
     "delete_object",
-    "deletion_of",
+    "deletion_attributes",
     "read_options",
 ]
 
@@ -42,7 +42,7 @@ _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 @dataclass(slots=True)
 class DeleteOptions:
-    """How an object is to be deleted; without anything, as its kind says."""
+    """The options of a delete. Default: those of the kind."""
 
     grace: int | None = None
     policy: str | None = None
@@ -52,7 +52,7 @@ class DeleteOptions:
     dry_run: bool = False
 
     def shown(self) -> JSONObject:
-        """As an object of `meta.k8s.io`, for admission."""
+        """Returns the options as an object of `meta.k8s.io`, for admission."""
         preconditions = {"uid": self.uid, "resourceVersion": self.resource_version}
         made: JSONObject = {
             "kind": "DeleteOptions",
@@ -67,7 +67,7 @@ class DeleteOptions:
 
 
 def read_options(state: State, call: Call) -> DeleteOptions:
-    """The DeleteOptions of the body, or those of the query when there is no body."""
+    """Returns the DeleteOptions of the body, or of the query if there is no body."""
     given: JSONObject = {}
     if call.request.body:
         body = decode_body(state, call, None)
@@ -101,21 +101,21 @@ def read_options(state: State, call: Call) -> DeleteOptions:
     return made
 
 
-async def delete(state: State, call: Call) -> Answer:
-    """DELETE of one object."""
+async def delete(state: State, call: Call) -> ApiResponse:
+    """Handles DELETE of one object."""
     options = read_options(state, call)
     if call.type.qualified == "namespaces" and call.name in _KEPT_NAMESPACES:
         raise forbidden(call.type, call.name, "this namespace may not be deleted")
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         raise not_found(call.type, call.name)
-    left, gone = await delete_object(state, call.type, found, options, deletion_of(call, call.name))
+    left, gone = await delete_object(state, call.type, found, options, deletion_attributes(call, call.name))
     if gone and not call.type.strategy.returns_deleted:
-        return Answer(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
+        return ApiResponse(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
     status = 202 if not gone and options.orphan is False else 200
     view = output_format(call)
     body = view.raw(state, left) if isinstance(left, Entry) else view.object(state, left)
-    return Answer(body, status=status, warnings=call.warnings)
+    return ApiResponse(body, status=status, warnings=call.warnings)
 
 
 def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
@@ -134,27 +134,27 @@ def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
     }
 
 
-def deletion_of(call: Call, name: str) -> Attributes:
-    """What admission is told of a call that deletes."""
+def deletion_attributes(call: Call, name: str) -> Attributes:
+    """Returns the admission attributes of a delete."""
     asked = attributes_of(call, "DELETE")
     asked.name = name
     return asked
 
 
-async def delete_collection(state: State, call: Call) -> Answer:
-    """DELETE of a collection: of all objects that the selectors select."""
+async def delete_collection(state: State, call: Call) -> ApiResponse:
+    """Handles DELETE of a collection: of all objects that match the selectors."""
     options = read_options(state, call)
     entries, metadata = select(state, call)
     deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
-    return Answer(output_format(call).list(state, deleted, metadata), warnings=call.warnings)
+    return ApiResponse(output_format(call).list(state, deleted, metadata), warnings=call.warnings)
 
 
 async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:
-    """Delete one of a collection as it is now. False when it is gone already."""
+    """Deletes one object of a collection in its current state. Returns False if it no longer exists."""
     while (found := state.storage.get(call.type.storage, entry.namespace, entry.name)) is not None:
         try:
-            # The real server does not tell admission the names of those in a collection.
-            await delete_object(state, call.type, found, options, deletion_of(call, ""))
+            # The real server passes no names to admission for the objects of a collection.
+            await delete_object(state, call.type, found, options, deletion_attributes(call, ""))
         except RevisionConflict:
             continue
         await state.yield_to_watches()
@@ -165,10 +165,10 @@ async def _delete_current(state: State, call: Call, entry: Entry, options: Delet
 async def delete_object(
     state: State, type_: ResourceType, found: Entry, options: DeleteOptions, asked: Attributes | None
 ) -> tuple[Entry | JSONObject, bool]:
-    """Delete an object, or begin to. Answers with what is left, or was last, and whether it is gone.
+    """Deletes an object, or marks it as being deleted. Returns its remaining or last state, and whether it is gone.
 
-    `asked` is what admission is told of it; None asks nobody. Raises `RevisionConflict` when the object changed while
-    admission was asked.
+    `asked` is passed to admission; None skips admission. Raises `RevisionConflict` if the object changed during
+    admission.
     """
     obj, before = decoded(type_, found), decoded(type_, found)
     check_preconditions(type_, obj, options)
@@ -203,18 +203,18 @@ async def delete_object(
     if asked is not None:
         await admit_deletion(state, asked, decoded(type_, found), options)
     last = state.storage.delete(type_.storage, found.decode(), found)
-    await ready(type_, [last])
+    await convert_entries(type_, [last])
     return last, True
 
 
 async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:
-    """Both phases. The real server asks twice about an object that it first marks and then deletes."""
+    """Runs both phases of admission. The real server does so twice if it marks and then deletes an object."""
     told = replace(asked, old=old, options=options.shown(), dry_run=options.dry_run)
     await state.admission.admit(told)
 
 
 def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:
-    """Refuse to delete another object than was meant."""
+    """Raises `Failure` if the object is not the one that the preconditions name."""
     name, metadata = obj["metadata"]["name"], obj["metadata"]
     if options.uid is not None and options.uid != metadata["uid"]:
         text = (
@@ -231,7 +231,7 @@ def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOpt
 
 
 def _mark(state: State, obj: JSONObject, grace: int) -> None:
-    """Say that the object is being deleted. The first time, that is a new generation."""
+    """Marks the object as being deleted. The first time, this increments the generation."""
     metadata = obj["metadata"]
     metadata["deletionGracePeriodSeconds"] = grace
     if "deletionTimestamp" not in metadata:
@@ -241,7 +241,7 @@ def _mark(state: State, obj: JSONObject, grace: int) -> None:
 
 
 def _grace(state: State, type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> tuple[bool, bool]:
-    """Give a pod time to end. Whether that has begun now, and whether it had begun before and nothing is to be done."""
+    """Starts the grace period of a pod. Returns whether it started now, and whether it had started before."""
     default = type_.strategy.default_grace_seconds
     if default is None:
         return False, False
@@ -267,7 +267,7 @@ def _grace(state: State, type_: ResourceType, obj: JSONObject, options: DeleteOp
 
 
 def _finalizers(type_: ResourceType, existing: list[str], options: DeleteOptions) -> list[str]:
-    """The finalizers with which the garbage collector is asked to orphan dependents, or to wait for them."""
+    """Returns the finalizers that make the garbage collector orphan dependents, or delete them first."""
     policy = options.policy
     if options.orphan is not None:
         policy = "Orphan" if options.orphan else "Background"

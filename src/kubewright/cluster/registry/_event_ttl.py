@@ -1,4 +1,4 @@
-"""Events are kept for an hour after they were last written, as the real server keeps them."""
+"""Removes Events an hour after their last write, as the real server does."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _STORAGE: Final = "/events"
 
 
 class ExpiringEvents:
-    """Deletes each event an hour after its last write, by the cluster's clock. Those of a snapshot get a new hour.
+    """Removes each Event an hour after its last write, by the cluster's clock. Events of a snapshot get a new hour.
 
-    One timer, for the oldest write: the others follow in the order in which they were written.
+    Uses one timer, for the oldest write; the others follow in the order of their writes.
     """
 
     def __init__(self, state: State) -> None:
@@ -27,7 +27,7 @@ class ExpiringEvents:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Begin, with what is stored already."""
+        """Starts, with the stored Events."""
         self._remember_all()
         self._state.storage.subscribe(_STORAGE, self)
         self._state.restored.append(self._remember_all)
@@ -37,14 +37,14 @@ class ExpiringEvents:
             self._remember(entry.namespace, entry.name, entry.revision)
 
     def stop(self) -> None:
-        """Delete nothing any more."""
+        """Stops removing Events."""
         self._state.storage.unsubscribe(_STORAGE, self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Handles a write."""
         if event.kind != "DELETED":
             self._remember(event.entry.namespace, event.entry.name, event.revision)
 
@@ -63,7 +63,7 @@ class ExpiringEvents:
         while self._writes and self._writes[0][0] <= now:
             _, namespace, name, revision = self._writes.popleft()
             found = storage.get(_STORAGE, namespace, name)
-            if found is not None and found.revision == revision:  # else it was written again, or is gone
+            if found is not None and found.revision == revision:  # otherwise it was written again, or deleted
                 storage.delete(_STORAGE, found.decode(), found)
         if self._writes:
             self._wait()

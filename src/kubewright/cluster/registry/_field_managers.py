@@ -1,11 +1,11 @@
-"""Who manages which field: the bridge from requests to `kubewright.cluster.merge`."""
+"""Field managers: connects requests with `kubewright.cluster.merge`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from kubewright.cluster._state import State
-from kubewright.cluster.conversion._webhook import RemoteConversion
+from kubewright.cluster.conversion._webhook import AsyncConversion
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
@@ -17,7 +17,7 @@ __all__ = ["manager_name_of", "manager_of", "refusal"]
 
 
 def manager_of(state: State, type_: ResourceType, subresource: str = "") -> FieldManager:
-    """The field manager of a resource and one of its subresources; made once."""
+    """Returns the field manager of a resource and one of its subresources. Cached."""
     key = (type_, subresource)
     found = state.managers.get(key)
     if found is None:
@@ -28,7 +28,7 @@ def manager_of(state: State, type_: ResourceType, subresource: str = "") -> Fiel
 def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
     from kubewright.cluster.merge import FieldManager, reset_fields
 
-    # Versions come and go with CRDs; between two changes they are looked up once.
+    # CRDs add and remove versions; they are looked up once per change.
     known: dict[str, ResourceType] = {}
     generation = -1
 
@@ -48,7 +48,7 @@ def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
         other = version(api_version)
         if other is None or other.api_version == obj.get("apiVersion"):
             return obj
-        if isinstance(other.conversion, RemoteConversion):
+        if isinstance(other.conversion, AsyncConversion):
             return other.conversion.between(obj, other)
         source = version(obj.get("apiVersion", ""))
         stored = obj if source is None or source.conversion is None else source.conversion.to_storage(obj)
@@ -58,7 +58,8 @@ def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
     others = state.types.stored_as(type_.storage)
     converts = any(other.conversion is not None for other in others)
     reset = reset_fields(type_.api_version, type_.kind, subresource, has_status=type_.has_status, custom=type_.custom)
-    if type_.custom and subresource == "status":  # of all versions, or managers of another one would lose fields
+    # of all versions: otherwise managers of other versions would lose fields
+    if type_.custom and subresource == "status":
         for other in others:
             reset |= reset_fields(other.api_version, other.kind, "status", has_status=True, custom=True)
     return FieldManager(
@@ -73,14 +74,14 @@ def _made(state: State, type_: ResourceType, subresource: str) -> FieldManager:
 
 
 def manager_name_of(call: Call) -> str:
-    """The name under which a writer owns fields: as it asks for, else its program's name."""
+    """Returns the name of the field manager of a write: `fieldManager`, or the program's name in the User-Agent."""
     from kubewright.cluster.merge import manager_name
 
     return manager_name(call.query.get("fieldManager", ""), call.header("User-Agent"))
 
 
 def refusal(error: Refused, type_: ResourceType, name: str) -> Failure:
-    """What `merge` refuses, as an answer."""
+    """Returns the response for an error of `merge`."""
     details: JSONObject | None = {} if error.code == 422 else None
     if error.causes:
         details = {"causes": list(error.causes)}

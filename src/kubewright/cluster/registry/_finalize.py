@@ -1,12 +1,12 @@
-"""`/namespaces/x/finalize`: how the controller that empties namespaces lets go of one."""
+"""The `finalize` subresource, with which the namespace controller releases a namespace."""
 
 from __future__ import annotations
 
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import not_found
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._update import update_object
@@ -15,8 +15,8 @@ from kubewright.cluster.storage._storage import Entry
 __all__ = ["finalize"]
 
 
-async def finalize(state: State, call: Call) -> Answer:
-    """PUT with the finalizers of the spec that remain. The namespace goes when none is left and it is being deleted."""
+async def finalize(state: State, call: Call) -> ApiResponse:
+    """Handles PUT of the remaining finalizers. Removes a namespace that is being deleted when none is left."""
     call.check_options()
     obj = read_object(state, call)
     found = state.storage.get(call.type.storage, "", call.name)
@@ -31,4 +31,4 @@ async def finalize(state: State, call: Call) -> Answer:
     wanted["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
     made = await update_object(state, call, wanted, found, old, managed=True)
     view = output_format(call)
-    return Answer(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))
+    return ApiResponse(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))

@@ -1,4 +1,4 @@
-"""Patch and apply: what an object is to become, from what is there and what the client sends."""
+"""Patch and apply: computes the new object from the stored one and the body."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import converting
-from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.conversion._webhook import retry_converting
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import (
     Failure,
@@ -20,10 +19,11 @@ from kubewright.cluster.machinery._failures import (
 from kubewright.cluster.machinery._field_errors import forbidden, required
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.registry._create import create_object
-from kubewright.cluster.registry._decoding import UnreadableYAML, decode_yaml, fit, media_type_of
+from kubewright.cluster.registry._decoding import UnreadableYAML, decode_yaml, fit_to_schema, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, refusal
-from kubewright.cluster.registry._store import NOT_HERE, answer, place
+from kubewright.cluster.registry._store import NAMESPACE_MISMATCH, check_path, object_response
 from kubewright.cluster.registry._update import update_object
 
 __all__ = ["APPLY", "PATCHES", "applied_config", "apply", "patch", "patched_document"]
@@ -37,8 +37,8 @@ PATCHES: Final = {
 _CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
 
-async def patch(state: State, call: Call) -> Answer:
-    """PATCH: JSON patch, merge patch, strategic merge patch, or server-side apply."""
+async def patch(state: State, call: Call) -> ApiResponse:
+    """Handles PATCH: JSON Patch, merge patch, strategic merge patch, or server-side apply."""
     media_type = media_type_of(call)
     if media_type == APPLY[0]:
         return await apply(state, call)
@@ -55,13 +55,13 @@ async def patch(state: State, call: Call) -> Answer:
     if found is None:
         raise not_found(call.type, call.name)
     patched = patched_document(state, call, kind, decoded(call.type, found))
-    obj = fit(call, call.type, patched, patched=True)
+    obj = fit_to_schema(call, call.type, patched, patched=True)
     _check_patched(call, obj)
-    return answer(state, call, await update_object(state, call, obj, found, decoded(call.type, found)), 200)
+    return object_response(state, call, await update_object(state, call, obj, found, decoded(call.type, found)), 200)
 
 
 def patched_document(state: State, call: Call, kind: str, document: JSONObject, *, schema: Any = None) -> JSONObject:
-    """The document after the patch in the body."""
+    """Returns the document after the patch in the body."""
     from kubewright.cluster.merge import Refused, json_patch, merge_patch, strategic_merge_patch
 
     try:
@@ -97,14 +97,14 @@ def _check_patched(call: Call, obj: JSONObject) -> None:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
         metadata["name"] = call.name
     if call.namespace and metadata.get("namespace") != call.namespace:
-        raise bad_request(NOT_HERE)
+        raise bad_request(NAMESPACE_MISMATCH)
 
 
 # Apply
 
 
-async def apply(state: State, call: Call) -> Answer:
-    """Server-side apply: create the object, or bring the manager's fields to what it sends."""
+async def apply(state: State, call: Call) -> ApiResponse:
+    """Handles server-side apply: creates the object, or changes the manager's fields to the applied configuration."""
     from kubewright.cluster.merge import Refused
 
     type_ = call.type
@@ -119,32 +119,32 @@ async def apply(state: State, call: Call) -> Answer:
         raise not_found(type_, call.name)
     manager = manager_of(state, type_, call.subresource)
     try:
-        made = await converting(
+        made = await retry_converting(
             lambda: manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
         )
     except Refused as error:
         raise refusal(error, type_, call.name) from None
-    place(call, made)
+    check_path(call, made)
     _check_duplicates(call)
-    obj = fit(call, type_, made)
+    obj = fit_to_schema(call, type_, made)
     if found is None or live is None:
         obj["metadata"].pop("resourceVersion", None)
         if obj["metadata"].get("uid"):
             text = "and no existing object was found"
             uid = obj["metadata"]["uid"]
             raise conflict(type_, call.name, f"uid mismatch: the provided object specified uid {uid}, {text}")
-        return answer(state, call, await create_object(state, call, obj), 201)
-    return answer(state, call, await update_object(state, call, obj, found, live, managed=True), 200)
+        return object_response(state, call, await create_object(state, call, obj), 201)
+    return object_response(state, call, await update_object(state, call, obj, found, live, managed=True), 200)
 
 
 def _check_duplicates(call: Call) -> None:
-    """Fields that stand twice in what is applied: warned of, or refused."""
+    """Warns of duplicate fields in an applied configuration, or rejects them."""
     from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
     from kubewright.yaml import duplicate_keys
 
     text = call.request.body or b""
     if call.field_validation == "Ignore" or (text.lstrip()[:1] == b"{" and not duplicate_fields(text)):
-        return  # most of what is applied is JSON, which is read much faster
+        return  # most configurations are JSON, which is decoded much faster
     lines = duplicate_keys(text)
     if not lines:
         return
@@ -155,7 +155,7 @@ def _check_duplicates(call: Call) -> None:
 
 
 def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
-    """The applied configuration: checked, but neither completed nor defaulted, since only what it says is owned."""
+    """Returns the applied configuration, validated but without defaults, because the manager owns only what it says."""
     try:
         config = decode_yaml(call.request.body or b"", untyped=call.type.custom)
     except UnreadableYAML as error:

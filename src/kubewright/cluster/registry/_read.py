@@ -1,4 +1,4 @@
-"""Get and list: at which revision, which page, which objects."""
+"""Get and list: the revision, the page, and the objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from kubewright.cluster._state import State
-from kubewright.cluster.machinery._answers import Answer
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import (
     Failure,
@@ -22,11 +21,20 @@ from kubewright.cluster.machinery._failures import (
 )
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry
 
-__all__ = ["check_list_options", "get", "horizon_of", "list_objects", "revision_asked", "select", "wait_for"]
+__all__ = [
+    "check_list_options",
+    "get",
+    "horizon_of",
+    "list_objects",
+    "requested_revision",
+    "select",
+    "wait_for_revision",
+]
 
 _WAIT_SECONDS: Final = 3.0
 _TOO_OLD: Final = (
@@ -43,11 +51,11 @@ class _Token(msgspec.Struct):
     start: str = ""
 
 
-async def get(state: State, call: Call) -> Answer:
-    """GET of one object."""
+async def get(state: State, call: Call) -> ApiResponse:
+    """Handles GET of one object."""
     view = output_format(call)
-    asked = revision_asked(call)
-    await wait_for(state, asked, call)
+    asked = requested_revision(call)
+    await wait_for_revision(state, asked, call)
     horizon = horizon_of(state, call)
     if horizon is None:
         found = state.storage.get(call.type.storage, call.namespace, call.name)
@@ -58,11 +66,11 @@ async def get(state: State, call: Call) -> Answer:
             raise expired(f"too old resource version: {horizon} ({error.oldest})") from error
     if found is None:
         raise not_found(call.type, call.name)
-    return Answer(view.raw(state, found), warnings=call.warnings)
+    return ApiResponse(view.raw(state, found), warnings=call.warnings)
 
 
-def revision_asked(call: Call) -> int:
-    """The resourceVersion of the query; 0 for none."""
+def requested_revision(call: Call) -> int:
+    """Returns the resourceVersion of the query; 0 if there is none."""
     text = call.query.get("resourceVersion", "")
     if not text:
         return 0
@@ -75,12 +83,12 @@ def revision_asked(call: Call) -> int:
 
 
 def horizon_of(state: State, call: Call) -> int | None:
-    """The revision as of which reads of a kind are served; None for the newest, as always but in a laboratory."""
+    """Returns the revision at which reads of a kind are served; None for the newest. Only a laboratory sets it."""
     return None if state.gate is None else state.gate.horizon(call.type.storage)
 
 
-async def wait_for(state: State, revision: int, call: Call) -> None:
-    """Wait a moment for a revision that has not been written yet. Raises the time-out when it does not come."""
+async def wait_for_revision(state: State, revision: int, call: Call) -> None:
+    """Waits for a future revision. Raises the server's timeout error if it does not appear."""
     for last in (False, True):
         horizon = horizon_of(state, call)
         newest = state.storage.revision if horizon is None else horizon
@@ -88,12 +96,12 @@ async def wait_for(state: State, revision: int, call: Call) -> None:
             return
         if last:
             raise too_large_revision(revision, newest)
-        # Nobody else makes revisions, so none is ahead of this server; time passes as on the real one all the same.
+        # Only this server creates revisions, so none will appear; the delay is that of the real server.
         await state.clock.sleep(_WAIT_SECONDS)
 
 
 def check_list_options(call: Call) -> None:
-    """Refuse combinations of options that make no sense."""
+    """Raises `Failure` for invalid combinations of options."""
     query = call.query
     call.number("timeoutSeconds")
     match, initial = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
@@ -133,23 +141,23 @@ def _list_match_errors(match: str, revision: str, continued: bool) -> list[Field
     return errors
 
 
-async def list_objects(state: State, call: Call) -> Answer:
-    """GET of a collection."""
+async def list_objects(state: State, call: Call) -> ApiResponse:
+    """Handles GET of a collection."""
     view = output_format(call)
     check_list_options(call)
     if not call.query.get("continue"):
-        await wait_for(state, revision_asked(call), call)
+        await wait_for_revision(state, requested_revision(call), call)
     entries, metadata = select(state, call)
-    return Answer(view.list(state, entries, metadata), warnings=call.warnings)
+    return ApiResponse(view.list(state, entries, metadata), warnings=call.warnings)
 
 
 def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
-    """The objects that a list shows, and the list's metadata."""
+    """Returns the objects of a list, and its metadata."""
     selection = selection_of(call)
     limit = max(call.number("limit") or 0, 0)
     if token := call.query.get("continue", ""):
         return _next_page(state, call, selection, token, limit)
-    asked = revision_asked(call)
+    asked = requested_revision(call)
     match = call.query.get("resourceVersionMatch", "")
     exact = match == "Exact" or (not match and limit > 0 and asked > 0)
     horizon = horizon_of(state, call) if call.verb == "list" else None

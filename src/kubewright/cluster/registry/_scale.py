@@ -1,4 +1,4 @@
-"""The scale subresource: the number of replicas of any kind that has one, as a `Scale` of autoscaling/v1."""
+"""The scale subresource: the replicas of an object as a `Scale` of autoscaling/v1."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kubewright.api import Selector, SelectorError
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import attributes_of
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.machinery._answers import Answer, encode
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, bad_request, conflict, invalid_options, not_found
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource, UnreadableObject
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.registry._decoding import decode_body, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, refusal
 from kubewright.cluster.registry._patch import APPLY, PATCHES, applied_config, patched_document
@@ -26,10 +26,10 @@ __all__ = ["get_scale", "write_scale"]
 _SCALE = "autoscaling/v1.Scale"
 
 
-def get_scale(state: State, call: Call) -> Answer:
-    """GET of the Scale."""
+def get_scale(state: State, call: Call) -> ApiResponse:
+    """Handles GET of the Scale."""
     found = _found(state, call)
-    return Answer(encode(scale_of(call.type, call.type.subresources["scale"], decoded(call.type, found))))
+    return ApiResponse(encode(scale_of(call.type, call.type.subresources["scale"], decoded(call.type, found))))
 
 
 def _found(state: State, call: Call) -> Entry:
@@ -39,8 +39,8 @@ def _found(state: State, call: Call) -> Entry:
     return found
 
 
-async def write_scale(state: State, call: Call) -> Answer:
-    """PUT, PATCH or apply of the Scale: changes the replicas of its parent, and nothing else."""
+async def write_scale(state: State, call: Call) -> ApiResponse:
+    """Handles PUT, PATCH or apply of the Scale: changes only the replicas of the parent."""
     type_, sub = call.type, call.type.subresources["scale"]
     call.check_options()
     applies = call.verb == "patch" and media_type_of(call) in APPLY
@@ -65,11 +65,13 @@ async def write_scale(state: State, call: Call) -> Answer:
     obj["metadata"] = _parent_metadata(call, obj["metadata"], wanted["metadata"], mappings)
     see = partial(scale_of, type_, sub)
     stored = await update_object(state, call, obj, found, old, managed=True, shown=see)
-    return Answer(encode(see(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings)
+    return ApiResponse(
+        encode(see(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings
+    )
 
 
 def _given(state: State, call: Call, scale: JSONObject) -> JSONObject:
-    """The Scale in the body, or the one that the patch in it makes."""
+    """Returns the Scale in the body, or the result of the patch in it."""
     if call.verb == "update":
         return _read(decode_body(state, call, None))
     media_type = media_type_of(call)
@@ -115,7 +117,7 @@ def _errors(scale: JSONObject) -> list[FieldError]:
 
 
 def _mappings(state: State, call: Call, sub: Subresource) -> dict[str, tuple[str, ...]]:
-    """Where the replicas stand in each version of the parent."""
+    """Returns the path of the replicas in each version of the parent."""
     paths = {
         type_.api_version: (type_.subresources.get("scale") or sub).spec_replicas
         for type_ in state.types.stored_as(call.type.storage)
@@ -126,7 +128,7 @@ def _mappings(state: State, call: Call, sub: Subresource) -> dict[str, tuple[str
 def _managed(
     state: State, call: Call, before: JSONObject, given: JSONObject | None, config: JSONObject | None
 ) -> JSONObject:
-    """The Scale after an update to `given` or an apply of `config`, with whoever owns its replicas."""
+    """Returns the Scale after an update to `given` or an apply of `config`, with the managed fields of its replicas."""
     from kubewright.cluster.merge import FieldManager, Refused
 
     manager = FieldManager("autoscaling/v1", "Scale", schema_of=lambda _: _scale_schema(), subresource="scale")
@@ -141,7 +143,7 @@ def _managed(
 
 
 def _parent_metadata(call: Call, parent: JSONObject, scale: JSONObject, mappings: Any) -> JSONObject:
-    """The parent's metadata after a write to its Scale: the owners, and the revision that the writer had read."""
+    """Returns the parent's metadata after a write to its Scale: managed fields and resourceVersion."""
     from kubewright.cluster.merge import parent_managed_fields
 
     entries = parent.get("managedFields") or []
@@ -152,14 +154,14 @@ def _parent_metadata(call: Call, parent: JSONObject, scale: JSONObject, mappings
 
 
 def scale_managed_fields_of(parent: JSONObject, mappings: Any) -> list[JSONObject]:
-    """Who owns the replicas of a Scale, from the managed fields of its parent."""
+    """Returns the managed fields of a Scale, from those of its parent."""
     from kubewright.cluster.merge import scale_managed_fields
 
     return scale_managed_fields(parent["metadata"].get("managedFields") or [], mappings)
 
 
 def scale_of(type_: ResourceType, sub: Subresource, obj: JSONObject) -> JSONObject:
-    """The Scale of an object."""
+    """Returns the Scale of an object."""
     metadata = obj["metadata"]
     shown = {
         name: metadata[name]
@@ -176,7 +178,7 @@ def scale_of(type_: ResourceType, sub: Subresource, obj: JSONObject) -> JSONObje
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector as text: of a LabelSelector, of plain labels, or text already."""
+    """Returns a selector as a string: from a LabelSelector, plain labels, or a string."""
     if isinstance(selector, str) or not selector:
         return selector or ""
     if not {"matchLabels", "matchExpressions"} & set(selector):

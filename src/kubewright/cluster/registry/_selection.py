@@ -1,4 +1,4 @@
-"""Selectors of lists and watches: labels, and the fields that a kind lets one select by."""
+"""Label and field selectors of lists and watches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
 
 class Selection:
-    """Which objects are wanted. `name` is set when a field selector asks for exactly one name."""
+    """The selectors of a request. `name` is set if a field selector selects exactly one name."""
 
     __slots__ = ("_fields", "_labels", "_names_only", "_type", "everything", "name")
 
@@ -34,7 +34,7 @@ class Selection:
         self.everything = labels.selects_everything and self._fields.selects_everything
 
     def matches(self, entry: Entry) -> bool:
-        """Whether the object is wanted. Decodes it only for fields that its header does not have."""
+        """Returns whether an object matches. Decodes it only for fields that are not in its entry."""
         if self._labels.requirements and not self._labels.matches(entry.labels):
             return False
         if not self._fields.requirements:
@@ -46,7 +46,7 @@ class Selection:
 
 
 def selection_of(call: Call) -> Selection:
-    """The selection that a query asks for."""
+    """Returns the selectors of a query. Raises `Failure` for invalid ones."""
     labels = _parsed(Selector.parse, call.query.get("labelSelector", ""))
     text = call.query.get("fieldSelector", "")
     for term in filter(None, text.split(",")):

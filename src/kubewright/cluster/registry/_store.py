@@ -5,30 +5,38 @@ from __future__ import annotations
 from typing import Final
 
 from kubewright.cluster._state import State
-from kubewright.cluster.conversion._webhook import ready, to_storage
-from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.conversion._webhook import convert_entries, to_storage
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import (
     bad_request,
 )
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.storage._storage import Entry
 
-__all__ = ["NOT_HERE", "answer", "check_path_namespace", "commit", "place", "store", "stored_form"]
+__all__ = [
+    "NAMESPACE_MISMATCH",
+    "check_path",
+    "check_path_namespace",
+    "commit",
+    "object_response",
+    "store",
+    "stored_form",
+]
 
-NOT_HERE: Final = "the namespace of the provided object does not match the namespace sent on the request"
+NAMESPACE_MISMATCH: Final = "the namespace of the provided object does not match the namespace sent on the request"
 
 
-def answer(state: State, call: Call, made: Entry | JSONObject, status: int) -> Answer:
-    """A written object as the client wants to see it."""
+def object_response(state: State, call: Call, made: Entry | JSONObject, status: int) -> ApiResponse:
+    """Returns a written object in the format that the client accepts."""
     view = output_format(call)
     body = view.raw(state, made) if isinstance(made, Entry) else view.object(state, made)
-    return Answer(body, status=status, warnings=call.warnings)
+    return ApiResponse(body, status=status, warnings=call.warnings)
 
 
-def place(call: Call, obj: JSONObject) -> None:
-    """The object's namespace and name must be those of the path."""
+def check_path(call: Call, obj: JSONObject) -> None:
+    """Sets the object's namespace and name from the path. Raises `Failure` if the body has others."""
     metadata = obj.setdefault("metadata", {})
     check_path_namespace(call, obj)
     if call.name and call.verb != "create":
@@ -47,24 +55,24 @@ def check_path_namespace(call: Call, obj: JSONObject) -> None:
     elif not namespace:
         metadata["namespace"] = call.namespace
     elif namespace != call.namespace:
-        raise bad_request(NOT_HERE)
+        raise bad_request(NAMESPACE_MISMATCH)
 
 
 def stored_form(type_: ResourceType, obj: JSONObject) -> JSONObject:
-    """An object as it is stored."""
+    """Returns the stored form of an object."""
     return obj if type_.conversion is None else type_.conversion.to_storage(obj)
 
 
 async def store(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None) -> Entry:
-    """Write an object at a new revision; a webhook may have to convert it first, and again for whoever reads it then.
+    """Stores an object at a new revision. Awaits the conversion webhook, also for the read of the result.
 
-    Raises `RevisionConflict` when something else is stored than was expected.
+    Raises `RevisionConflict` if the stored entry is not `old`.
     """
     entry = state.storage.put(type_.storage, await to_storage(type_, obj), old)
-    await ready(type_, [entry])
+    await convert_entries(type_, [entry])
     return entry
 
 
 def commit(state: State, type_: ResourceType, obj: JSONObject, old: Entry | None) -> Entry:
-    """Write an object at a new revision."""
+    """Stores an object at a new revision, without awaiting a conversion."""
     return state.storage.put(type_.storage, stored_form(type_, obj), old)

@@ -1,4 +1,4 @@
-"""Update: PUT of an object or of its status, and the write that patches and applies end with."""
+"""Update: PUT of an object or of its status, and the final step of patch and apply."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import replace
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, attributes_of
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import converting, read_back
-from kubewright.cluster.machinery._answers import Answer
+from kubewright.cluster.conversion._webhook import retry_converting, stored_and_read
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import (
     invalid,
@@ -20,21 +19,22 @@ from kubewright.cluster.machinery._failures import (
 )
 from kubewright.cluster.machinery._field_errors import invalid as invalid_field
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
+from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.registry._create import create_object
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
-from kubewright.cluster.registry._store import answer, check_path_namespace, place, store
+from kubewright.cluster.registry._store import check_path, check_path_namespace, object_response, store
 from kubewright.cluster.registry.validation import _object_meta
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["update", "update_object"]
 
 
-async def update(state: State, call: Call) -> Answer:
-    """PUT of an object, or of its status."""
+async def update(state: State, call: Call) -> ApiResponse:
+    """Handles PUT of an object, or of its status."""
     call.check_options()
     obj = read_object(state, call)
-    place(call, obj)
+    check_path(call, obj)
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:
         return await _create_by_update(state, call, obj)
@@ -43,17 +43,17 @@ async def update(state: State, call: Call) -> Answer:
     uid = metadata.get("uid")
     if uid and uid != old["metadata"]["uid"]:
         raise uid_mismatch(call.type, call.namespace, call.name, uid, old["metadata"]["uid"])
-    return answer(state, call, await update_object(state, call, obj, found, old), 200)
+    return object_response(state, call, await update_object(state, call, obj, found, old), 200)
 
 
-async def _create_by_update(state: State, call: Call, obj: JSONObject) -> Answer:
+async def _create_by_update(state: State, call: Call, obj: JSONObject) -> ApiResponse:
     if call.subresource or not call.type.strategy.allows_create_on_update:
         raise not_found(call.type, call.name)
     if obj["metadata"].get("uid"):
         raise uid_mismatch(call.type, call.namespace, call.name, obj["metadata"]["uid"], "")
     obj["metadata"].pop("resourceVersion", None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
-    return answer(state, call, await create_object(state, call, obj), 201)
+    return object_response(state, call, await create_object(state, call, obj), 201)
 
 
 async def update_object(
@@ -66,16 +66,18 @@ async def update_object(
     managed: bool = False,
     shown: Callable[[JSONObject], JSONObject] | None = None,
 ) -> Entry | JSONObject:
-    """Write a changed object, or show what would be written. `managed` tells that its managed fields are set already.
+    """Stores a changed object and returns it; a dry run only returns it.
 
-    Nothing is written when nothing changed. An object that was only waiting for its finalizers goes when they are gone.
-    `shown` makes of the object what admission sees of it, such as a Scale; its first phase is then the caller's.
+    Nothing is written if nothing changed. An object that is being deleted is removed when its last finalizer is gone.
+
+    `managed` says that the managed fields are already set. `shown` returns the representation for admission, such as a
+    Scale; the caller then runs the mutating phase.
     """
     type_, before = call.type, old["metadata"]
     strategy = type_.strategy
     if not managed:
         manager, given = manager_of(state, type_, call.subresource), obj
-        obj = await converting(lambda: manager.update(old, given, manager_name_of(call), state.now()))
+        obj = await retry_converting(lambda: manager.update(old, given, manager_name_of(call), state.now()))
     asked = attributes_of(call, "UPDATE", obj, old)
     if shown is None:
         await state.admission.mutate(asked)
@@ -89,7 +91,7 @@ async def update_object(
         strategy.prepare_update(obj, old, call.subresource)
         return await _update_prepared(state, call, obj, found, old, asked, shown or _itself)
     finally:
-        strategy.settle(before["uid"])
+        strategy.end_write(before["uid"])
 
 
 async def _update_prepared(
@@ -103,7 +105,7 @@ async def _update_prepared(
 ) -> Entry | JSONObject:
     type_, strategy = call.type, call.type.strategy
     metadata, before = obj["metadata"], old["metadata"]
-    if strategy.has_generation and call.subresource != "status" and strategy.counts(obj, old):
+    if strategy.has_generation and call.subresource != "status" and strategy.increments_generation(obj, old):
         metadata["generation"] = before.get("generation", 0) + 1
     metadata.setdefault("uid", before["uid"])
     metadata["creationTimestamp"] = before["creationTimestamp"]
@@ -112,7 +114,7 @@ async def _update_prepared(
     if "deletionGracePeriodSeconds" in before:
         metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
     errors = _object_meta.validate_update(type_, obj, old) + strategy.validate_update(obj, old, call.subresource)
-    call.warnings += strategy.forgiven(obj)
+    call.warnings += strategy.ratcheting_warnings(obj)
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _object_meta.warnings(type_, metadata, before) + strategy.warnings(obj, old)
@@ -125,7 +127,7 @@ async def _update_prepared(
 
 
 def _check_revision(call: Call, obj: JSONObject, before: JSONObject) -> None:
-    """A writer who names a revision must have read the last one."""
+    """Checks the resourceVersion of an update, if it has one."""
     type_, named = call.type, obj["metadata"].get("resourceVersion", "")
     if not named:
         if not type_.strategy.allows_unconditional_update and call.verb == "update":
@@ -149,11 +151,11 @@ async def _store_changed(
 
     type_ = call.type
     if call.dry_run:
-        return await read_back(type_, obj)
+        return await stored_and_read(type_, obj)
     metadata = obj["metadata"]
     ends = metadata.get("deletionTimestamp") and not metadata.get("deletionGracePeriodSeconds")
     if ends and not type_.strategy.finalizers(obj):
-        # The change itself is never written: watches see the object go as it was.
+        # The change itself is never stored: watches see the object deleted in its previous state.
         state.storage.delete(type_.storage, found.decode(), found)
         return obj
     if same(old, obj) and found.version in ("", type_.stored_version or found.version):
@@ -170,7 +172,7 @@ def _keep(metadata: JSONObject, before: JSONObject, field: str) -> None:
 
 
 def _within_subresource(type_: ResourceType, obj: JSONObject, old: JSONObject, subresource: str) -> JSONObject:
-    """A write to `/status` keeps all else, and any other write keeps the status."""
+    """Limits a write to its subresource: `/status` changes only the status; any other write keeps the status."""
     if subresource == "status":
         made = {**old, "metadata": {**obj["metadata"]}}
         if "status" in obj:

@@ -1,4 +1,4 @@
-"""The way into the server without sockets: the client's `Transport`."""
+"""A client `Transport` that calls the server without sockets."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import weakref
 
 from kubewright.client import ConnectionLost, Request, Response
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
-from kubewright.cluster.machinery._answers import Answer, NoAnswer
 from kubewright.cluster.machinery._calls import User
+from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 
 __all__ = ["InProcess"]
 
 
 class InProcess:
-    """Requests of one user, answered in this process. `close` ends the watches that it began.
+    """Sends the requests of one user to a server in this process. `close` ends the watches that it started.
 
-    Without `warnings`, answers carry none: for the cluster's own parts, whose users cannot heed them.
+    With `warnings=False`, responses have no warnings: for parts of the cluster whose users cannot act on them.
     """
 
     def __init__(self, dispatcher: Dispatcher, user: User, *, warnings: bool = True) -> None:
@@ -23,17 +23,17 @@ class InProcess:
         self._user = user
         self._with_warnings = warnings
         self._closed = False
-        self._watches: weakref.WeakSet[Answer] = weakref.WeakSet()
+        self._watches: weakref.WeakSet[ApiResponse] = weakref.WeakSet()
 
     async def send(self, request: Request) -> Response:
-        """One request, one answer."""
+        """Sends a request and returns the response."""
         if self._closed:
             raise ConnectionLost("the embedded cluster has stopped, or this client was closed", sent=False)
         if request.before_send is not None:
             request.before_send()
         try:
             answer = await self._dispatcher.handle(request, self._user)
-        except NoAnswer as none:
+        except NoResponse as none:
             if none.timeout:
                 raise TimeoutError("no answer in time") from None
             raise ConnectionLost("the connection ended without an answer", sent=True) from None
@@ -44,7 +44,7 @@ class InProcess:
         return answer
 
     async def close(self) -> None:
-        """End every watch; refuse what comes after."""
+        """Ends all watches and rejects further requests."""
         self._closed = True
         for answer in list(self._watches):
             answer.close()

@@ -1,4 +1,4 @@
-"""The cluster on a port: HTTP, TLS with a CA of its own, and who may come in.
+"""Serves the cluster on a port: HTTP, TLS with its own CA, authentication.
 
 Imported on first use: cryptography is slow to import, and clients in this process do not need it.
 """
@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request, RequestHeaders, ResponseBody
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
-from kubewright.cluster.machinery._answers import Answer, NoAnswer
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
 
@@ -28,12 +28,12 @@ _AUTHENTICATED: Final = "system:authenticated"
 _LARGEST_BODY: Final = 3 * 1024 * 1024
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-# Each watch has a connection. Those that wait for their clients are bounded apart, by the default.
+# Each watch has a connection. Idle connections have a separate limit, the default.
 _LIMITS: Final = ServerLimits(connections=1400)
 
 
 class Serving:
-    """One listening port. Everyone needs a certificate of its CA or a token; those who have neither are anonymous."""
+    """A listening port. Clients authenticate with a certificate of its CA or a token; others are anonymous."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -47,7 +47,7 @@ class Serving:
 
     @classmethod
     async def open(cls, dispatcher: Dispatcher, *, host: str, port: int, tls: bool) -> Self:
-        """Listen. Raises OSError when the port is taken, ValueError for a host that needs TLS."""
+        """Listens. Raises OSError if the port is in use, ValueError for a host that needs TLS."""
         if not tls and host not in _LOOPBACK:
             raise ValueError(f"without TLS the cluster listens on this machine alone, not on {host}: use tls=True")
         serving = cls(dispatcher)
@@ -59,7 +59,7 @@ class Serving:
         return serving
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
-        # Canceled handlers: a client that goes away must not leave its watch behind.
+        # Cancels handlers of closed connections: otherwise their watches would stay open.
         server = Server(self._handle, host=host, port=port, tls=context, limits=_LIMITS, cancel_on_disconnect=True)
         self._server = await server.__aenter__()
         shown = f"[{host}]" if ":" in host else host
@@ -75,11 +75,11 @@ class Serving:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         context.load_verify_locations(cadata=self._authority.pair.certificate.decode())
-        context.verify_mode = ssl.CERT_OPTIONAL  # a token will do, too
+        context.verify_mode = ssl.CERT_OPTIONAL  # clients may authenticate with a token instead
         return context
 
     async def close(self) -> None:
-        """End watches and connections, and remove the files."""
+        """Ends watches and connections, and removes the files."""
         if self._server is not None:
             self._dispatcher.state.end_watches()
             server, self._server = self._server, None
@@ -87,7 +87,7 @@ class Serving:
         self._folder.cleanup()
 
     def kubeconfig(self, path: Path | None) -> Path:
-        """Write the administrator's kubeconfig; its path."""
+        """Writes the administrator's kubeconfig and returns its path."""
         path = path or Path(self._folder.name) / "admin.kubeconfig"
         authority = self._authority
         write_kubeconfig(
@@ -112,14 +112,14 @@ class Serving:
         user, uri = None, f"{incoming.path}?{incoming.query}" if incoming.query else incoming.path
         try:
             user = self._user(incoming, request)
-            headers.pop("Authorization", None)  # nobody needs it any more
+            headers.pop("Authorization", None)  # not needed after authentication
             request.body = await _body(incoming)
         except Failure as failure:
             return _response(self._dispatcher.refuse(request, failure, user, uri=uri, source=incoming.peer))
         try:
             with self._dispatcher.state.clock.serving(incoming.peer_address):
                 answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
-        except NoAnswer:
+        except NoResponse:
             raise DropConnection from None
         return _response(answer)
 
@@ -130,7 +130,7 @@ class Serving:
 
 
 def _named(certificate: Any) -> User:
-    """Who a client certificate is for: the common name, and its organizations as groups."""
+    """Returns the user of a client certificate: the common name, and the organizations as groups."""
     names = [pair for part in certificate.get("subject", ()) for pair in part]
     user = next((value for name, value in names if name == "commonName"), "")
     groups = tuple(value for name, value in names if name == "organizationName")
@@ -145,7 +145,7 @@ async def _body(incoming: ServerRequest) -> bytes | None:
         raise Failure(413, "RequestEntityTooLarge", too_large) from None
 
 
-def _response(answer: Answer) -> ServerResponse:
+def _response(answer: ApiResponse) -> ServerResponse:
     headers = [*answer.headers.items(), ("Cache-Control", "no-cache, private")]
     headers += [("Warning", warning) for warning in answer.warnings()]
     return ServerResponse(answer.status, answer.body if answer.stream is None else ResponseBody(answer), headers)

@@ -1,4 +1,4 @@
-"""A file that keeps the cluster's objects between two runs: one line of JSON for each."""
+"""The snapshot file: keeps the cluster's objects between two runs, one JSON document per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WRITING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class SnapshotError(ValueError):
-    """The file is not a snapshot of ours. It is left as it is."""
+    """The file is not a snapshot of Kubewright. It is left unchanged."""
 
 
 class _Head(msgspec.Struct):
@@ -34,7 +34,7 @@ class _Line(msgspec.Struct):
 
 
 def write_snapshot(path: Path, storage: Storage) -> None:
-    """Write everything, in place of what was there: either all of it or nothing. Only this user can read the file."""
+    """Writes all objects to the file, atomically. Only this user can read the file."""
     encoder = msgspec.json.Encoder()
     scratch = _scratch(path)
     try:
@@ -50,9 +50,9 @@ def write_snapshot(path: Path, storage: Storage) -> None:
 
 
 def read_snapshot(path: Path, storage: Storage) -> bool:
-    """Fill an empty storage from the file; False when there is none. Raises `SnapshotError`.
+    """Fills an empty storage from the file. Returns False if there is no file. Raises `SnapshotError`.
 
-    It does so, too, when there could never be one: that is better known now than at the end, when the state is lost.
+    Also raises it if the file could not be written: at the end of the run the objects would be lost.
     """
     try:
         content = path.open("rb")
@@ -82,7 +82,7 @@ def _scratch(path: Path) -> Path:
 
 
 def _check_place(path: Path) -> None:
-    """Begin to write it, as at the end."""
+    """Checks that the file can be written."""
     scratch = _scratch(path)
     try:
         os.close(os.open(scratch, _WRITING, 0o600))

@@ -1,12 +1,11 @@
-"""Storage: every object of the cluster, one revision counter, and a log of what changed.
+"""Storage: all objects of the cluster, one revision counter, and a log of changes.
 
-Objects are kept as JSON bytes, without apiVersion and kind, so that an answer in any version is a few bytes put in
-front of them. Each write has a revision of its own, which is the object's `metadata.resourceVersion`, and leaves an
-`Event` in the log. The log answers watches from a revision in the past and lists as of one; `compact` forgets its
-beginning, and it forgets by itself what is more than `history` writes old, or more than 128 MiB of objects ago.
+Objects are kept as JSON bytes without apiVersion and kind, so that a response in any version is a short prefix and
+these bytes. Each write has its own revision, which is the object's `metadata.resourceVersion`, and adds an `Event` to
+the log. The log serves watches from a past revision and lists at one. `compact` removes its beginning. Events that are
+more than `history` writes or 128 MiB of objects old are removed automatically.
 
-Nothing here waits: a write and what it tells its subscribers are one step, which nothing can come between. Not safe
-for threads.
+Nothing here awaits: a write and the notification of its subscribers are atomic. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
 _HISTORY_BYTES: Final = 2**27
 _LARGEST_OBJECT: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
-_LARGEST_MESSAGE: Final = 2 * 1024 * 1024  # the largest request that the client of etcd sends
+_LARGEST_MESSAGE: Final = 2 * 1024 * 1024  # the largest request that etcd's client sends
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class Compacted(Exception):
-    """That part of history is forgotten. `oldest` is the first revision that is still known."""
+    """The revision is compacted. `oldest` is the first available revision."""
 
     def __init__(self, revision: int, oldest: int) -> None:
         super().__init__(f"revision {revision} is forgotten; history begins at {oldest}")
@@ -45,11 +44,11 @@ class Compacted(Exception):
 
 
 class RevisionConflict(Exception):
-    """The object is not what the writer had read."""
+    """The stored object is not the one that the writer read."""
 
 
 class Entry(Redacted, msgspec.Struct, frozen=True, gc=False):
-    """An object as it was at one revision."""
+    """An object at one revision."""
 
     redacted = frozenset({"raw"})
 
@@ -59,23 +58,22 @@ class Entry(Redacted, msgspec.Struct, frozen=True, gc=False):
     raw: bytes
     labels: dict[str, str] | None
     version: str = ""
-    """The apiVersion in which it is stored, which matters where versions differ; empty for what never had one."""
+    """The apiVersion in which it is stored; matters where versions differ. Empty for objects without one."""
 
     @property
     def key(self) -> str:
-        """Its place among the objects of its kind: lists are in the order of keys."""
+        """The key among the objects of its kind. Lists are sorted by it."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def decode(self) -> JSONObject:
-        """A fresh copy of the object, without apiVersion and kind."""
+        """Returns a new copy of the object, without apiVersion and kind."""
         return _decoder.decode(self.raw)
 
 
 class Event:
-    """One write. `entry` is the object after it, or what was deleted; `previous` the one before, None for a new one.
+    """A write. `entry` is the object after it, or the deleted one; `previous` the one before, None for a new object.
 
-    `frames` is where those who send the event keep its encoded forms while it is told, so that each is made once for
-    all watchers.
+    `frames` caches encoded forms while subscribers are notified, so that each is encoded once for all watches.
     """
 
     __slots__ = ("entry", "frames", "kind", "previous", "revision", "storage")
@@ -90,10 +88,10 @@ class Event:
 
 
 class Subscriber(Protocol):
-    """Whoever is told of writes. `offer` must neither raise nor write."""
+    """Is notified of writes. `offer` must neither raise nor write."""
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Handles a write."""
 
 
 def _too_large(size: int) -> Failure:
@@ -104,7 +102,7 @@ def _too_large(size: int) -> Failure:
 
 
 class _Table:
-    """The objects of one kind, their keys in order, their part of the log, and who listens to them."""
+    """The objects of one kind, their sorted keys, their part of the log, and their subscribers."""
 
     __slots__ = ("by_name", "by_namespace", "entries", "everything", "keys", "log")
 
@@ -112,7 +110,7 @@ class _Table:
         self.entries: dict[str, Entry] = {}
         self.keys: list[str] = []
         self.log: deque[Event] = deque()
-        # Subscribers by what they look at. Dicts, because they keep the order in which the watches began.
+        # Subscribers by scope. Dicts keep the order in which they subscribed.
         self.everything: dict[Subscriber, None] = {}
         self.by_namespace: dict[str, dict[Subscriber, None]] = {}
         self.by_name: dict[str, dict[Subscriber, None]] = {}
@@ -151,7 +149,7 @@ class _Table:
 
 
 class Storage:
-    """All objects, by storage name (`apps/deployments`), namespace and name. A cluster-scoped one has no namespace."""
+    """All objects, by storage name (`apps/deployments`), namespace ("" if cluster-scoped) and name."""
 
     def __init__(self, *, history: int = _HISTORY) -> None:
         self._history = history
@@ -162,7 +160,7 @@ class Storage:
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
-        """History up to this revision is forgotten: nothing can be watched from before it."""
+        """History up to this revision is compacted: watches cannot start before it."""
 
     def _table(self, storage: str) -> _Table:
         table = self._tables.get(storage)
@@ -173,32 +171,32 @@ class Storage:
     # Reading
 
     def get(self, storage: str, namespace: str, name: str) -> Entry | None:
-        """The object as it is now."""
+        """Returns the current object."""
         table = self._tables.get(storage)
         return None if table is None else table.entries.get(f"{namespace}/{name}" if namespace else name)
 
     def get_at(self, storage: str, namespace: str, name: str, revision: int) -> Entry | None:
-        """The object as it was at a revision. Raises `Compacted` when that is forgotten."""
+        """Returns the object at a revision. Raises `Compacted`."""
         found = self.get(storage, namespace, name)
         for event in reversed(self.events(storage, revision, namespace, name)):
             found = event.previous
         return found
 
     def count(self, storage: str) -> int:
-        """How many objects of that kind there are."""
+        """Returns the number of objects of a kind."""
         table = self._tables.get(storage)
         return 0 if table is None else len(table.entries)
 
     def names(self) -> list[str]:
-        """The storage names under which there are objects."""
+        """Returns the storage names that have objects."""
         return [name for name, table in self._tables.items() if table.entries]
 
     def entries(
         self, storage: str, namespace: str = "", *, after: str = "", revision: int | None = None
     ) -> Iterator[Entry]:
-        """The objects of a kind in the order of their keys, beginning behind a key; as of a revision, now unless given.
+        """Yields the objects of a kind sorted by key, after a key, at a revision. Default: all, at the newest one.
 
-        Raises `Compacted` when that revision is forgotten. Read it to the end before the next write.
+        Raises `Compacted`. Consume the iterator before the next write.
         """
         table = self._table(storage)
         begin = f"{namespace}/" if namespace else ""
@@ -208,7 +206,7 @@ class Storage:
         return _as_of(table, start, begin, self._changed_since(table, revision))
 
     def _changed_since(self, table: _Table, revision: int) -> dict[str, Entry | None]:
-        """What the objects that have changed since a revision were at that revision."""
+        """Returns the objects that changed since a revision, as they were at that revision."""
         self._check(revision)
         before: dict[str, Entry | None] = {}
         for event in reversed(table.log):
@@ -218,7 +216,7 @@ class Storage:
         return before
 
     def events(self, storage: str, revision: int, namespace: str = "", name: str = "") -> list[Event]:
-        """What was written after a revision. Raises `Compacted` when that is not known any more."""
+        """Returns the events after a revision. Raises `Compacted`."""
         self._check(revision)
         table = self._table(storage)
         newest_first = []
@@ -236,10 +234,10 @@ class Storage:
     # Writing
 
     def put(self, storage: str, obj: JSONObject, expected: Entry | None) -> Entry:
-        """Write an object: a new one when `expected` is None, else in place of that entry.
+        """Stores an object: a new one if `expected` is None, otherwise in place of that entry.
 
-        Stamps its resourceVersion. Raises `RevisionConflict` when something else is stored than was expected, and
-        `Failure` when the object is larger than etcd's limit.
+        Sets its resourceVersion. Raises `RevisionConflict` if the stored entry is not `expected`, and `Failure` if the
+        object exceeds etcd's limit.
         """
         metadata = obj["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
@@ -256,7 +254,7 @@ class Storage:
         return entry
 
     def delete(self, storage: str, obj: JSONObject, expected: Entry) -> Entry:
-        """Remove an object. The answer, like the event, is what it was at its end, at the revision of the deletion."""
+        """Removes an object. The returned entry is its last state, with the revision of the delete."""
         table = self._table(storage)
         if table.entries.get(expected.key) is not expected:
             raise RevisionConflict
@@ -284,7 +282,7 @@ class Storage:
             subscriber.offer(event)
 
     def compact(self, revision: int | None = None) -> int:
-        """Forget the history up to a revision, by default all of it. The answer is the revision that it begins at."""
+        """Compacts the history up to a revision, by default all of it. Returns the compacted revision."""
         revision = self.revision if revision is None else min(revision, self.revision)
         while self._log and self._log[0].revision <= revision:
             event = self._log.popleft()
@@ -293,16 +291,16 @@ class Storage:
         self.compacted = max(self.compacted, revision)
         return self.compacted
 
-    # Listening
+    # Subscribing
 
     def subscribe(self, storage: str, subscriber: Subscriber, namespace: str = "", name: str = "") -> None:
-        """Tell a subscriber of each write to a kind from now on; of those in a namespace or with a name, if given."""
+        """Notifies a subscriber of each write to a kind from now on; limited to a namespace or a name, if given."""
         table = self._table(storage)
         index, key = table.place(namespace, name)
         (table.everything if index is None else index.setdefault(key, {}))[subscriber] = None
 
     def unsubscribe(self, storage: str, subscriber: Subscriber, namespace: str = "", name: str = "") -> None:
-        """Tell it no longer. Harmless when it was not told."""
+        """Stops notifying a subscriber. Does nothing if it is not subscribed."""
         table = self._table(storage)
         index, key = table.place(namespace, name)
         listeners = table.everything if index is None else index.get(key)
@@ -312,25 +310,25 @@ class Storage:
                 del index[key]
 
     def subscribe_all(self, subscriber: Subscriber) -> None:
-        """Tell a subscriber of each write to any kind from now on."""
+        """Notifies a subscriber of each write to any kind from now on."""
         self._everyone[subscriber] = None
 
     def unsubscribe_all(self, subscriber: Subscriber) -> None:
-        """Tell it no longer. Harmless when it was not told."""
+        """Stops notifying a subscriber. Does nothing if it is not subscribed."""
         self._everyone.pop(subscriber, None)
 
     # Snapshots
 
     def dump(self) -> Iterator[tuple[str, Entry]]:
-        """Every object with its storage name."""
+        """Yields all objects with their storage names."""
         for storage, table in self._tables.items():
             for entry in islice(table.entries.values(), None):
                 yield storage, entry
 
     def restore(self, objects: Mapping[str, Mapping[str, Entry]]) -> None:
-        """Put everything back as it was: entries by storage name and key. At a new revision, and without a history.
+        """Restores all objects: entries by storage name and key. Creates a new revision and compacts the history.
 
-        Subscribers are told of all that is different now, when it is so.
+        Notifies subscribers of all differences after the restore.
         """
         self.revision += 1
         self.compact()
@@ -352,7 +350,7 @@ class Storage:
                 subscriber.offer(event)
 
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:
-        """Fill an empty storage with objects as they were dumped. Their history is not known."""
+        """Fills an empty storage with dumped objects. Their history is unknown."""
         for storage, obj in objects:
             metadata, version = obj["metadata"], obj.pop("apiVersion", "")
             entry = Entry(

@@ -1,12 +1,12 @@
-"""Watches: what happened since a revision, and what happens from now on.
+"""Watches: the events after a revision, and all later ones.
 
-Storage notifies a `WatchStream` of each write, during the write. It decides whether the event matches its selectors
-and puts the event's bytes into its queue. The bytes are made once for all watchers of the same view.
+Storage notifies a `WatchStream` of each write, during the write. The stream decides whether the event matches its
+selectors and puts the encoded event into its queue. All watches with the same output format share the bytes.
 
-Memory per watch is bounded. The objects and events that a watch begins with are encoded as the client reads them; until
-then only references are kept, to objects that the storage has anyway. If more than 16 MiB of newer events wait for the
-client, the watch ends, as kube-apiserver ends one whose buffer is full. The client watches again from its last
-revision. Long before, writers yield to the event loop after each write, so that a reader in this process keeps up.
+The memory of a watch is bounded. The objects and events that it starts with are encoded as the client reads them; until
+then it only references objects that storage keeps anyway. If more than 16 MiB of newer events wait for the client, the
+watch ends, as in kube-apiserver when a buffer is full. The client then watches again from its last revision. Long
+before that, writers yield to the event loop after each write, so that a reader in this process keeps up.
 """
 
 from __future__ import annotations
@@ -21,37 +21,38 @@ from typing import Final
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
-from kubewright.cluster.conversion._webhook import RemoteConversion, converting, ready
-from kubewright.cluster.machinery._answers import Answer, encode
+from kubewright.cluster.conversion._webhook import AsyncConversion, convert_entries, retry_converting
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, expired
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.output._format import OutputFormat, output_format
-from kubewright.cluster.registry._read import check_list_options, horizon_of, revision_asked, wait_for
+from kubewright.cluster.registry._read import check_list_options, horizon_of, requested_revision, wait_for_revision
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry, Event
 
 __all__ = ["BOOKMARK_SECONDS", "WatchStream", "watch"]
 
 BOOKMARK_SECONDS: Final = 60.0
-_SHORTEST: Final = 1800  # seconds that a watch lasts, at least, when the client names no time; at most twice as many
+# minimum duration of a watch in seconds if the client sets no timeout; the maximum is twice as long
+_SHORTEST: Final = 1800
 _MAX_PENDING_BYTES: Final = 2**24
-_CROWDED_BYTES: Final = 2**20  # from here on writers yield to readers
-_EVENT_OVERHEAD: Final = 500  # bytes that an event takes besides its content
+_CROWDED_BYTES: Final = 2**20  # above this, writers yield to readers
+_EVENT_OVERHEAD: Final = 500  # bytes of memory per event besides its content
 _CONVERTED_AT_ONCE: Final = 500
-_CHUNK_BYTES: Final = 2**18  # sent at once: a connection buffers the whole chunk
+_CHUNK_BYTES: Final = 2**18  # sent in one piece: a connection buffers the whole chunk
 _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
-async def watch(state: State, call: Call) -> Answer:
-    """GET of a collection with `watch=true`."""
+async def watch(state: State, call: Call) -> ApiResponse:
+    """Handles GET of a collection with `watch=true`."""
     view = output_format(call)
     check_list_options(call)
-    asked = revision_asked(call)
+    asked = requested_revision(call)
     initial = call.query.get("sendInitialEvents")
     watcher = WatchStream(state, call, view, selection_of(call))
     if call.flag("sendInitialEvents"):
-        await wait_for(state, asked, call)
+        await wait_for_revision(state, asked, call)
     try:
         if call.flag("sendInitialEvents"):
             watcher.begin_with_everything()
@@ -65,11 +66,11 @@ async def watch(state: State, call: Call) -> Answer:
         failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
         watcher.fail(failure)
     watcher.start(call.number("timeoutSeconds"))
-    return Answer(stream=watcher, warnings=call.warnings, content_type=view.content_type)
+    return ApiResponse(stream=watcher, warnings=call.warnings, content_type=view.content_type)
 
 
 class WatchStream:
-    """One watch, from its beginning to its end; the stream of its answer."""
+    """A watch: the stream of its response."""
 
     __slots__ = (
         "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_live_after", "_queue", "_queued", "_remote",
@@ -84,39 +85,40 @@ class WatchStream:
         self._selection = selection
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        self._closed = False  # nothing more is put into the queue; what is in it is still sent
+        self._closed = False  # if set, no more events are queued; queued ones are still sent
         self._bookmarks = call.flag("allowWatchBookmarks")
         self._first_table = True
         self._since = 0
         self._timers: list[Timer] = []
-        self._remote = isinstance(view.type.conversion, RemoteConversion)
+        self._remote = isinstance(view.type.conversion, AsyncConversion)
         self._when_closed: Callable[[], None] | None = None
-        self._live_after: int | None = None  # events after this revision came when the watch had begun
+        self._live_after: int | None = None  # events after this revision are newer than the watch
         self._queued = 0  # bytes in the queue
-        self._waiting = 0  # bytes of the events in `_unread` that the watch did not begin with
-        # Not encoded yet: what the watch began with, events that came before that was read, and all events of a kind
-        # whose objects a webhook converts. Bytes are a frame that is due between them.
+        self._waiting = 0  # bytes of events in `_unread` that are newer than the watch
+        # Not encoded yet: the objects and events that the watch started with, events that arrived before those were
+        # read, and all events of kinds that a webhook converts. Items of type bytes are frames that belong between
+        # them.
         self._unread: deque[Entry | Event | bytes] = deque()
 
     @property
     def storage(self) -> str:
-        """Under which name the objects are stored that it shows."""
+        """The storage name of the objects that it shows."""
         return self._call.type.storage
 
     @property
     def newest(self) -> int:
-        """The revision that it has come to, or would have, if everything was delivered."""
+        """The revision of the last event, whether delivered or not."""
         horizon = horizon_of(self._state, self._call)
         return self._state.storage.revision if horizon is None else horizon
 
     def may_stall(self) -> bool:
-        """Whether a laboratory may keep its events back."""
+        """Whether a laboratory may withhold its events."""
         return self._state.gate is not None
 
-    # Beginning
+    # Start
 
     def begin_with_everything(self) -> None:
-        """An ADDED for everything that exists, then what changes."""
+        """Starts with an ADDED event for each existing object."""
         call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
         for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
             if wanted.everything or wanted.matches(entry):
@@ -127,26 +129,26 @@ class WatchStream:
             self.begin_after(horizon)
 
     def begin_after(self, revision: int) -> None:
-        """What changed after a revision, then what changes. Raises `Compacted`."""
+        """Starts with the events after a revision. Raises `Compacted`."""
         call = self._call
-        self._since = revision  # it may be one that has not come yet
+        self._since = revision  # may be in the future
         for event in self._state.storage.events(call.type.storage, revision, call.namespace, self._selection.name):
             self.offer(event)
         self._subscribe()
 
     def fail(self, failure: Failure) -> None:
-        """End with an ERROR event."""
+        """Ends the watch with an ERROR event."""
         self.deliver(encode({"type": "ERROR", "object": failure.status}) + b"\n")
         self._closed = True
 
     def start(self, timeout: int | None) -> None:
-        """Set the timers: a watch does not last for ever, and says from time to time how far it has come.
+        """Starts the timers for the end of the watch and for bookmarks.
 
-        A client that takes bookmarks resumes where it was, so to it neither of them is an event. They are deferrable,
-        unless a laboratory has to do with watches: a watch that stalls is told by the bookmark that does not come.
+        A client that accepts bookmarks resumes where it was, so neither of them is an event for it and both are
+        deferrable. They are not if a laboratory is in use: clients detect a stalled watch by a missing bookmark.
         """
         state = self._state
-        state.streams.add(self)
+        state.watchers.add(self)
         if self._closed:
             return
         seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
@@ -163,7 +165,7 @@ class WatchStream:
     # Events
 
     def offer(self, event: Event) -> None:
-        """Take notice of a write."""
+        """Handles a write."""
         if self._closed or event.revision <= self._since:
             return
         if self._unread or self._remote or self._live_after is None:
@@ -174,7 +176,7 @@ class WatchStream:
             self._take(event)
         pending = self._queued + self._waiting
         if pending > _CROWDED_BYTES:
-            self._state.crowded = True
+            self._state.watch_backlog = True
         if pending > _MAX_PENDING_BYTES:
             self._queue.clear()
             self._unread.clear()
@@ -182,21 +184,21 @@ class WatchStream:
             self.end()
 
     def _size(self, item: Entry | Event | bytes) -> int:
-        """What something unread counts for: nothing if the watch began with it, since the storage has it anyway."""
+        """Returns the size of an unread item; 0 for those that the watch started with, which storage keeps anyway."""
         if not isinstance(item, Event) or self._live_after is None or item.revision <= self._live_after:
             return 0
         return _EVENT_OVERHEAD + len(item.entry.raw) + (len(item.previous.raw) if item.previous is not None else 0)
 
     async def _read(self) -> None:
-        """Encode what waits, a chunk at most. The watch ends when a conversion fails."""
+        """Encodes unread items, at most a chunk. Ends the watch if a conversion fails."""
         try:
             if self._remote:
-                await ready(self._view.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
+                await convert_entries(self._view.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
             while self._unread and self._queued < _CHUNK_BYTES:
                 item = self._unread[0]
                 if self._remote:
-                    await converting(partial(self._encode, item))
-                    if not self._unread:  # it was full, and cleared meanwhile
+                    await retry_converting(partial(self._encode, item))
+                    if not self._unread:  # the queue overflowed and was cleared
                         return
                 else:
                     self._encode(item)
@@ -208,7 +210,7 @@ class WatchStream:
             self.fail(failure)
 
     def _encode(self, item: Entry | Event | bytes) -> None:
-        """Put the frame of something unread into the queue."""
+        """Queues the frame of an unread item."""
         if isinstance(item, Event):
             self._take(item)
         else:
@@ -233,7 +235,7 @@ class WatchStream:
         self._put(frame, event)
 
     def _selected(self, event: Event) -> tuple[str | None, Entry]:
-        """What the event is to someone who sees only selected objects: they come and go as they begin to match."""
+        """Returns the event as seen through the selectors: objects come and go as they start or stop matching."""
         matches = self._selection.matches
         now = event.kind != "DELETED" and matches(event.entry)
         before = event.previous is not None and matches(event.previous)
@@ -244,7 +246,7 @@ class WatchStream:
         assert event.previous is not None
         if event.kind == "DELETED":
             return "DELETED", event.entry
-        # It has changed so that it does not match: the client sees it go as it last saw it, at the change's revision.
+        # The object no longer matches: the client gets its last matching state, with the revision of the change.
         last = event.frames.get("left")
         if last is None:
             last = event.frames["left"] = _at_revision(event.previous, event.revision)
@@ -258,7 +260,7 @@ class WatchStream:
         return b'{"type":"' + kind.encode() + b'","object":' + self._view.raw(self._state, entry) + b"}\n"
 
     def bookmark(self, *, ends_initial_events: bool = False) -> None:
-        """Tell the client how far it has come."""
+        """Sends a bookmark with the current revision."""
         type_ = self._view.type
         metadata: JSONObject = {"resourceVersion": str(self.newest)}
         if ends_initial_events:
@@ -285,7 +287,7 @@ class WatchStream:
 
     def _regular_bookmark(self) -> None:
         if not self._closed:
-            if not self._unread:  # a bookmark says that everything before it was told
+            if not self._unread:  # a bookmark asserts that all earlier events were sent
                 self.bookmark()
             self._timers.pop()
             self._set_bookmark_timer()
@@ -301,7 +303,7 @@ class WatchStream:
             self.deliver(frame)
 
     def deliver(self, frame: bytes) -> None:
-        """Send a frame to the client, behind those that it has not read yet."""
+        """Sends a frame to the client, after the frames that it has not read yet."""
         self._queue.append(frame)
         self._queued += len(frame) + _EVENT_OVERHEAD
         self._wake()
@@ -314,7 +316,7 @@ class WatchStream:
     # The stream
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The events, as many at once as have come meanwhile."""
+        """Yields the queued events in chunks."""
         try:
             while True:
                 if self._queue:
@@ -330,7 +332,7 @@ class WatchStream:
             self.close()
 
     def _chunk(self) -> bytes:
-        """The next frames, as many as make a chunk."""
+        """Returns the next frames, up to the size of a chunk."""
         queue = self._queue
         frames, size = [queue.popleft()], 0
         while queue and (size := size + len(frames[-1])) < _CHUNK_BYTES:
@@ -339,16 +341,17 @@ class WatchStream:
         return frames[0] if len(frames) == 1 else b"".join(frames)
 
     def end(self) -> None:
-        """Put nothing more into the queue; the client reads what is there, and then the end."""
+        """Queues no further events. The client reads the queued ones, then the end of the stream."""
         self._closed = True
-        # Not now: the storage may be telling its subscribers. And not when the client has read the rest: it may never.
+        # Not now, because storage may be notifying its subscribers. Not after the client read the rest, because it may
+        # never.
         asyncio.get_running_loop().call_soon(self.close)
         self._wake()
 
     def close(self) -> None:
-        """End it and forget it. Harmless when repeated."""
+        """Ends the watch immediately. Further calls do nothing."""
         self._closed = True
-        self._state.streams.discard(self)
+        self._state.watchers.discard(self)
         for timer in self._timers:
             timer.cancel()
         call = self._call
@@ -359,12 +362,12 @@ class WatchStream:
             closed()
 
     def when_closed(self, callback: Callable[[], None]) -> None:
-        """Call this once when the watch has ended, in whatever way."""
+        """Calls `callback` once when the watch has ended."""
         self._when_closed = callback
 
 
 def _entries(items: Iterable[Entry | Event | bytes]) -> list[Entry]:
-    """The objects in these items, those before an event included."""
+    """Returns the objects of these items, including those before an event."""
     both = ((item.entry, item.previous) if isinstance(item, Event) else (item,) for item in items)
     return [entry for each in both for entry in each if isinstance(entry, Entry)]
 

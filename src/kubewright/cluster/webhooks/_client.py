@@ -24,8 +24,8 @@ import msgspec
 
 from kubewright.client import ConfigError, ConnectionLost, Request, TooLarge
 from kubewright.clock import Clock
-from kubewright.cluster.machinery._answers import encode
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ __all__ = ["UnusableConfig", "WebhookCallError", "WebhookClient"]
 _LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LONGEST_TEXT: Final = 2048
 _MOST_ORIGINS: Final = 200
-_KEPT: Final = "/?%:@!$&'()*+,;=-._~"  # of the path and query of a URL; anything else is escaped
+_KEPT: Final = "/?%:@!$&'()*+,;=-._~"  # unescaped characters in the path and query of a URL
 _HEADERS: Final = (
     ("Content-Type", "application/json"),
     ("Accept", "application/json"),
@@ -62,15 +62,15 @@ _MESSAGES: Final = {
 
 
 class WebhookCallError(Exception):
-    """The webhook could not be asked, or did not answer; the text is the real server's."""
+    """The call failed; the message is that of kube-apiserver."""
 
 
 class UnusableConfig(WebhookCallError):
-    """There is nothing that could be called: the configuration makes no sense."""
+    """The configuration is invalid: there is nothing to call."""
 
 
 class WebhookClient:
-    """The webhooks that one cluster calls. `services` maps `namespace/name` to `host:port`."""
+    """Calls the webhooks of one cluster. `services` maps `namespace/name` to `host:port`."""
 
     def __init__(self, storage: Storage, clock: Clock) -> None:
         self.services: dict[str, str] = {}
@@ -79,9 +79,9 @@ class WebhookClient:
         self._origins: dict[tuple[str, str, str], HttpOrigin] = {}
 
     async def post(self, config: JSONObject, body: JSONObject, seconds: int) -> bytes:
-        """Send a review, and the body of a good answer. Raises `WebhookCallError`."""
+        """Sends a review and returns the body of a successful response. Raises `WebhookCallError`."""
         url, address, name = self._place(config, seconds)
-        # Named by the review's uid: a webhook server in this process knows by that what holds the clock.
+        # The review's uid identifies the hold: a webhook server in this process uses it.
         with self._clock.hold(f"the webhook at {url}", body["request"]["uid"]):
             return await self._post(config, body, seconds, url, address, name)
 
@@ -96,7 +96,7 @@ class WebhookClient:
         except TimeoutError:
             raise WebhookCallError(f'Post "{url}": context deadline exceeded') from None
         except _Unresolved as error:
-            _trusting(config.get("caBundle") or "")  # a bundle that cannot be read is reported first
+            _trusting(config.get("caBundle") or "")  # reports an invalid CA bundle first
             raise WebhookCallError(f'Post "{url}": {error}') from None
 
     async def close(self) -> None:
@@ -105,10 +105,10 @@ class WebhookClient:
         for origin in origins.values():
             await origin.close()
 
-    # Where
+    # Addresses
 
     def _place(self, config: JSONObject, seconds: int) -> tuple[str, Any, str]:
-        """The URL as messages show it, the address to connect to, and the name to be certified if it is another."""
+        """Returns the URL for messages, the address to connect to, and the name to verify if it differs."""
         query = f"?timeout={seconds}s"
         service = config.get("service")
         if service is None:
@@ -121,14 +121,14 @@ class WebhookClient:
         return f"https://{host}:{port}{path}{query}", lambda: self._resolve(namespace, name, port), host
 
     def _resolve(self, namespace: str, name: str, port: int) -> str:
-        """The address of a Service."""
+        """Returns the address of a Service."""
         if (named := self.services.get(f"{namespace}/{name}")) is not None:
             return named
         service = self._storage.get("/services", namespace, name)
         if service is None:
             raise _Unresolved(f'service "{name}" not found')
         spec = service.decode().get("spec") or {}
-        if spec.get("type") == "ExternalName":  # whatever ports it has
+        if spec.get("type") == "ExternalName":  # regardless of its ports
             return f"{spec.get('externalName')}:{port}"
         wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
         if wanted is None:
@@ -148,10 +148,10 @@ class WebhookClient:
             " operator.running(...) in a test), or name its address in Cluster(services=...)"
         )
 
-    # How
+    # Connections
 
     async def _origin(self, url: str, address: str, name: str, bundle: str) -> HttpOrigin:
-        """The connections to an address, with the CA bundle and the server name of this webhook."""
+        """Returns the connections to an address, with the CA bundle and the server name of this webhook."""
         key = (address, name, bundle)
         found = self._origins.pop(key, None)
         if found is None:
@@ -168,7 +168,7 @@ class WebhookClient:
                 )
             except ValueError:
                 raise WebhookCallError(f'Post "{url}": invalid URL') from None
-        self._origins[key] = found  # the last one is the one that was used last
+        self._origins[key] = found  # ordered by last use
         if len(self._origins) > _MOST_ORIGINS:
             unused = next((each for each, origin in self._origins.items() if each != key and not origin.busy), None)
             if unused is not None:
@@ -201,7 +201,7 @@ class WebhookClient:
 async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
     parts = urlsplit(url)
     target = quote(f"{parts.path}?{parts.query}" if parts.query else parts.path, safe=_KEPT)
-    # A review changes nothing, so a second one does no harm if the program behind a kept connection has gone.
+    # A review changes nothing, so it can be sent again if a kept-alive connection was closed.
     request = Request(method="POST", path=target, headers=dict(_HEADERS), body=body, repeatable=True)
     response = await origin.send(request)
     content = await response.read()
@@ -215,9 +215,9 @@ async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
 
 
 def _trusting(bundle: str) -> ssl.SSLContext:
-    """A context that trusts these CAs, in base64; those of the system if there are none.
+    """Returns a TLS context that trusts these CAs, in base64; default: those of the system.
 
-    As in Go, each of them may be the certificate of the server itself: envtest gives no other one.
+    As in Go, each may also be the certificate of the server itself, as with envtest.
     """
     from kubewright.client import tls_context
 
@@ -232,7 +232,7 @@ class _Unresolved(Exception):
 
 
 def _clean(path: str) -> str:
-    """The path as Go's `path.Join` writes it, with which the real server makes the URL: `//a/./b/` is `/a/b`."""
+    """Returns the path as Go's `path.Join` does, which the real server uses for the URL: `//a/./b/` is `/a/b`."""
     return "/" + normpath(f"/{path}").lstrip("/")
 
 
@@ -267,7 +267,7 @@ def _certificate_problem(error: Exception) -> str:
 
 
 def _refused(status: int, content: bytes, kind: str) -> str:
-    """What an answer with a bad status says: the message of the Status in it, or what the status stands for."""
+    """Returns the message of an error response: that of its Status, or the meaning of its status code."""
     try:
         body = msgspec.json.decode(content)
     except msgspec.DecodeError:
@@ -287,7 +287,7 @@ def _refused(status: int, content: bytes, kind: str) -> str:
 
 
 def _ready(piece: JSONObject, port_name: str) -> list[tuple[str, str]]:
-    """The hosts of an EndpointSlice that are ready, each with its address."""
+    """Yields the ready hosts of an EndpointSlice with their addresses."""
     port = next((each for each in piece.get("ports") or () if (each.get("name") or "") == port_name), None)
     if port is None or port.get("port") is None:
         return []
@@ -297,7 +297,7 @@ def _ready(piece: JSONObject, port_name: str) -> list[tuple[str, str]]:
 
 
 def _is_here(address: str) -> bool:
-    """Whether an address is one of this machine: only such can be bound. Pods without machines have others."""
+    """Returns whether an address belongs to this machine, i.e. can be bound. Those of simulated pods cannot."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -1,4 +1,4 @@
-"""Facts about built-in resources that no document of the API states, from the behaviour of the real server.
+"""Behavior of built-in resources that is not part of the API's documents, observed on the real server.
 
 Resources are named as in error messages: `deployments.apps`, `pods`.
 """
@@ -40,7 +40,7 @@ WITH_GENERATION: Final = frozenset(
         "customresourcedefinitions.apiextensions.k8s.io",
     ]
 )
-"""Those whose `metadata.generation` counts changes."""
+"""Resources with a `metadata.generation`."""
 
 CREATED_BY_UPDATE: Final = frozenset(
     [
@@ -57,7 +57,7 @@ CREATED_BY_UPDATE: Final = frozenset(
         "endpoints",
     ]
 )
-"""Those that a PUT creates when they are not there."""
+"""Resources that a PUT creates if they do not exist."""
 
 CONDITIONAL_UPDATE: Final = frozenset(
     [
@@ -78,7 +78,7 @@ CONDITIONAL_UPDATE: Final = frozenset(
         "apiservices.apiregistration.k8s.io",
     ]
 )
-"""Those that a PUT changes only when it names the resourceVersion."""
+"""Resources that a PUT changes only with a resourceVersion."""
 
 RETURNED_WHEN_DELETED: Final = frozenset(
     [
@@ -101,13 +101,13 @@ RETURNED_WHEN_DELETED: Final = frozenset(
         "volumeattributesclasses.storage.k8s.io",
     ]
 )
-"""Those whose deletion is answered with the object instead of a Status."""
+"""Resources whose delete returns the object instead of a Status."""
 
 ORPHANING: Final = frozenset({"jobs.batch", "replicationcontrollers"})
-"""Those whose dependents stay when a deletion names no propagation policy."""
+"""Resources whose dependents are orphaned if a delete names no propagation policy."""
 
 NAMED_BY_LABEL: Final = frozenset({"namespaces", "services"})
-"""Those whose names are one label of DNS."""
+"""Resources whose names are DNS labels."""
 
 NAMED_FREELY: Final = frozenset(
     [
@@ -117,7 +117,7 @@ NAMED_FREELY: Final = frozenset(
         "clusterrolebindings.rbac.authorization.k8s.io",
     ]
 )
-"""Those whose names may be anything that fits into a path."""
+"""Resources whose names may be any path segment."""
 
 _METADATA_AND_SPEC: Final = (("metadata",), ("spec",))
 STATUS_RESET: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
@@ -130,7 +130,7 @@ STATUS_RESET: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": _METADATA_AND_SPEC,
     "validatingadmissionpolicies.admissionregistration.k8s.io": _METADATA_AND_SPEC,
 }
-"""What a write to the status leaves as it is, where that is not the spec alone."""
+"""Fields that a write to the status keeps. Default: the spec."""
 
 SELECTABLE: Final[dict[str, dict[str, str]]] = {
     "pods": {
@@ -175,13 +175,13 @@ SELECTABLE: Final[dict[str, dict[str, str]]] = {
     "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": "spec.signerName"},
     "resourceslices.resource.k8s.io": {"spec.nodeName": "spec.nodeName", "spec.driver": "spec.driver"},
 }
-"""What field selectors know, beyond the name and the namespace, and where it stands."""
+"""Fields for field selectors besides name and namespace, with their paths."""
 
 SELECTABLE_DEFAULTS: Final = {"spec.hostNetwork": "false", "spec.unschedulable": "false"}
-"""What a field that is not there counts as, where that is not an empty text."""
+"""Values of absent fields. Default: the empty string."""
 
 DEPRECATED: Final = {
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 }
-"""What the server warns of with each answer about a resource."""
+"""Warnings that the server sends with each response for a resource."""

@@ -24,7 +24,7 @@ _ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 
 
 class BuiltinStrategy(Strategy):
-    """A built-in kind: read as its Go struct, with the facts of its resource."""
+    """A built-in kind: decoded like its Go struct, with the behavior of its resource."""
 
     def __init__(self, api_version: str, kind: str, resource: str) -> None:
         struct = go_type_of(api_version, kind)
@@ -43,23 +43,23 @@ class BuiltinStrategy(Strategy):
         self._status_reset = _behavior.STATUS_RESET.get(resource, (("spec",),))
 
     def read(self, obj: JSONObject, *, problems: list[ReadProblem] | None) -> JSONObject:
-        """As Go's decoder would."""
+        """Decodes the object the way Go does."""
         made: JSONObject = self._reader(obj, "", problems)
         return made
 
     def default(self, obj: JSONObject) -> None:
-        """What the real server fills in."""
+        """Sets the defaults of the real server."""
         if self._defaults is not None:
             self._defaults(obj)
 
     def name_problems(self, name: str) -> list[str]:
-        """The rule that holds for this kind."""
+        """Checks the name by the rule of this kind."""
         if self.resource in _behavior.NAMED_BY_LABEL:
             return label_problems(name)
         return path_segment_problems(name) if self.resource in _behavior.NAMED_FREELY else subdomain_problems(name)
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """A write to the status leaves alone what the kind's status must not touch, in the metadata as well."""
+        """Resets what a write to the status must not change, metadata included."""
         if subresource != "status":
             return
         for path in self._status_reset:
@@ -72,7 +72,7 @@ class BuiltinStrategy(Strategy):
                     obj["metadata"]["labels"] = old["metadata"]["labels"]
 
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
-        """The values at the paths that this kind can be selected by."""
+        """Returns the values of the fields that this kind can be selected by."""
         return {
             name: _text_at(obj, path) or _behavior.SELECTABLE_DEFAULTS.get(name, "")
             for name, path in self._selectable.items()
@@ -88,15 +88,15 @@ def _text_at(obj: Any, path: str) -> str:
 
 
 class NamespaceStrategy(BuiltinStrategy):
-    """Namespaces: active until they are deleted, then terminating until their finalizers are gone."""
+    """Namespaces: Active until they are deleted, then Terminating until their finalizers are gone."""
 
     def default(self, obj: JSONObject) -> None:
-        """The label by which namespaces are selected."""
+        """Sets the label that selects namespaces by name."""
         if name := obj["metadata"].get("name"):
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Active, and held by the controller that empties it."""
+        """Sets the phase, and the finalizer of the namespace controller."""
         obj["status"] = {"phase": "Active"}
         finalizers = obj["spec"].setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
@@ -104,7 +104,7 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """Only `finalize` changes the finalizers of the spec."""
+        """Keeps the finalizers of the spec, which only `finalize` changes."""
         super().prepare_update(obj, old, subresource)
         if subresource == "":
             obj["spec"] = {**obj.get("spec", {})}
@@ -113,24 +113,24 @@ class NamespaceStrategy(BuiltinStrategy):
                 obj["spec"]["finalizers"] = old["spec"]["finalizers"]
 
     def finalizers(self, obj: JSONObject) -> list[str]:
-        """Those of the metadata and of the spec."""
+        """Returns the finalizers of metadata and spec."""
         return [*super().finalizers(obj), *(obj.get("spec", {}).get("finalizers") or [])]
 
     def prepare_delete(self, obj: JSONObject) -> None:
-        """Terminating from now on."""
+        """Sets the phase to Terminating."""
         obj["metadata"].pop("deletionGracePeriodSeconds", None)
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
 
 class ImmutableDataStrategy(BuiltinStrategy):
-    """ConfigMaps and Secrets, which can be made immutable."""
+    """ConfigMaps and Secrets, which can be immutable."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Keys are names of files."""
+        """Validates the keys, which are file names."""
         return [error for field in ("data", "binaryData") for error in key_errors(obj.get(field), field)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """What is immutable stays so, with its data."""
+        """Rejects changes of immutable objects."""
         errors = [*super().validate_update(obj, old, subresource), *self.validate_create(obj)]
         if old.get("immutable"):
             text = "field is immutable when `immutable` is set"
@@ -142,10 +142,10 @@ class ImmutableDataStrategy(BuiltinStrategy):
 
 
 class SecretStrategy(ImmutableDataStrategy):
-    """Secrets: texts become data, and the type stays."""
+    """Secrets: `stringData` is merged into `data`, and the type is immutable."""
 
     def default(self, obj: JSONObject) -> None:
-        """Opaque unless it says what it is; `stringData` is only for writing."""
+        """Sets the default type, and merges the write-only `stringData` into `data`."""
         import base64
 
         if not obj.get("type"):
@@ -155,7 +155,7 @@ class SecretStrategy(ImmutableDataStrategy):
             data.update({name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """One that asks for a token says of which service account."""
+        """Requires the service account of a token Secret."""
         errors = super().validate_create(obj)
         annotations = obj["metadata"].get("annotations") or {}
         if obj.get("type") == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT_NAME):
@@ -163,7 +163,7 @@ class SecretStrategy(ImmutableDataStrategy):
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The type stays."""
+        """Rejects a change of the type."""
         errors = super().validate_update(obj, old, subresource)
         if obj.get("type") != old.get("type"):
             errors.append(invalid("type", obj.get("type", ""), "field is immutable"))

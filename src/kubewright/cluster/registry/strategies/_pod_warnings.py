@@ -1,4 +1,4 @@
-"""What the server warns of in pods and their templates: what is allowed, but hardly meant. In its words."""
+"""Warnings for pods and pod templates that are valid but probably wrong. Messages are those of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def pod_warnings(spec: JSONObject, path: str = "spec") -> list[str]:
-    """What is odd about a pod's spec."""
+    """Returns the warnings for the spec of a pod."""
     found = [*_selectors(spec, path), *_volumes(spec, path), *_twice(spec, path), *_ports(spec, path)]
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or ()):
@@ -89,7 +89,7 @@ def _container(container: JSONObject, path: str) -> Iterator[str]:
 
 
 def _ports(spec: JSONObject, path: str) -> Iterator[str]:
-    """Ports that several definitions claim, in all containers together."""
+    """Returns warnings for ports that are defined more than once in all containers."""
     seen: dict[tuple[object, object], list[tuple[str, JSONObject]]] = {}
     names: dict[str, str] = {}
     for field in ("initContainers", "containers"):

@@ -1,4 +1,4 @@
-"""Which addresses and node ports the services of a cluster have, and which are free."""
+"""The cluster IPs and node ports of Services, and those that are free."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["ADDRESSES", "NODE_PORTS", "Allocations"]
 
 ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
 NODE_PORTS: Final = range(30000, 32768)
-_CHOSEN_ADDRESSES: Final = 256  # the ranges begin with what people choose themselves: it is given last
+_CHOSEN_ADDRESSES: Final = 256  # users choose from the start of the range, so it is allocated last
 _CHOSEN_PORTS: Final = 86
 
 _Place: TypeAlias = str | int
-"""An address, or the number of a port."""
+"""A cluster IP or a node port."""
 
 
 class Allocations:
-    """Who has which address and which port, by the uids of services.
+    """Allocated cluster IPs and node ports, by the uid of their Service.
 
-    What is stored is known by the events of the storage, so a service gives back what it has when it goes, and when it
-    is stored without it. What a write is about to store is reserved meanwhile, and `release`d at its end, whatever came
-    of it. Free ones are given in turn, so that what was given back is not given again at once.
+    Stored Services are known from storage events, so a Service releases its allocations when it is deleted or stored
+    without them. Allocations for a write in progress are reserved until `release`, whether the write succeeds or not.
+    Free ones are allocated in rotation, so that a released one is not reused immediately.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Allocations:
         self._next_port = _CHOSEN_PORTS
 
     def offer(self, event: Event) -> None:
-        """A service was written or deleted."""
+        """Handles the write or delete of a Service."""
         if event.previous is not None:
             uid, places = _held_by(event.previous)
             for place in places:
@@ -44,25 +44,25 @@ class Allocations:
             self.remember(event.entry)
 
     def remember(self, entry: Entry) -> None:
-        """Take note of what a stored service has."""
+        """Records the allocations of a stored Service."""
         uid, places = _held_by(entry)
         self._stored.update(dict.fromkeys(places, uid))
 
     def reserve(self, place: _Place, uid: str) -> None:
-        """Keep it for a service until its write is over, unless another one has it."""
+        """Reserves an address or port for a Service until its write ends, unless another Service has it."""
         if self._holder(place) is None:
             self._reserved[place] = uid
 
     def belongs(self, place: _Place, uid: str) -> bool:
-        """Whether that service has it, or is about to."""
+        """Returns whether that Service has the address or port, or has reserved it."""
         return self._holder(place) == uid
 
     def release(self, uid: str) -> None:
-        """The write of a service is over: from now on it has what is stored."""
+        """The write of a Service has ended: only stored allocations remain."""
         self._reserved = {place: holder for place, holder in self._reserved.items() if holder != uid}
 
     def free_address(self, uid: str) -> str | None:
-        """An address that nobody has, reserved; None when there is none."""
+        """Reserves and returns a free cluster IP; None if there is none."""
         size = ADDRESSES.num_addresses
         for step in range(size):
             number = (self._next_address + step) % size
@@ -74,7 +74,7 @@ class Allocations:
         return None
 
     def free_port(self, uid: str) -> int | None:
-        """A port that nobody has, reserved; None when there is none."""
+        """Reserves and returns a free node port; None if there is none."""
         for step in range(len(NODE_PORTS)):
             index = (self._next_port + step) % len(NODE_PORTS)
             if self._holder(port := NODE_PORTS[index]) is None:

@@ -1,4 +1,4 @@
-"""The rules of Services: what they are given, what they keep when they change, and what they give back."""
+"""The strategy of Services: allocates and releases cluster IPs and node ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._service_addresses import ADDRESSES, NODE_PORTS, Allocations
 from kubewright.cluster.registry.validation._services import service_errors
 
-__all__ = ["ServiceStrategy", "remember_services"]
+__all__ = ["ServiceStrategy", "track_services"]
 
 _NONE: Final = "None"
 _FULL: Final = "range is full"
@@ -21,14 +21,14 @@ _NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8
 
 
 class ServiceStrategy(BuiltinStrategy):
-    """Services have an address, and a port on each node if they ask for that."""
+    """Services have a cluster IP, and node ports if their type needs them."""
 
     def __init__(self, api_version: str, kind: str, resource: str) -> None:
         super().__init__(api_version, kind, resource)
         self.allocations = Allocations()
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Hand out what is asked for."""
+        """Allocates cluster IP and node ports."""
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
@@ -39,7 +39,7 @@ class ServiceStrategy(BuiltinStrategy):
         self._give_ports(obj, {}, obj["metadata"]["uid"])
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """What was handed out stays; what the service has no use for any more, it gives back."""
+        """Keeps allocations, and drops those that the new type does not use."""
         super().prepare_update(obj, old, subresource)
         if subresource:
             return
@@ -52,16 +52,16 @@ class ServiceStrategy(BuiltinStrategy):
         if spec.get("type") != "LoadBalancer" and (obj.get("status") or {}).get("loadBalancer"):
             obj["status"] = {**obj["status"], "loadBalancer": {}}
 
-    def settle(self, uid: str) -> None:
-        """Whatever was kept for a write is free again, unless it is stored."""
+    def end_write(self, uid: str) -> None:
+        """Releases the reservations of a write."""
         self.allocations.release(uid)
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Addresses and ports must be free; then, the rules of its spec."""
+        """Checks that addresses and ports are free, then validates the spec."""
         return self._allocation_errors(obj["spec"], obj["metadata"]["uid"]) or service_errors(obj["spec"])
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The same, and its address stays; a write to a subresource does not touch the spec."""
+        """Validates the spec, unless a subresource is written; the cluster IP is immutable."""
         if subresource:
             return []
         spec, before = obj["spec"], old["spec"]
@@ -82,8 +82,8 @@ class ServiceStrategy(BuiltinStrategy):
             spec["clusterIP"], spec["clusterIPs"] = address, [address]
         elif _in_range(address):
             self.allocations.reserve(address, uid)
-        both = address == _NONE and not spec.get("selector")  # whoever makes the endpoints may use either family
-        if ":" not in address:  # one of IPv6 is refused
+        both = address == _NONE and not spec.get("selector")  # without a selector, the endpoints may have either family
+        if ":" not in address:  # IPv6 is rejected
             spec.setdefault("ipFamilies", ["IPv4", "IPv6"] if both else ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "RequireDualStack" if both else "SingleStack")
 
@@ -96,7 +96,7 @@ class ServiceStrategy(BuiltinStrategy):
             if port.get("nodePort"):
                 self.allocations.reserve(port["nodePort"], uid)
         wanted = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts") is not False
-        # A new service has one node port for both protocols of a port.
+        # A new Service has one node port for both protocols of a port.
         known = {} if before else {port.get("port"): port["nodePort"] for port in ports if port.get("nodePort")}
         for port in ports if wanted else ():
             if not port.get("nodePort"):
@@ -116,7 +116,7 @@ class ServiceStrategy(BuiltinStrategy):
         return port
 
     def _allocation_errors(self, spec: JSONObject, uid: str) -> list[FieldError]:
-        """The first address or port that the service cannot have."""
+        """Returns an error for the first address or port that is not available."""
         if errors := _family_errors(spec):
             return errors
         address = _first(spec) if _addressed(spec) else _NONE
@@ -144,8 +144,8 @@ class ServiceStrategy(BuiltinStrategy):
         return []
 
 
-def remember_services(state: State) -> None:
-    """Take note of what the services have, those of a snapshot and those to come, so that nobody else gets it."""
+def track_services(state: State) -> None:
+    """Records the allocations of all Services: those of a snapshot and later ones."""
     type_ = state.types.find("", "v1", "services")
     assert type_ is not None
     assert isinstance(type_.strategy, ServiceStrategy)
@@ -156,7 +156,7 @@ def remember_services(state: State) -> None:
 
 
 def _keep(spec: JSONObject, before: JSONObject) -> None:
-    """Fill in what was handed out before and is not mentioned now."""
+    """Fills in earlier allocations that the update omits."""
     if _addressed(spec) and _addressed(before):
         for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if not spec.get(field) and before.get(field):
@@ -177,7 +177,7 @@ def _keep(spec: JSONObject, before: JSONObject) -> None:
 
 
 def _drop(spec: JSONObject, before: JSONObject) -> None:
-    """Take away what the new type has no use for, unless the writer has changed it: that is for the rules to refuse."""
+    """Drops fields that the new type does not use, unless the update changed them: validation rejects those."""
     gone: list[str] = []
     if _addressed(before) and not _addressed(spec):
         if all(spec.get(field) == before.get(field) for field in ("clusterIP", "clusterIPs")):
@@ -199,7 +199,7 @@ def _drop(spec: JSONObject, before: JSONObject) -> None:
 
 
 def _family_errors(spec: JSONObject) -> list[FieldError]:
-    """There are addresses of IPv4 alone; only endpoints that somebody else makes may be of both families."""
+    """Returns the errors of IP families. Only IPv4 is supported; Services without a selector may have both."""
     addresses, families, policy = spec.get("clusterIPs") or (), spec.get("ipFamilies") or (), spec.get("ipFamilyPolicy")
     if not _addressed(spec) or (_first(spec) == _NONE and not spec.get("selector")):
         return []
@@ -241,7 +241,7 @@ def _node_ports(spec: JSONObject) -> set[int]:
 
 
 def _first(spec: JSONObject) -> Any:
-    """Its address, in the form of the list that newer clients use."""
+    """Returns the cluster IP in the form of `clusterIPs`."""
     return (spec.get("clusterIPs") or [spec.get("clusterIP") or ""])[0]
 
 

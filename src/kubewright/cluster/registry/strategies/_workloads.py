@@ -1,4 +1,4 @@
-"""The rules of workloads, services and volumes, beyond their types and defaults."""
+"""Strategies of workloads, volumes, budgets, autoscalers, leases and networking kinds."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _STATEFUL_SET: Final = (
 
 
 class PodStrategy(BuiltinStrategy):
-    """Pods are completed when they are made, and given time to end."""
+    """Pods have a phase, get fields from admission, and a grace period when deleted."""
 
     default_grace_seconds = 30
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Pending, and with what admission adds."""
+        """Sets the phase, and the fields that admission plugins add."""
         complete_pod(obj)
         if obj["spec"].get("terminationGracePeriodSeconds", 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
@@ -74,50 +74,50 @@ class PodStrategy(BuiltinStrategy):
             ]
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """With what admission adds."""
+        """Sets the fields that admission plugins add."""
         super().prepare_update(obj, old, subresource)
         if not subresource:
             obj["spec"] = {**obj["spec"]}
             complete_changed_pod(obj, old)
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """The rules of its spec."""
+        """Validates the spec."""
         return pod_errors(obj["spec"])
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Of what is odd in a new pod; nobody writes to pods by hand later."""
+        """Returns warnings for a new pod."""
         return pod_warnings(obj["spec"]) if old is None else []
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """A pod stays what it is."""
+        """Rejects changes of immutable fields."""
         return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
 
 
 class SpecStrategy(BuiltinStrategy):
-    """A kind whose spec has rules, for new objects and for changed ones."""
+    """A kind whose spec is validated on create and update."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Which of them an object breaks."""
+        """Returns the errors of an object."""
         return []
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """All rules of the spec."""
+        """Validates the spec."""
         return [*super().validate_create(obj), *self.rules(obj)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The same; a write to a subresource does not touch the spec."""
+        """Validates the spec, unless a subresource is written."""
         errors = super().validate_update(obj, old, subresource)
         return errors if subresource else [*errors, *self.rules(obj)]
 
 
 class TemplateStrategy(SpecStrategy):
-    """A kind that makes pods of a template."""
+    """A kind with a pod template."""
 
     template: tuple[str, ...] = ("spec", "template")
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
-        """Of what is odd in the template, when it is new or something was changed."""
+        """Returns warnings for the template of a new or changed object."""
         if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return []
         found = obj
@@ -127,10 +127,10 @@ class TemplateStrategy(SpecStrategy):
 
 
 class SelectingStrategy(TemplateStrategy):
-    """Workloads know their pods by a selector, which stays."""
+    """A workload whose selector is immutable."""
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The selector stays."""
+        """Rejects a change of the selector."""
         errors = super().validate_update(obj, old, subresource)
         if not subresource and obj["spec"].get("selector") != old["spec"].get("selector"):
             errors.append(invalid("spec.selector", obj["spec"].get("selector"), _SELECTED))
@@ -142,20 +142,20 @@ class ReplicaSetStrategy(SelectingStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return replica_set_errors(obj["spec"])
 
 
 class StatefulSetStrategy(TemplateStrategy):
-    """StatefulSets, most of which stays as it was made."""
+    """StatefulSets, which are mostly immutable."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return stateful_set_errors(obj["spec"])
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Only what the controller can change in place may be changed."""
+        """Rejects changes of fields that the controller cannot change in place."""
         errors = super().validate_update(obj, old, subresource)
         fixed = [{name: value for name, value in each["spec"].items() if name not in _MUTABLE} for each in (obj, old)]
         if not subresource and fixed[0] != fixed[1]:
@@ -164,33 +164,33 @@ class StatefulSetStrategy(TemplateStrategy):
 
 
 class DeploymentStrategy(SelectingStrategy):
-    """A new annotation of a Deployment is a new generation: the controller copies them to ReplicaSets."""
+    """Deployments. Annotations increment the generation, because the controller copies them to ReplicaSets."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return deployment_errors(obj["spec"])
 
-    def counts(self, obj: JSONObject, old: JSONObject) -> bool:
-        """Changes of the spec or of annotations."""
+    def increments_generation(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Returns whether the spec or annotations changed."""
         changed = (obj["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
-        return changed or super().counts(obj, old)
+        return changed or super().increments_generation(obj, old)
 
 
 class DaemonSetStrategy(SelectingStrategy):
-    """The server counts how often the template was changed."""
+    """DaemonSets, which count the versions of their template."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return daemon_set_errors(obj["spec"])
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """The first template."""
+        """Sets the first template generation."""
         obj["metadata"]["annotations"][TEMPLATE_GENERATION] = "1"
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
-        """One more when the template is another one."""
+        """Increments the template generation if the template changed."""
         super().prepare_update(obj, old, subresource)
         count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0") or 0)
         changed = obj["spec"].get("template") != old["spec"].get("template")
@@ -200,19 +200,19 @@ class DaemonSetStrategy(SelectingStrategy):
 
 
 class JobStrategy(TemplateStrategy):
-    """Jobs know their pods by their own uid."""
+    """Jobs, which select their pods by their own uid."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return job_errors(obj["spec"])
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Selector and labels."""
+        """Sets selector and labels."""
         complete_job(obj)
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Most of a Job stays as it was made."""
+        """Rejects changes of immutable fields."""
         errors = super().validate_update(obj, old, subresource)
         return errors if subresource else [*errors, *job_update_errors(obj, old)]
 
@@ -224,15 +224,15 @@ class CronJobStrategy(TemplateStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its name and spec."""
+        """Returns the errors of name and spec."""
         return cron_job_errors(obj)
 
 
 class VolumeStrategy(BuiltinStrategy):
-    """Volumes and claims are pending at first, and protected while somebody uses them."""
+    """Volumes and claims: Pending at first, and protected by a finalizer while in use."""
 
     def prepare_create(self, obj: JSONObject) -> None:
-        """Pending and protected."""
+        """Sets phase and finalizer."""
         metadata, claim = obj["metadata"], obj["kind"] == "PersistentVolumeClaim"
         obj["status"] = {"phase": "Pending"}
         if not claim:
@@ -244,14 +244,14 @@ class VolumeStrategy(BuiltinStrategy):
 
 
 class ClaimStrategy(VolumeStrategy):
-    """Claims, which stay what they are."""
+    """PersistentVolumeClaims, which are mostly immutable."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """The rules of its spec."""
+        """Validates the spec."""
         return claim_errors(obj["spec"])
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """The rules of its spec, which stays."""
+        """Validates the spec, and rejects changes of immutable fields."""
         return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]
 
 
@@ -260,11 +260,11 @@ class BudgetStrategy(SpecStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return budget_errors(obj["spec"])
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Those of its status, too."""
+        """Validates the status, too."""
         errors = super().validate_update(obj, old, subresource)
         return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
 
@@ -274,7 +274,7 @@ class AutoscalerStrategy(SpecStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return autoscaler_errors(obj["spec"])
 
 
@@ -283,7 +283,7 @@ class LeaseStrategy(SpecStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return lease_errors(obj.get("spec") or {})
 
 
@@ -292,7 +292,7 @@ class IngressStrategy(SpecStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return ingress_errors(obj["spec"])
 
 
@@ -301,7 +301,7 @@ class NetworkPolicyStrategy(SpecStrategy):
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
-        """Those of its spec."""
+        """Returns the errors of the spec."""
         return policy_errors(obj.get("spec") or {})
 
 
@@ -322,4 +322,4 @@ WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
 }
-"""By group and kind."""
+"""Strategies by group and kind."""

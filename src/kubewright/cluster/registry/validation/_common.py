@@ -1,4 +1,4 @@
-"""Rules that stand in many kinds: numbers from zero, ports, names, paths; in the server's words."""
+"""Validation that many kinds share: non-negative numbers, ports, names, paths."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LONGEST_MESSAGE: Final = 32 * 1024
 
 
 def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
-    """A number that is counted from zero, where it is given."""
+    """Validates an optional number that must not be negative."""
     value = spec.get(field)
     if value is None or value >= 0:
         return []
@@ -49,7 +49,7 @@ def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
 
 
 def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldError]:
-    """The conditions of a status, those that have reasons and generations."""
+    """Validates the conditions of a status."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, each in enumerate(conditions):
@@ -74,7 +74,7 @@ def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldE
 
 
 def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:
-    """The number of a user or a group, where it is given."""
+    """Validates an optional user or group ID."""
     value = spec.get(field)
     if value is None or 0 <= value <= MOST_SECONDS:
         return []
@@ -82,20 +82,20 @@ def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:
 
 
 def port_errors(value: int, path: str) -> list[FieldError]:
-    """A number of a port."""
+    """Validates a port number."""
     good = 1 <= value <= _MOST_PORT
     return [] if good else [invalid(path, value, f"must be between 1 and {_MOST_PORT}, inclusive")]
 
 
 def port_or_name_errors(value: Any, path: str) -> list[FieldError]:
-    """A port by its number or its name."""
+    """Validates a port number or port name."""
     if isinstance(value, str):
         return [invalid(path, value, problem) for problem in port_name_problems(value)]
     return port_errors(value or 0, path)
 
 
 def port_name_problems(name: str) -> list[str]:
-    """What is wrong with the name of a port."""
+    """Returns the error messages for a port name."""
     found = []
     if len(name) > 15:
         found.append("must be no more than 15 characters")
@@ -111,7 +111,7 @@ def port_name_problems(name: str) -> list[str]:
 
 
 def one_of(obj: JSONObject, field: str, path: str, supported: Sequence[str]) -> list[FieldError]:
-    """A word out of a list, which must be there."""
+    """Validates a required enum value."""
     value = obj.get(field)
     if not value:
         return [required(f"{path}.{field}")]
@@ -119,7 +119,7 @@ def one_of(obj: JSONObject, field: str, path: str, supported: Sequence[str]) -> 
 
 
 def name_errors(obj: JSONObject, path: str) -> list[FieldError]:
-    """A name that is one label of DNS."""
+    """Validates a name that must be a DNS label."""
     name = obj.get("name")
     if not name:
         return [required(f"{path}.name")]
@@ -127,12 +127,12 @@ def name_errors(obj: JSONObject, path: str) -> list[FieldError]:
 
 
 def label_key_errors(key: str, path: str) -> list[FieldError]:
-    """The key of a label."""
+    """Validates a label key."""
     return [invalid(path, key, problem) for problem in qualified_name_problems(key)]
 
 
 def label_map_errors(labels: JSONObject | None, path: str) -> list[FieldError]:
-    """The labels of an object or a selector."""
+    """Validates the labels of an object or selector."""
     errors: list[FieldError] = []
     for key, value in (labels or {}).items():
         errors += label_key_errors(key, path)
@@ -141,7 +141,7 @@ def label_map_errors(labels: JSONObject | None, path: str) -> list[FieldError]:
 
 
 def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
-    """A LabelSelector."""
+    """Validates a LabelSelector."""
     errors = label_map_errors((selector or {}).get("matchLabels"), f"{path}.matchLabels")
     for index, each in enumerate((selector or {}).get("matchExpressions") or ()):
         place, operator, values = f"{path}.matchExpressions[{index}]", each.get("operator", ""), each.get("values")
@@ -161,7 +161,7 @@ def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldE
 
 
 def local_path_errors(value: str, path: str, *, reserved: bool = False) -> list[FieldError]:
-    """A path that leads downwards. With `reserved`, also none that begins with two dots, which the kubelet uses."""
+    """Validates a relative path without `..`. With `reserved`, it must not start with `..`, which the kubelet uses."""
     errors = []
     if value.startswith("/"):
         errors.append(invalid(path, value, "must be a relative path"))

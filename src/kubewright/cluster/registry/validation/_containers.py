@@ -1,4 +1,4 @@
-"""What the server demands of containers, in its words and in its order."""
+"""Validation of containers, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _HEADER_RULE: Final = (
 
 
 def container_errors(spec: JSONObject, path: str, volumes: set[str]) -> list[FieldError]:
-    """The containers of a pod; `volumes` are the names of what they can mount."""
+    """Validates the containers of a pod; `volumes` are the names that they can mount."""
     grace, host_users = spec.get("terminationGracePeriodSeconds"), spec.get("hostUsers") is not False
     containers = spec.get("containers") or ()
     errors = [] if containers else [required(f"{path}.containers")]

@@ -1,4 +1,4 @@
-"""What the server demands of the indexes and policies of Jobs, and what of a Job stays; in its words."""
+"""Validation of the indexes and policies of Jobs, and of their updates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATUSES: Final = ("False", "True", "Unknown")
 
 
 def index_errors(spec: JSONObject, path: str) -> list[FieldError]:
-    """How completions are counted, and how often each may fail."""
+    """Validates completion mode and the backoff limit per index."""
     errors = at_least_zero(spec, "backoffLimitPerIndex", path) + at_least_zero(spec, "maxFailedIndexes", path)
     limit, most = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
     if most is not None and limit is None:
@@ -38,7 +38,7 @@ def index_errors(spec: JSONObject, path: str) -> list[FieldError]:
 
 
 def policy_errors(spec: JSONObject, path: str) -> list[FieldError]:
-    """What counts as a failure, what as success, and when pods are replaced."""
+    """Validates failure policy, success policy and pod replacement policy."""
     errors: list[FieldError] = []
     pod = (spec.get("template") or {}).get("spec") or {}
     names = {each.get("name") for each in (*(pod.get("containers") or ()), *(pod.get("initContainers") or ()))}
@@ -139,7 +139,7 @@ def _success_rules(rules: Sequence[JSONObject], path: str, spec: JSONObject) -> 
 
 
 def _indexes(text: str, completions: int) -> tuple[int, str]:
-    """How many indexes a text like `0-2,5` names, and what is wrong with it."""
+    """Returns the number of indexes in a string like `0-2,5`, and the error."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
         ends = []
@@ -162,7 +162,7 @@ def _indexes(text: str, completions: int) -> tuple[int, str]:
 
 
 def job_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
-    """What may not change in a Job. While it is suspended and has not begun, its pods may be placed elsewhere."""
+    """Rejects changes of immutable fields. A suspended Job that never started may change where its pods run."""
     spec, before, text = obj["spec"], old["spec"], "field is immutable"
     errors: list[FieldError] = []
     if spec.get("completions") != before.get("completions"):

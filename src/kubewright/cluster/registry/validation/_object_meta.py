@@ -1,4 +1,4 @@
-"""The rules of `metadata`, which all kinds share: what may stand there, and what may change."""
+"""Validation of `metadata`, which all kinds share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _LONGEST_NAME: Final = 63
 _IMMUTABLE: Final = "field is immutable"
-# What may not change, with what stands for it when it is absent.
+# Immutable fields, with their values if absent.
 _UNCHANGING: Final = {
     "name": "",
     "namespace": "",
@@ -30,13 +30,13 @@ _FORBIDDEN_OWNERS: Final = ("Event",)
 
 
 def generated_name(base: str, rng: random.Random) -> str:
-    """A name that begins as asked for and ends in five characters that make no words."""
+    """Returns a name with the prefix and five random characters that form no words."""
     suffix = "".join(rng.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
     return base[: _LONGEST_NAME - _SUFFIX_LENGTH] + suffix
 
 
 def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:
-    """Which rules the metadata of a new object break."""
+    """Validates the metadata of a new object."""
     metadata = obj["metadata"]
     errors = []
     if base := metadata.get("generateName"):
@@ -58,7 +58,7 @@ def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:
 
 
 def validate_update(type_: ResourceType, obj: JSONObject, old: JSONObject) -> list[FieldError]:
-    """Which rules the metadata of a changed object break."""
+    """Validates the metadata of a changed object."""
     new = obj["metadata"]
     broken = _changes(new, old["metadata"]) + _common(new) + _finalizers(new)
     return broken + _unqualified_finalizers(type_, new)
@@ -107,7 +107,7 @@ def _finalizers(metadata: JSONObject) -> list[FieldError]:
 
 
 def _unqualified_finalizers(type_: ResourceType, metadata: JSONObject) -> list[FieldError]:
-    """Built-in kinds take only finalizers whose names cannot clash; custom ones are warned of."""
+    """Returns the finalizers without a domain: errors for built-in kinds, warnings for custom resources."""
     if type_.custom:
         return []
     text = "name is neither a standard finalizer name nor is it fully qualified"
@@ -152,7 +152,7 @@ def _owner(owner: JSONObject) -> list[FieldError]:
 
 
 def warnings(type_: ResourceType, metadata: JSONObject, old: JSONObject | None) -> list[str]:
-    """What the server warns of: finalizers of custom resources whose names may clash."""
+    """Returns warnings for the finalizers of custom resources that have no domain."""
     if not type_.custom:
         return []
     before = (old or {}).get("finalizers") or ()

@@ -1,4 +1,4 @@
-"""What the server demands of claims, budgets, autoscalers, leases and of what governs the network; in its words."""
+"""Validation of claims, budgets, autoscalers, leases, Ingresses and NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CLAIM_STAYS: Final = (
 
 
 def number_or_percent_errors(value: Any, path: str, *, most: bool) -> list[FieldError]:
-    """A number from zero or a percentage; with `most`, not above 100%."""
+    """Validates a non-negative number or a percentage; with `most`, at most 100%."""
     if isinstance(value, str):
         if not re.fullmatch(r"[0-9]+%", value):
             return [invalid(path, value, _PERCENT_RULE)]
@@ -52,7 +52,7 @@ def number_or_percent_errors(value: Any, path: str, *, most: bool) -> list[Field
 
 
 def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
-    """The spec of a PersistentVolumeClaim."""
+    """Validates the spec of a PersistentVolumeClaim."""
     errors: list[FieldError] = []
     modes = spec.get("accessModes") or ()
     if not modes:
@@ -76,11 +76,11 @@ def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
 
 
 def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
-    """A claim stays what it is, but a bound one may ask for more, and an unbound one be given its volume."""
+    """Rejects changes of immutable fields. A bound claim may grow; an unbound one may get its volume."""
     spec, before = obj["spec"], old["spec"]
     free = ["volumeName"] if not before.get("volumeName") else []
     if not before.get("storageClassName"):
-        free.append("storageClassName")  # a default class may come later
+        free.append("storageClassName")  # a default class may be set later
     bound = (old.get("status") or {}).get("phase") == "Bound"
     if bound:
         free += ["resources", "volumeAttributesClassName"]
@@ -97,7 +97,7 @@ def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
 
 
 def budget_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a PodDisruptionBudget."""
+    """Validates the spec of a PodDisruptionBudget."""
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     errors: list[FieldError] = []
     if least is not None and most is not None:
@@ -117,7 +117,7 @@ def budget_errors(spec: JSONObject) -> list[FieldError]:
 
 
 def budget_status_errors(status: JSONObject) -> list[FieldError]:
-    """The status of a PodDisruptionBudget."""
+    """Validates the status of a PodDisruptionBudget."""
     errors = condition_errors(status.get("conditions") or (), "status.conditions")
     for number in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
         errors += at_least_zero(status, number, "status")
@@ -125,7 +125,7 @@ def budget_status_errors(status: JSONObject) -> list[FieldError]:
 
 
 def autoscaler_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a HorizontalPodAutoscaler."""
+    """Validates the spec of a HorizontalPodAutoscaler."""
     least, most, target = spec.get("minReplicas"), spec.get("maxReplicas", 0), spec.get("scaleTargetRef") or {}
     errors: list[FieldError] = []
     if least is not None and least < 1:
@@ -145,7 +145,7 @@ def autoscaler_errors(spec: JSONObject) -> list[FieldError]:
 
 
 def lease_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a Lease."""
+    """Validates the spec of a Lease."""
     seconds = spec.get("leaseDurationSeconds")
     errors = []
     if seconds is not None and seconds <= 0:
@@ -154,7 +154,7 @@ def lease_errors(spec: JSONObject) -> list[FieldError]:
 
 
 def ingress_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of an Ingress."""
+    """Validates the spec of an Ingress."""
     errors: list[FieldError] = []
     backend = spec.get("defaultBackend")
     if not spec.get("rules") and backend is None:
@@ -226,7 +226,7 @@ def _backend(backend: JSONObject, path: str) -> list[FieldError]:
 
 
 def policy_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a NetworkPolicy."""
+    """Validates the spec of a NetworkPolicy."""
     errors = label_selector_errors(spec.get("podSelector"), "spec.podSelector")
     for way, ends in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(way) or ()):

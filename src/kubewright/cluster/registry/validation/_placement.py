@@ -1,4 +1,4 @@
-"""What the server demands of where pods may run: tolerations, affinity, spreading; in its words and in its order."""
+"""Validation of scheduling: node selectors, tolerations, affinity, topology spread constraints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def node_selector_errors(selector: JSONObject | None, path: str) -> list[FieldError]:
-    """Labels that a node must have."""
+    """Validates a node selector."""
     errors: list[FieldError] = []
     for key, value in (selector or {}).items():
         errors += label_key_errors(key, path)
@@ -35,7 +35,7 @@ def node_selector_errors(selector: JSONObject | None, path: str) -> list[FieldEr
 
 
 def toleration_errors(tolerations: Iterable[JSONObject], path: str) -> list[FieldError]:
-    """What a pod tolerates."""
+    """Validates tolerations."""
     errors: list[FieldError] = []
     for index, each in enumerate(tolerations):
         errors += _toleration(each, f"{path}[{index}]")
@@ -68,7 +68,7 @@ def _toleration(each: JSONObject, place: str) -> list[FieldError]:
 
 
 def affinity_errors(affinity: JSONObject | None, path: str) -> list[FieldError]:
-    """Which nodes and which other pods a pod wants to be near to, or far from."""
+    """Validates node affinity, pod affinity and pod anti-affinity."""
     errors: list[FieldError] = []
     node = (affinity or {}).get("nodeAffinity") or {}
     if (wanted := node.get(_REQUIRED)) is not None:
@@ -105,7 +105,7 @@ def _node_terms(terms: Iterable[JSONObject], path: str) -> list[FieldError]:
 
 
 def _node_term(term: JSONObject, path: str, *, values: bool) -> list[FieldError]:
-    """One term; `values` tells whether those must be values of labels."""
+    """Validates one term; `values` says whether its values must be label values."""
     errors: list[FieldError] = []
     for index, each in enumerate(term.get("matchExpressions") or ()):
         errors += _node_requirement(each, f"{path}.matchExpressions[{index}]", values=values)
@@ -161,7 +161,7 @@ def _pod_term(term: JSONObject, path: str) -> list[FieldError]:
 
 
 def spread_errors(constraints: Iterable[JSONObject], path: str) -> list[FieldError]:
-    """How pods are spread over nodes, zones and the like."""
+    """Validates topology spread constraints."""
     errors: list[FieldError] = []
     given = list(constraints)
     for index, each in enumerate(given):

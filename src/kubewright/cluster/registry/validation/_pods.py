@@ -1,7 +1,7 @@
-"""What the server demands of pods and of their templates, in its words and in its order.
+"""Validation of pods and pod templates, in kube-apiserver's order.
 
-These are the rules that people run into. Those of containers, volumes, security and placement have files of their own;
-what needs knowledge of machines (devices, sysctls, Windows) is taken as it is.
+Covers the rules that users meet. Containers, volumes, security contexts and scheduling have their own modules. Fields
+that depend on the machine (devices, sysctls, Windows) are not validated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MUTABLE: Final = (
 
 
 def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
-    """The rules of a pod's spec. `other_volumes` are those that somebody adds later: the claims of a StatefulSet."""
+    """Validates the spec of a pod. `other_volumes` are added later: the claims of a StatefulSet."""
     errors, volumes = volume_errors(spec.get("volumes") or (), f"{path}.volumes")
     errors += container_errors(spec, path, volumes | set(other_volumes))
     errors += _host_network(spec, path)
@@ -69,7 +69,7 @@ def _host_network(spec: JSONObject, path: str) -> list[FieldError]:
     for index, container in enumerate((spec.get("containers") or ()) if spec.get("hostNetwork") else ()):
         for number, port in enumerate(container.get("ports") or ()):
             host = port.get("hostPort", 0)
-            if host and host != port.get("containerPort"):  # the one of a pod is always there, by default
+            if host and host != port.get("containerPort"):  # with host networking, the host port is defaulted
                 errors.append(invalid(f"{path}.containers[{index}].ports[{number}].hostPort", host, text))
     return errors
 
@@ -87,7 +87,7 @@ def _dns(spec: JSONObject, path: str) -> list[FieldError]:
 
 
 def pod_update_errors(spec: JSONObject, old: JSONObject) -> list[FieldError]:
-    """A pod stays what it is but for its images, its deadline, and what it tolerates in addition."""
+    """Rejects changes except images, the deadline, and additional tolerations."""
     errors = pod_errors(spec)
     for field in ("containers", "initContainers"):
         if len(spec.get(field) or ()) != len(old.get(field) or ()):
@@ -120,7 +120,7 @@ def _without(obj: JSONObject, *fields: str) -> JSONObject:
 
 
 def _fixed(spec: JSONObject, *, gated: bool) -> dict[str, Any]:
-    """The parts of a spec that nobody may change. While a pod waits at a gate, it may still be told where to go."""
+    """Returns the immutable parts of a spec. A pod with scheduling gates may still change its scheduling directives."""
     made: dict[str, Any] = _without(spec, "activeDeadlineSeconds", "tolerations", "schedulingGates")
     if gated:
         made = _without(made, "nodeSelector", "affinity")

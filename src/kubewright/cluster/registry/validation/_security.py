@@ -1,4 +1,4 @@
-"""What the server demands of security contexts, in its words and in its order."""
+"""Validation of security contexts, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUP_POLICIES: Final = ("Merge", "Strict")
 
 
 def container_security_errors(context: JSONObject | None, path: str, *, host_users: bool) -> list[FieldError]:
-    """The security context of a container."""
+    """Validates the security context of a container."""
     if context is None:
         return []
     errors = id_errors(context, "runAsUser", path) + id_errors(context, "runAsGroup", path)
@@ -39,7 +39,7 @@ def container_security_errors(context: JSONObject | None, path: str, *, host_use
 
 
 def pod_security_errors(spec: JSONObject, path: str) -> list[FieldError]:
-    """The security context of a pod."""
+    """Validates the security context of a pod."""
     context, place = spec.get("securityContext") or {}, f"{path}.securityContext"
     errors: list[FieldError] = []
     for field in ("fsGroup", "runAsUser", "runAsGroup"):

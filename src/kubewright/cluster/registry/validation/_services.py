@@ -1,4 +1,4 @@
-"""What the server demands of Services, in its words and in its order."""
+"""Validation of Services, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AFFINITIES: Final = ("ClientIP", "None")
 
 
 def service_errors(spec: JSONObject) -> list[FieldError]:
-    """The type and the ports of a Service."""
+    """Validates type and ports of a Service."""
     kind: Any = spec.get("type", "")
     ports = spec.get("ports") or ()
     errors: list[FieldError] = []

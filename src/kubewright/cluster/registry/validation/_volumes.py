@@ -1,4 +1,4 @@
-"""What the server demands of the volumes of pods, in its words and in its order."""
+"""Validation of the volumes of pods, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOST_PATH_TYPES: Final = (
     "FileOrCreate",
     "Socket",
 )
-# In the order in which the server looks at them; the first one counts, and the others are too many.
+# In the order of the real server: the first source counts, further ones are errors.
 _SOURCES: Final = (
     "emptyDir",
     "hostPath",
@@ -66,7 +66,7 @@ _SOURCES: Final = (
 
 
 def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldError], set[str]]:
-    """Which rules the volumes break, and the names of those that can be mounted."""
+    """Returns the errors of the volumes, and the names that can be mounted."""
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, volume in enumerate(volumes):

@@ -1,4 +1,4 @@
-"""What the server demands of workloads and data, in its words and in its order."""
+"""Validation of workloads, and of the keys of ConfigMaps and Secrets, in kube-apiserver's order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
 
 
 def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
-    """Keys of ConfigMaps and Secrets, which become names of files."""
+    """Validates the keys of ConfigMaps and Secrets, which become file names."""
     errors = []
     for key in data or ():
         problems = [f"must be no more than {_LONGEST_KEY} characters"] if len(key) > _LONGEST_KEY else []
@@ -52,7 +52,7 @@ def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
 
 
 def deployment_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a Deployment."""
+    """Validates the spec of a Deployment."""
     errors = at_least_zero(spec, "replicas", "spec")
     errors += _selector(spec, "deployment") + _template(spec, "ReplicaSet") + _strategy(spec.get("strategy") or {})
     errors += at_least_zero(spec, "minReadySeconds", "spec") + at_least_zero(spec, "revisionHistoryLimit", "spec")
@@ -81,7 +81,7 @@ def _strategy(strategy: JSONObject) -> list[FieldError]:
 
 
 def _bounds(bounds: JSONObject, path: str, *, most: bool) -> list[FieldError]:
-    """How many pods may be missing or too many during a rollout."""
+    """Validates maxUnavailable and maxSurge."""
     missing, surplus = bounds.get("maxUnavailable"), bounds.get("maxSurge")
     errors = number_or_percent_errors(missing, f"{path}.maxUnavailable", most=False)
     errors += number_or_percent_errors(surplus, f"{path}.maxSurge", most=False)
@@ -94,13 +94,13 @@ def _bounds(bounds: JSONObject, path: str, *, most: bool) -> list[FieldError]:
 
 
 def replica_set_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a ReplicaSet, whose empty selector the server blames on a deployment."""
+    """Validates the spec of a ReplicaSet. As on the real server, an empty selector is blamed on a deployment."""
     errors = at_least_zero(spec, "replicas", "spec") + at_least_zero(spec, "minReadySeconds", "spec")
     return errors + _selector(spec, "deployment") + _template(spec, "ReplicaSet")
 
 
 def stateful_set_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a StatefulSet."""
+    """Validates the spec of a StatefulSet."""
     errors = at_least_zero(spec, "replicas", "spec") + at_least_zero(spec, "minReadySeconds", "spec")
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
@@ -117,7 +117,7 @@ def stateful_set_errors(spec: JSONObject) -> list[FieldError]:
 
 
 def daemon_set_errors(spec: JSONObject) -> list[FieldError]:
-    """The spec of a DaemonSet."""
+    """Validates the spec of a DaemonSet."""
     errors = label_selector_errors(spec.get("selector"), "spec.selector") or _mismatch(spec)
     if spec.get("selector") is not None and _is_empty(spec["selector"]):
         errors.append(invalid("spec.selector", spec["selector"], "empty selector is invalid for daemonset"))
@@ -151,7 +151,7 @@ def _selector(spec: JSONObject, kind: str) -> list[FieldError]:
 def _template(spec: JSONObject, kind: str, volumes: list[str] | None = None) -> list[FieldError]:
     selector = spec.get("selector")
     if selector is not None and label_selector_errors(selector, "spec.selector"):
-        return []  # the server looks no further
+        return []  # the server stops here
     errors = [] if selector is not None and _is_empty(selector) else _mismatch(spec)
     return errors + _pods_that_stay(spec, kind, volumes)
 
@@ -181,12 +181,12 @@ def _pods_that_stay(spec: JSONObject, kind: str, volumes: list[str] | None = Non
 
 
 def template_label_errors(spec: JSONObject, path: str = "spec.template") -> list[FieldError]:
-    """The labels of a pod template, which the server reports without the `metadata` of their path."""
+    """Validates the labels of a pod template. The server reports them without `metadata` in the path."""
     return label_map_errors(((spec.get("template") or {}).get("metadata") or {}).get("labels"), f"{path}.labels")
 
 
 def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
-    """The spec of a Job, or of the Jobs of a CronJob."""
+    """Validates the spec of a Job, or of the Job template of a CronJob."""
     errors: list[FieldError] = []
     for field in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"):
         errors += at_least_zero(spec, field, path)
@@ -215,13 +215,13 @@ def _time_zone(name: str | None) -> list[FieldError]:
     try:
         if name != "Local":
             ZoneInfo(name)
-    except (ValueError, KeyError, OSError):  # also one that is a folder, or leads out of it
+    except (ValueError, KeyError, OSError):  # also a folder, or a path outside of the database
         errors.append(invalid("spec.timeZone", name, f"unknown time zone {name}"))
     return errors
 
 
 def cron_job_errors(obj: JSONObject) -> list[FieldError]:
-    """A CronJob, whose name leaves room for that of its Jobs."""
+    """Validates a CronJob, whose name must leave room for the names of its Jobs."""
     spec, name = obj["spec"], obj["metadata"].get("name", "")
     errors: list[FieldError] = []
     schedule = spec.get("schedule", "")

@@ -1,4 +1,4 @@
-"""What the server answers: a `Response` of the client's transport, with a body or a stream."""
+"""Responses of the server: a `Response` of the client's transport, with a body or a stream."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import msgspec
 
 from kubewright.cluster.machinery._failures import Failure, PlainFailure
 
-__all__ = ["JSON", "Answer", "Headers", "NoAnswer", "Stream", "encode", "failed"]
+__all__ = ["JSON", "ApiResponse", "Headers", "NoResponse", "Stream", "encode", "error_response"]
 
 JSON = "application/json"
 _encoder = msgspec.json.Encoder()
 
 
 def encode(value: Any) -> bytes:
-    """JSON."""
+    """Encodes a value as JSON."""
     return _encoder.encode(value)
 
 
 class Headers(Mapping[str, str]):
-    """Headers of an answer; names compare without case."""
+    """Response headers with case-insensitive names."""
 
     __slots__ = ("_values",)
 
@@ -38,8 +38,8 @@ class Headers(Mapping[str, str]):
         return len(self._values)
 
 
-class NoAnswer(Exception):
-    """A request that gets no answer: its connection ends, or, with `timeout`, its client has waited long enough."""
+class NoResponse(Exception):
+    """A request without a response: its connection is closed, or, with `timeout`, the client's timeout expires."""
 
     def __init__(self, *, timeout: bool) -> None:
         super().__init__("there is no answer")
@@ -47,23 +47,23 @@ class NoAnswer(Exception):
 
 
 class Stream(Protocol):
-    """A body that goes on: a watch."""
+    """A body of unknown length: a watch."""
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes to be."""
+        """Yields the body as it is produced."""
 
     def may_stall(self) -> bool:
-        """Whether it may fall silent although the cluster runs."""
+        """Whether the stream may stop producing although the cluster runs."""
 
     def close(self) -> None:
-        """Nobody reads it any more."""
+        """Ends the stream because the client stopped reading."""
 
     def when_closed(self, callback: Callable[[], None]) -> None:
-        """Call this once when it has ended, in whatever way."""
+        """Calls `callback` once when the stream has ended."""
 
 
-class Answer:
-    """One answer. `stream` is set for a watch, whose `body` is empty."""
+class ApiResponse:
+    """A response. For a watch, `stream` is set and `body` is empty."""
 
     __slots__ = ("__weakref__", "_warnings", "body", "headers", "status", "stream")
 
@@ -84,37 +84,37 @@ class Answer:
         self._warnings = warnings or []
 
     def warnings(self) -> list[str]:
-        """The values of the `Warning` headers."""
+        """Returns the values of the `Warning` headers."""
         return [f"299 - {encode(text).decode()}" for text in self._warnings]
 
     @property
     def is_json(self) -> bool:
-        """Whether the body is one document of JSON."""
+        """Whether the body is a JSON document."""
         return bool(self.body) and self.headers["Content-Type"] == JSON
 
     def in_yaml(self) -> None:
-        """Write the body, which is JSON, as YAML."""
+        """Converts the JSON body to YAML."""
         from kubewright.cluster.machinery._yaml import dump_yaml
 
         self.body = dump_yaml(msgspec.json.decode(self.body))
         self.headers = Headers({**self.headers, "Content-Type": "application/yaml"})
 
     def add_header(self, name: str, value: str) -> None:
-        """Send one more header."""
+        """Adds a header."""
         self.headers = Headers({**self.headers, name: value})
 
     def drop_warnings(self) -> None:
-        """Warn of nothing."""
+        """Removes all warnings."""
         self._warnings = []
 
     async def read(self) -> bytes:
-        """The whole body."""
+        """Returns the whole body."""
         if self.stream is None:
             return self.body
         return b"".join([chunk async for chunk in self.stream.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives."""
+        """Yields the body as it arrives."""
         if self.stream is None:
             if self.body:
                 yield self.body
@@ -123,18 +123,18 @@ class Answer:
             yield chunk
 
     def may_stall(self) -> bool:
-        """Whether the rest of the body may fail to come although the cluster runs."""
+        """Whether the rest of the body may fail to arrive although the cluster runs."""
         return self.stream is not None and self.stream.may_stall()
 
     def close(self) -> None:
-        """Give up the rest of the body."""
+        """Discards the rest of the body."""
         if self.stream is not None:
             self.stream.close()
 
 
-def failed(failure: Failure | PlainFailure, warnings: list[str] | None = None) -> Answer:
-    """The answer for a refusal."""
+def error_response(failure: Failure | PlainFailure, warnings: list[str] | None = None) -> ApiResponse:
+    """Returns the response for an error."""
     if isinstance(failure, PlainFailure):
-        return Answer(failure.text.encode(), status=failure.code, content_type="text/plain; charset=utf-8")
+        return ApiResponse(failure.text.encode(), status=failure.code, content_type="text/plain; charset=utf-8")
     headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after is not None else None
-    return Answer(encode(failure.status), status=failure.code, warnings=warnings, headers=headers)
+    return ApiResponse(encode(failure.status), status=failure.code, warnings=warnings, headers=headers)
