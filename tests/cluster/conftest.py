@@ -1,4 +1,4 @@
-"""What the tests of the embedded cluster share: raw requests, as any client could send them."""
+"""Raw requests to the embedded cluster, as any client could send them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubewright.cluster import Cluster
 
 @dataclass
 class Got:
-    """An answer that was read."""
+    """A response that was read."""
 
     status: int
     body: Any

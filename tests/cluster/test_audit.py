@@ -38,7 +38,7 @@ POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}],
 }
-SECRET = "czNjcmV0LXZhbHVl"  # as it is in a body
+SECRET = "czNjcmV0LXZhbHVl"  # as encoded in a body
 
 
 def events_in(file: Path) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def events_in(file: Path) -> list[dict[str, Any]]:
 
 
 async def try_requests(config: ClientConfig) -> str:
-    """Requests of every verb, by several users; the token that was issued for one of them."""
+    """Sends requests of every verb, as several users. Returns the token that was issued for one of them."""
     async with Client(config, user_agent="audit-test", retry=ONCE) as client:
         for method, path, body in [
             ("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "a"}}),
@@ -98,7 +98,7 @@ async def attempt(client: Client, method: str, path: str, body: Any = None, kind
 
 
 def comparable(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events of the test's requests without times, ids and what depends on the credentials that a server issues."""
+    """Returns the events of the requests without times, ids and values that depend on the server's credentials."""
     found = [event for event in events if event.get("userAgent", "").startswith("audit-test")]
     for event in found:
         assert event["requestReceivedTimestamp"] <= event["stageTimestamp"]
@@ -110,10 +110,10 @@ def comparable(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         (event["responseStatus"].get("details") or {}).pop("uid", None)
         annotations = event.get("annotations", {})
         annotations.pop("authentication.kubernetes.io/issued-credential-id", None)
-        # Several bindings may allow a request. The real server names the one that it happens to look at first.
+        # Several bindings may allow a request. The real server names the first one that it evaluates.
         if (reason := annotations.get("authorization.k8s.io/reason", "")).startswith("RBAC: allowed by"):
             annotations["authorization.k8s.io/reason"] = reason.partition(' "')[0]
-    # The end of a watch is logged before or after the next request.
+    # The end of a watch may be logged before or after the next request.
     return sorted(found, key=lambda event: json.dumps(event, sort_keys=True))
 
 
@@ -136,7 +136,7 @@ async def served(tmp_path: Path) -> AsyncIterator[tuple[Cluster, Path]]:
 
 
 @pytest.mark.control_plane
-async def test_events_are_those_of_kube_apiserver(
+async def test_events_equal_those_of_kube_apiserver(
     served: tuple[Cluster, Path], real_log: tuple[ControlPlane, Path]
 ) -> None:
     cluster, log = served
@@ -146,7 +146,7 @@ async def test_events_are_those_of_kube_apiserver(
     assert comparable(events_in(log)) == comparable(events_in(expected))
 
 
-async def test_log_has_no_bodies_and_no_tokens(served: tuple[Cluster, Path]) -> None:
+async def test_log_contains_neither_bodies_nor_tokens(served: tuple[Cluster, Path]) -> None:
     cluster, log = served
     token = await try_requests(load_config(kubeconfig=cluster.kubeconfig()))
     text = log.read_text()
@@ -197,5 +197,5 @@ async def test_forwarded_addresses_come_before_the_peer(served: tuple[Cluster, P
 
 
 async def test_cluster_does_not_start_without_its_audit_log(tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match=r"cannot write the audit log .*No such file or directory; name a file"):
+    with pytest.raises(ClusterError, match=r"cannot write the audit log .*No such file or directory; choose a file"):
         await Cluster(audit_log=tmp_path / "none" / "audit.log").start()

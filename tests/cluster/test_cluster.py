@@ -1,4 +1,4 @@
-"""The cluster as a whole: starting, clients, seeds, snapshots, and what it refuses."""
+"""The cluster as a whole: start, clients, seeds, snapshots, unsupported requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.patience import PATIENCE
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-async def test_a_new_cluster_has_the_namespaces_and_the_service_that_everyone_expects(embedded: Cluster) -> None:
+async def test_new_cluster_has_default_namespaces_and_service(embedded: Cluster) -> None:
     client = embedded.client()
     namespaces = await client.list(Namespace)
     assert [each.metadata.name for each in namespaces] == ["default", "kube-node-lease", "kube-public", "kube-system"]
@@ -28,7 +28,7 @@ async def test_a_new_cluster_has_the_namespaces_and_the_service_that_everyone_ex
     assert service.spec.cluster_ip == "10.96.0.1"
 
 
-async def test_a_client_in_this_process_has_the_verbs_it_has_anywhere(embedded: Cluster) -> None:
+async def test_client_in_this_process_supports_all_verbs(embedded: Cluster) -> None:
     async with embedded.client(field_manager="me") as client:
         made = await client.create(ConfigMap(metadata=ObjectMeta(name="a"), data={"k": "v"}))
         made.data = {"k": "w"}
@@ -48,7 +48,7 @@ async def test_a_client_in_this_process_has_the_verbs_it_has_anywhere(embedded: 
             await client.get(ConfigMap, "a")
 
 
-async def test_what_a_reader_does_to_an_object_stays_with_the_reader(embedded: Cluster) -> None:
+async def test_changes_to_a_read_object_do_not_affect_the_cluster(embedded: Cluster) -> None:
     client = embedded.client()
     made = await client.create(ConfigMap(metadata=ObjectMeta(name="a"), data={"k": "v"}))
     assert made.data is not None
@@ -57,7 +57,7 @@ async def test_what_a_reader_does_to_an_object_stays_with_the_reader(embedded: C
 
 
 @pytest.mark.promise("The embedded cluster", "The same seed gives the same uids and names.")
-async def test_the_same_seed_gives_the_same_uids_and_names() -> None:
+async def test_same_seed_gives_same_uids_and_names() -> None:
     async def story() -> list[str]:
         async with Cluster(seed="story", clock=VirtualClock()) as cluster:
             client = cluster.client()
@@ -68,14 +68,14 @@ async def test_the_same_seed_gives_the_same_uids_and_names() -> None:
     assert len(set(await story())) == 3
 
 
-async def test_time_is_the_clocks(embedded: Cluster, clock: VirtualClock) -> None:
+async def test_uses_injected_clock(embedded: Cluster, clock: VirtualClock) -> None:
     await clock.advance(3600)
     made = await embedded.client().create(ConfigMap(metadata=ObjectMeta(name="a")))
     assert made.metadata.creation_timestamp == clock.now()
 
 
-@pytest.mark.promise("The embedded cluster", "State survives in a snapshot; a file that is none is kept.")
-async def test_a_snapshot_brings_everything_back(tmp_path: Path) -> None:
+@pytest.mark.promise("The embedded cluster", "Objects survive in a snapshot; a file that is not a snapshot is kept.")
+async def test_snapshot_restores_all_objects(tmp_path: Path) -> None:
     path = tmp_path / "cluster.snapshot"
     async with Cluster(snapshot=path) as cluster:
         made = await cluster.client().create(Secret(metadata=ObjectMeta(name="a"), string_data={"p": "x"}))
@@ -91,13 +91,13 @@ async def test_a_snapshot_brings_everything_back(tmp_path: Path) -> None:
         assert cluster.state.storage.revision == revision
         later = await client.create(Secret(metadata=ObjectMeta(name="b")))
         assert int(later.metadata.resource_version or 0) == revision + 1
-        # What came before the snapshot is not known any more: a watch from there must list again.
+        # History before the snapshot is unknown: a watch from there must list again.
         raw = Raw(cluster.transport())
         got = await raw("GET", f"{MAPS}?resourceVersion=2&resourceVersionMatch=Exact")
         assert got.status == 410
 
 
-async def test_a_snapshot_is_written_while_the_state_changes(tmp_path: Path) -> None:
+async def test_writes_snapshot_while_objects_change(tmp_path: Path) -> None:
     path, clock = tmp_path / "cluster.snapshot", VirtualClock()
     async with Cluster(snapshot=path, clock=clock, controllers=False) as cluster:
         await clock.advance(60)
@@ -107,43 +107,43 @@ async def test_a_snapshot_is_written_while_the_state_changes(tmp_path: Path) -> 
         assert b'"name":"a"' in path.read_bytes()
 
 
-@pytest.mark.promise("The embedded cluster", "State survives in a snapshot; a file that is none is kept.")
-async def test_a_file_that_is_no_snapshot_is_refused_and_kept(tmp_path: Path) -> None:
+@pytest.mark.promise("The embedded cluster", "Objects survive in a snapshot; a file that is not a snapshot is kept.")
+async def test_rejects_and_keeps_file_that_is_not_a_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "diary"
     path.write_text("dear diary\n")
-    with pytest.raises(SnapshotError, match="is not a snapshot of an embedded cluster; name another file"):
+    with pytest.raises(SnapshotError, match="is not a snapshot of an embedded cluster; choose another file"):
         await Cluster(snapshot=path).start()
     assert path.read_text() == "dear diary\n"
 
 
-async def test_a_snapshot_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+async def test_rejects_unwritable_snapshot_at_start(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"cannot be written: the folder .*missing does not exist"):
         await Cluster(snapshot=tmp_path / "missing" / "cluster.snapshot").start()
-    long = tmp_path / ("x" * 250)  # and no room for what is written first
+    long = tmp_path / ("x" * 250)  # leaves no room for the name of the temporary file
     with pytest.raises(SnapshotError, match="cannot be written: File name too long"):
         await Cluster(snapshot=long).start()
 
 
-async def test_a_cluster_says_what_it_needs() -> None:
+async def test_errors_name_the_missing_step() -> None:
     cluster = Cluster()
     with pytest.raises(ClusterError, match="is not running"):
         cluster.client()
     async with cluster:
-        with pytest.raises(ClusterError, match="running already"):
+        with pytest.raises(ClusterError, match="already running"):
             await cluster.start()
-        with pytest.raises(ClusterError, match="has no port"):
+        with pytest.raises(ClusterError, match="not served on a port"):
             cluster.kubeconfig()
         with pytest.raises(ClusterError, match="has no snapshot file"):
             cluster.save()
-        with pytest.raises(ValueError, match="use tls=True"):
+        with pytest.raises(ValueError, match="pass tls=True"):
             await cluster.serve(host="0.0.0.0", tls=False)
         raw = Raw(cluster.transport())
     with pytest.raises(ConnectionLost, match="has stopped"):
         await raw("GET", MAPS)
 
 
-@pytest.mark.promise("The embedded cluster", "What it does not support it refuses with the reason.")
-async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluster, raw: Raw) -> None:
+@pytest.mark.promise("The embedded cluster", "Unsupported requests are rejected with the reason.")
+async def test_rejects_unsupported_writes_with_reason(embedded: Cluster, raw: Raw) -> None:
     for resource, reason in REFUSED_WRITES.items():
         if resource in embedded.dispatcher.supported:
             continue
@@ -155,7 +155,7 @@ async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluste
         assert (got.status, got.body["message"]) == (501, expected), resource
 
 
-@pytest.mark.promise("The embedded cluster", "What it does not support it refuses with the reason.")
+@pytest.mark.promise("The embedded cluster", "Unsupported requests are rejected with the reason.")
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -167,14 +167,12 @@ async def test_what_is_not_supported_is_refused_with_the_reason(embedded: Cluste
         ("/debug/pprof/heap", REFUSED_PAGES["/debug"]),
     ],
 )
-async def test_subresources_and_pages_that_are_not_supported_are_refused_with_the_reason(
-    raw: Raw, path: str, reason: str
-) -> None:
+async def test_rejects_unsupported_subresources_and_paths_with_reason(raw: Raw, path: str, reason: str) -> None:
     got = await raw("GET", path)
     assert (got.status, got.body["message"]) == (501, f"the embedded cluster does not support {reason}")
 
 
-async def test_a_bug_of_ours_is_a_500_and_is_logged(
+async def test_internal_error_is_a_500_and_logged(
     embedded: Cluster, raw: Raw, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(embedded.state, "uid", lambda: 1 / 0)
@@ -183,8 +181,8 @@ async def test_a_bug_of_ours_is_a_500_and_is_logged(
     assert "the embedded cluster failed at POST" in caplog.text
 
 
-@pytest.mark.promise("The embedded cluster", "Over HTTP only those with credentials come in.")
-async def test_over_http_only_those_with_credentials_come_in() -> None:
+@pytest.mark.promise("The embedded cluster", "Requests over HTTP need credentials.")
+async def test_requires_credentials_over_http() -> None:
     import aiohttp
 
     async with Cluster() as cluster:
@@ -203,8 +201,8 @@ async def test_over_http_only_those_with_credentials_come_in() -> None:
                 assert (response.status, await response.text()) == (200, "ok")
 
 
-@pytest.mark.promise("The embedded cluster", "Over HTTP only those with credentials come in.")
-async def test_without_tls_the_token_is_needed() -> None:
+@pytest.mark.promise("The embedded cluster", "Requests over HTTP need credentials.")
+async def test_requires_token_without_tls() -> None:
     import aiohttp
 
     async with Cluster() as cluster:
@@ -217,7 +215,7 @@ async def test_without_tls_the_token_is_needed() -> None:
                 assert response.status == 200
 
 
-async def test_a_watch_over_http_streams_and_ends_when_the_client_goes() -> None:
+async def test_watch_over_http_streams_and_ends_with_the_connection() -> None:
     async with Cluster() as cluster:
         await cluster.serve()
         async with Client(load_config(kubeconfig=cluster.kubeconfig())) as client:
@@ -229,7 +227,7 @@ async def test_a_watch_over_http_streams_and_ends_when_the_client_goes() -> None
 
 
 async def gone(cluster: Cluster) -> bool:
-    """Whether nobody watches any more; the server notices a moment after the client."""
+    """Returns whether all watches are closed; the server notices shortly after the client."""
     async with asyncio.timeout(PATIENCE):
         while cluster.state.storage._tables["/configmaps"].by_namespace:  # noqa: ASYNC110  (there is nothing to wait for)
             await asyncio.sleep(0)

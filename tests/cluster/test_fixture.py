@@ -85,20 +85,20 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
 
 
 @pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
-def test_the_embedded_cluster_is_the_default_and_needs_no_control_plane(pytester: pytest.Pytester) -> None:
+def test_embedded_cluster_is_the_default_and_needs_no_control_plane(pytester: pytest.Pytester) -> None:
     run(pytester, "-m", "not control_plane").assert_outcomes(passed=3)
 
 
 @pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
-def test_the_same_tests_run_on_the_real_one_except_those_that_move_time(
+def test_same_tests_run_on_real_cluster_except_those_that_move_time(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The inner run has a home of its own, where no binaries are.
+    # The inner run has its own home folder, without binaries.
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
     run(pytester, "--cluster=real", "-m", "control_plane").assert_outcomes(passed=2, skipped=1)
 
 
-def test_client_and_namespace_are_of_the_cluster_that_is_named(
+def test_client_and_namespace_belong_to_the_named_cluster(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))
@@ -114,7 +114,7 @@ def test_client_and_namespace_are_of_the_cluster_that_is_named(
 
 
 @pytest.mark.parametrize("given", ["'embeded'", "kind='real'"])
-def test_a_typo_in_the_marker_is_told(pytester: pytest.Pytester, given: str) -> None:
+def test_rejects_typo_in_marker(pytester: pytest.Pytester, given: str) -> None:
     pytester.makepyfile(
         f"import pytest\n\n@pytest.mark.clusters({given})\ndef test_it(cluster_kind):\n    assert False\n"
     )
@@ -128,7 +128,7 @@ def names(result: pytest.RunResult, outcome: str = "") -> list[str]:
 
 
 @pytest.mark.promise("The embedded cluster", "The same test runs on the embedded and on the real cluster.")
-def test_marked_tests_run_on_both_clusters_or_on_the_one_that_is_named(
+def test_marked_tests_run_on_both_clusters_or_the_named_one(
     pytester: pytest.Pytester, control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(control_plane.binaries))

@@ -1,4 +1,4 @@
-"""An operator runs on the embedded cluster as on any other; with `--cluster=real` on the real one."""
+"""An operator runs on the embedded cluster as on a real one; `--cluster=real` runs it there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ToyStatus(kw.Model):
 
 @kw.resource("embedded.example.com/v1")
 class Toy(kw.Resource[ToySpec, ToyStatus]):
-    """A thing with a size, which a config map repeats."""
+    """A thing with a size, which a ConfigMap repeats."""
 
 
 def make_operator() -> kw.Operator:
@@ -35,9 +35,7 @@ def make_operator() -> kw.Operator:
     return operator
 
 
-async def test_an_operator_converges_and_follows_changes(
-    cluster: Cluster | RealCluster, cluster_namespace: str
-) -> None:
+async def test_operator_converges_and_follows_changes(cluster: Cluster | RealCluster, cluster_namespace: str) -> None:
     client = cluster.client()
     await install(client, Toy)
     async with make_operator().running(client):

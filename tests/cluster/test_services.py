@@ -1,4 +1,4 @@
-"""Addresses and node ports of services in the embedded cluster."""
+"""Cluster IPs and node ports of Services in the embedded cluster."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ async def make(client: Client, name: str, **spec: object) -> core.ServiceSpec:
     return made
 
 
-@pytest.mark.promise("The embedded cluster", "Services have addresses of their own.")
-async def test_each_service_has_an_address_of_its_own_also_after_a_restart(tmp_path: Path) -> None:
+@pytest.mark.promise("The embedded cluster", "Each Service has its own cluster IP.")
+async def test_each_service_has_unique_address_also_after_restart(tmp_path: Path) -> None:
     file = tmp_path / "state"
     async with Cluster(snapshot=file) as cluster, cluster.client(namespace="default") as client:
         first = {(await make(client, f"a{number}")).cluster_ip for number in range(20)}
@@ -33,7 +33,7 @@ async def test_each_service_has_an_address_of_its_own_also_after_a_restart(tmp_p
     assert len(first | second | {wanted, "10.96.0.1"}) == 42
 
 
-async def test_a_node_port_is_given_and_kept_and_its_address_stays() -> None:
+async def test_allocates_node_port_and_keeps_it_and_the_address() -> None:
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         made, other = await make(client, "a", type="NodePort"), await make(client, "b", type="NodePort")
         assert made.ports is not None
@@ -55,10 +55,10 @@ def on_all_ports(count: int) -> core.Service:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "What services give back is given to others, and what is being written is nobody else's.",
+    "Released addresses and ports of Services are reused; those of a write in progress are reserved.",
 )
-async def test_what_services_give_back_is_given_to_others_so_a_cluster_that_lives_long_does_not_run_out() -> None:
-    """All node ports, again and again: of services that are refused or only tried, that change their type, that go."""
+async def test_reuses_released_ports_and_addresses() -> None:
+    """Uses all node ports repeatedly: of Services that are rejected, dry-run, change their type, or are deleted."""
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         bad = on_all_ports(2768)
         bad.metadata.name = "NOT A NAME"
@@ -76,7 +76,7 @@ async def test_what_services_give_back_is_given_to_others_so_a_cluster_that_live
 
 
 class Slow(Plugin):
-    """Lets others write between the moment that an address is chosen and the moment that it is stored."""
+    """Lets other clients write between the allocation of an address and its storing."""
 
     async def validate(self, attributes: Attributes) -> None:
         await asyncio.sleep(0)
@@ -84,9 +84,9 @@ class Slow(Plugin):
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "What services give back is given to others, and what is being written is nobody else's.",
+    "Released addresses and ports of Services are reused; those of a write in progress are reserved.",
 )
-async def test_services_that_are_made_at_once_have_different_addresses_and_ports() -> None:
+async def test_concurrent_services_have_different_addresses_and_ports() -> None:
     async with Cluster() as cluster, cluster.client(namespace="default") as client:
         slow = Slow()
         slow.name = next(name for name in NAMES if cluster.state.admission.find(name) is None)

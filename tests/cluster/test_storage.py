@@ -1,4 +1,4 @@
-"""Storage: revisions, history, compaction, and who is told."""
+"""Storage: revisions, history, compaction, subscribers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def names(storage: Storage, namespace: str = "", **options: Any) -> list[str]:
 
 
 class Ear:
-    """A subscriber that remembers."""
+    """A subscriber that records events."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, str, int]] = []
@@ -29,8 +29,8 @@ class Ear:
         self.heard.append((event.kind, event.entry.key, event.revision))
 
 
-@pytest.mark.promise("The embedded cluster", "Each write has a revision of its own, and needs what it expects.")
-def test_each_write_has_a_revision_of_its_own_which_is_the_resource_version() -> None:
+@pytest.mark.promise("The embedded cluster", "Each write has its own revision and checks the expected one.")
+def test_each_write_has_its_own_revision() -> None:
     storage = Storage()
     one = storage.put(KIND, obj("x"), None)
     two = storage.put("/secrets", obj("x"), None)
@@ -44,8 +44,8 @@ def test_each_write_has_a_revision_of_its_own_which_is_the_resource_version() ->
     assert storage.get(KIND, "a", "x") is None
 
 
-@pytest.mark.promise("The embedded cluster", "Each write has a revision of its own, and needs what it expects.")
-def test_a_write_needs_what_it_expects() -> None:
+@pytest.mark.promise("The embedded cluster", "Each write has its own revision and checks the expected one.")
+def test_rejects_write_on_unexpected_entry() -> None:
     storage = Storage()
     one = storage.put(KIND, obj("x"), None)
     with pytest.raises(RevisionConflict):
@@ -59,7 +59,7 @@ def test_a_write_needs_what_it_expects() -> None:
     assert storage.revision == 3
 
 
-def test_lists_are_in_the_order_of_keys_as_etcd_has_it() -> None:
+def test_lists_are_sorted_by_key_as_in_etcd() -> None:
     storage = Storage()
     for namespace, name in [("b", "x"), ("a", "z"), ("a-b", "x"), ("a", "b"), ("a", "b-c"), ("a", "b.c")]:
         storage.put(KIND, obj(name, namespace), None)
@@ -69,8 +69,8 @@ def test_lists_are_in_the_order_of_keys_as_etcd_has_it() -> None:
     assert names(storage, after="a/z") == ["b/x"]
 
 
-@pytest.mark.promise("The embedded cluster", "A list as of a revision shows what was then.")
-def test_a_list_as_of_a_revision_shows_what_was_then() -> None:
+@pytest.mark.promise("The embedded cluster", "A list at a past revision shows the objects of that revision.")
+def test_lists_objects_at_a_past_revision() -> None:
     storage = Storage()
     first = storage.put(KIND, obj("a", data="old"), None)
     gone = storage.put(KIND, obj("b"), None)
@@ -86,7 +86,7 @@ def test_a_list_as_of_a_revision_shows_what_was_then() -> None:
     assert names(storage) == ["a/a", "a/c"]
 
 
-def test_compaction_forgets_history_and_nothing_else() -> None:
+def test_compaction_removes_only_history() -> None:
     storage = Storage()
     first = storage.put(KIND, obj("a"), None)
     storage.put(KIND, obj("a", data=1), first)
@@ -100,8 +100,8 @@ def test_compaction_forgets_history_and_nothing_else() -> None:
     assert names(storage, revision=3) == ["a/a"]
 
 
-@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
-def test_history_is_bounded_by_itself() -> None:
+@pytest.mark.promise("The embedded cluster", "History is bounded; requests for compacted revisions get 410.")
+def test_history_is_bounded_in_writes() -> None:
     storage = Storage(history=10)
     entry: Entry | None = None
     for number in range(100):
@@ -112,7 +112,7 @@ def test_history_is_bounded_by_itself() -> None:
     assert storage.compacted == storage.revision - 10
 
 
-def test_subscribers_hear_what_they_asked_for_and_in_order() -> None:
+def test_notifies_subscribers_in_scope_and_in_order() -> None:
     storage = Storage()
     everything, one_namespace, one_name, anywhere = Ear(), Ear(), Ear(), Ear()
     storage.subscribe(KIND, everything)
@@ -137,9 +137,9 @@ def test_subscribers_hear_what_they_asked_for_and_in_order() -> None:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A write costs nothing for watchers who look elsewhere, and is encoded once for all others.",
+    "A write costs nothing for watches of other scopes, and is encoded once for all others.",
 )
-def test_a_subscriber_of_one_place_costs_nothing_elsewhere() -> None:
+def test_subscriber_is_not_asked_about_other_scopes() -> None:
     storage = Storage()
     ears = [Ear() for _ in range(1_000)]
     for number, ear in enumerate(ears):

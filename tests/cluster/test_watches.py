@@ -1,4 +1,4 @@
-"""Watches: bookmarks, time-outs, selectors, compaction, many watchers, slow ones."""
+"""Watches: bookmarks, timeouts, selectors, compaction, many watches, slow clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def config_map(name: str, **metadata: Any) -> dict[str, Any]:
 
 
 class Events:
-    """The events of a watch, one after the other."""
+    """Reads the events of a watch one after the other."""
 
     def __init__(self, response: Response) -> None:
         self.response = response
@@ -48,10 +48,8 @@ async def watch(raw: Raw, query: str = "", path: str = MAPS) -> Events:
     return Events(await raw.open("GET", f"{path}?watch=true{query}"))
 
 
-@pytest.mark.promise("The embedded cluster", "Watches end at their time-out and send bookmarks, by the injected clock.")
-async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_least(
-    raw: Raw, clock: VirtualClock
-) -> None:
+@pytest.mark.promise("The embedded cluster", "Watches end at their timeout and send bookmarks, by the injected clock.")
+async def test_watch_ends_at_timeout_or_after_half_an_hour(raw: Raw, clock: VirtualClock) -> None:
     short, long = await watch(raw, "&timeoutSeconds=5"), await watch(raw)
     await clock.advance(5)
     assert await short.ended()
@@ -62,7 +60,7 @@ async def test_a_watch_ends_at_its_time_out_and_by_itself_after_half_an_hour_at_
     assert await long.ended()
 
 
-async def test_a_watch_ends_with_the_definition_of_its_kind_or_with_its_version(raw: Raw) -> None:
+async def test_watch_ends_when_its_crd_or_version_is_removed(raw: Raw) -> None:
     definitions, served = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/house.test/v1"
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     for kind in ("Lamp", "Chair"):
@@ -82,10 +80,8 @@ async def test_a_watch_ends_with_the_definition_of_its_kind_or_with_its_version(
     assert await chairs.ended()
 
 
-@pytest.mark.promise("The embedded cluster", "Watches end at their time-out and send bookmarks, by the injected clock.")
-async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revision(
-    raw: Raw, clock: VirtualClock, embedded: Cluster
-) -> None:
+@pytest.mark.promise("The embedded cluster", "Watches end at their timeout and send bookmarks, by the injected clock.")
+async def test_sends_requested_bookmarks_every_minute(raw: Raw, clock: VirtualClock, embedded: Cluster) -> None:
     asked, other = await watch(raw, "&allowWatchBookmarks=true"), await watch(raw)
     await raw("POST", "/api/v1/namespaces/default/secrets", config_map("not-a-config-map"))
     await clock.advance(BOOKMARK_SECONDS)
@@ -99,8 +95,8 @@ async def test_bookmarks_come_every_minute_to_those_who_asked_and_carry_the_revi
     assert (await other.next())["type"] == "ADDED"
 
 
-@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
-async def test_a_watch_from_a_forgotten_revision_gets_410_as_an_event(raw: Raw, embedded: Cluster) -> None:
+@pytest.mark.promise("The embedded cluster", "History is bounded; requests for compacted revisions get 410.")
+async def test_watch_from_compacted_revision_gets_410_event(raw: Raw, embedded: Cluster) -> None:
     made = await raw("POST", MAPS, config_map("a"))
     await raw("POST", MAPS, config_map("b"))
     oldest = embedded.compact()
@@ -113,8 +109,8 @@ async def test_a_watch_from_a_forgotten_revision_gets_410_as_an_event(raw: Raw, 
     assert await events.ended()
 
 
-@pytest.mark.promise("The embedded cluster", "History is bounded, and what is forgotten gets 410.")
-async def test_a_page_of_a_forgotten_revision_gets_410_and_a_token_to_go_on_with(raw: Raw, embedded: Cluster) -> None:
+@pytest.mark.promise("The embedded cluster", "History is bounded; requests for compacted revisions get 410.")
+async def test_page_of_compacted_revision_gets_410_with_continue_token(raw: Raw, embedded: Cluster) -> None:
     for name in "abc":
         await raw("POST", MAPS, config_map(name))
     page = await raw("GET", f"{MAPS}?limit=1")
@@ -129,16 +125,16 @@ async def test_a_page_of_a_forgotten_revision_gets_410_and_a_token_to_go_on_with
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "A write costs nothing for watchers who look elsewhere, and is encoded once for all others.",
+    "A write costs nothing for watches of other scopes, and is encoded once for all others.",
 )
-async def test_the_bytes_of_an_event_are_made_once_for_all_watchers(raw: Raw, embedded: Cluster) -> None:
+async def test_encodes_event_once_for_all_watches(raw: Raw, embedded: Cluster) -> None:
     responses = [await raw.open("GET", f"{MAPS}?watch=true&resourceVersion=5") for _ in range(100)]
     await raw("POST", MAPS, config_map("a"))
     chunks = [await anext(response.chunks()) for response in responses]
     assert len({id(chunk) for chunk in chunks}) == 1
 
 
-async def test_a_watch_that_is_closed_is_forgotten(raw: Raw, embedded: Cluster) -> None:
+async def test_closed_watch_is_removed(raw: Raw, embedded: Cluster) -> None:
     events = await watch(raw)
     reading = asyncio.create_task(events.next())
     await asyncio.sleep(0)
@@ -152,7 +148,7 @@ def large_map(number: int) -> dict[str, Any]:
     return {"metadata": {"name": f"large-{number:02}"}, "data": {"text": "x" * 900_000}}
 
 
-async def test_ends_a_watch_whose_client_does_not_read(raw: Raw, embedded: Cluster) -> None:
+async def test_ends_watch_whose_client_does_not_read(raw: Raw, embedded: Cluster) -> None:
     events = await watch(raw)
     for number in range(20):  # 18 MB
         assert (await raw("POST", MAPS, large_map(number))).status == 201
@@ -161,7 +157,7 @@ async def test_ends_a_watch_whose_client_does_not_read(raw: Raw, embedded: Clust
     assert embedded.state.storage._tables["/configmaps"].by_namespace == {}
 
 
-async def test_ends_a_watch_whose_client_does_not_read_what_it_begins_with(raw: Raw, embedded: Cluster) -> None:
+async def test_ends_watch_whose_client_does_not_read_initial_events(raw: Raw, embedded: Cluster) -> None:
     await raw("POST", MAPS, config_map("first"))
     events = await watch(raw)
     for number in range(20):
@@ -183,14 +179,14 @@ async def test_reader_in_this_process_keeps_up_with_a_burst_of_writes(raw: Raw) 
     assert await reading == [*expected, *expected]
 
 
-async def test_encodes_what_a_watch_begins_with_as_the_client_reads_it(raw: Raw) -> None:
+async def test_encodes_initial_events_as_the_client_reads(raw: Raw) -> None:
     revision = (await raw("GET", MAPS)).body["metadata"]["resourceVersion"]
     for number in range(10):
         await raw("POST", MAPS, large_map(number))
     tracemalloc.start()
     try:
         unread = [await watch(raw, query) for query in ("", f"&resourceVersion={revision}") for _ in range(10)]
-        assert tracemalloc.get_traced_memory()[0] < 2**20  # of 180 MB
+        assert tracemalloc.get_traced_memory()[0] < 2**20  # instead of 180 MB
     finally:
         tracemalloc.stop()
     await raw("POST", MAPS, config_map("last"))
@@ -204,7 +200,7 @@ async def test_client_that_did_not_read_its_socket_watches_again_and_misses_noth
     url = await embedded.serve(tls=False)
     async with Client(ClientConfig(server=url, credentials=Credentials(token=embedded.token))) as client:
         stream = await client.open_watch(core.ConfigMap, "default", resource_version="1")
-        for number in range(40):  # more than a socket and its two ends buffer
+        for number in range(40):  # more than the buffers of both sockets
             await admin.create(core.ConfigMap(metadata=ObjectMeta(name=f"c{number}"), data={"a": "x" * 900_000}))
         assert not embedded.state.watchers
         seen = [event async for batch in stream.batches() for event in batch]
@@ -216,14 +212,14 @@ async def test_client_that_did_not_read_its_socket_watches_again_and_misses_noth
     assert [json.loads(event)["object"]["metadata"]["name"] for event in seen] == [f"c{n}" for n in range(40)]
 
 
-async def test_a_revision_of_the_future_is_waited_for_and_then_refused(raw: Raw, clock: VirtualClock) -> None:
+async def test_waits_for_future_revision_then_rejects(raw: Raw, clock: VirtualClock) -> None:
     answer = await clock.run(raw("GET", f"{MAPS}?resourceVersion=1000"))
     assert (answer.status, answer.body["reason"]) == (504, "Timeout")
     assert answer.body["details"]["retryAfterSeconds"] == 1
     assert clock.monotonic() == 3.0
 
 
-async def test_a_watch_from_a_revision_of_the_future_waits_for_it(raw: Raw, embedded: Cluster) -> None:
+async def test_watch_from_future_revision_waits_for_it(raw: Raw, embedded: Cluster) -> None:
     later = embedded.state.storage.revision + 2
     events = await watch(raw, f"&resourceVersion={later}")
     for name in "abc":
@@ -231,7 +227,7 @@ async def test_a_watch_from_a_revision_of_the_future_waits_for_it(raw: Raw, embe
     assert (await events.next())["object"]["metadata"]["name"] == "c"
 
 
-async def test_everything_ends_with_the_cluster_also_watches_whose_client_is_forgotten() -> None:
+async def test_stopping_the_cluster_ends_all_watches() -> None:
     async with Cluster() as cluster:
         events = await watch(Raw(cluster.transport()))
         state = cluster.state

@@ -108,7 +108,7 @@ class Cluster:
             from kubewright.cluster.workloads import Workloads
 
             if not isinstance(workloads, Workloads):
-                raise TypeError(f"workloads is True, False or Workloads(...), not {workloads!r}")
+                raise TypeError(f"workloads must be True, False or Workloads(...), not {workloads!r}")
         self._with_workloads = workloads
         self._workloads: RunningWorkloads | None = None
         self._dispatcher: Dispatcher | None = None
@@ -124,7 +124,7 @@ class Cluster:
     async def start(self) -> Self:
         """Starts the cluster, empty or with the objects of the snapshot."""
         if self._dispatcher is not None:
-            raise ClusterError("this cluster is running already")
+            raise ClusterError("the cluster is already running")
         storage = Storage(history=self._history)
         if self._snapshot is not None:
             read_snapshot(self._snapshot, storage)
@@ -134,7 +134,7 @@ class Cluster:
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
-        _add_rooms(self._dispatcher)
+        _install_features(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
@@ -214,7 +214,7 @@ class Cluster:
     def save(self) -> None:
         """Writes the snapshot now."""
         if self._snapshot is None:
-            raise ClusterError("this cluster has no snapshot file: Cluster(snapshot=PATH)")
+            raise ClusterError("the cluster has no snapshot file; start it with Cluster(snapshot=PATH)")
         storage = self._running.state.storage
         write_snapshot(self._snapshot, storage)
         self._saved_revision = storage.revision
@@ -229,7 +229,7 @@ class Cluster:
     @property
     def _running(self) -> Dispatcher:
         if self._dispatcher is None:
-            raise ClusterError("this cluster is not running; use it in `async with`, or start it")
+            raise ClusterError("the cluster is not running; use `async with Cluster()`, or `await cluster.start()`")
         return self._dispatcher
 
     @property
@@ -322,7 +322,7 @@ class Cluster:
         from kubewright.cluster.serving._server import Serving
 
         if self._serving is not None:
-            raise ClusterError(f"this cluster is served already, at {self._serving.url}")
+            raise ClusterError(f"the cluster is already served at {self._serving.url}")
         self._serving = await Serving.open(self._running, host=host, port=port, tls=tls)
         if tls and self._controllers is not None:
             self._controllers.certificate_changed()
@@ -341,7 +341,7 @@ class Cluster:
     @property
     def _served(self) -> Serving:
         if self._serving is None:
-            raise ClusterError("this cluster has no port; call `await cluster.serve()` first")
+            raise ClusterError("the cluster is not served on a port; call `await cluster.serve()` first")
         return self._serving
 
     def kubeconfig(self, path: str | os.PathLike[str] | None = None) -> Path:
@@ -359,10 +359,12 @@ def _audit_log(path: Path, clock: Clock) -> AuditLog:
         return AuditLog(path, clock)
     except OSError as error:
         reason = error.strerror or error
-        raise ClusterError(f"cannot write the audit log {path}: {reason}; name a file in a writable folder") from error
+        raise ClusterError(
+            f"cannot write the audit log {path}: {reason}; choose a file in a writable folder"
+        ) from error
 
 
-def _add_rooms(dispatcher: Dispatcher) -> None:
+def _install_features(dispatcher: Dispatcher) -> None:
     """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods."""
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf

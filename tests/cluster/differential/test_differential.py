@@ -44,7 +44,7 @@ async def real_stranger(control_plane: ControlPlane) -> AsyncIterator[Transport]
 )
 @pytest.mark.promise(
     "The embedded cluster",
-    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+    "Invalid objects of built-in kinds are rejected with the field and the message of the real server.",
 )
 @pytest.mark.promise(
     "CEL",

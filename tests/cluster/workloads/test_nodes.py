@@ -101,7 +101,7 @@ def test_rejects_invalid_plans_and_workloads() -> None:
         with pytest.raises(ValueError, match=f"^{name} must be a number of seconds of at least 0, not {wrong!r}"):
             PodPlan(**{name: wrong})
     for other in (3, "yes", PodPlan()):
-        with pytest.raises(TypeError, match=r"workloads is True, False or Workloads\(\.\.\.\), not "):
+        with pytest.raises(TypeError, match=r"workloads must be True, False or Workloads\(\.\.\.\), not "):
             Cluster(workloads=other)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ def review(state: State, call: Call, authorizer: Authorizer, tokens: Tokens) -> 
     managed = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     made = _REVIEWS[call.type.kind](managed, _Context(call, authorizer, tokens, state.now()))
     named = {"kind": call.type.kind, "apiVersion": call.type.api_version, **made}
-    return ApiResponse(output_format(call).object(state, named), status=201, warnings=call.warnings)
+    return ApiResponse(output_format(call).encode_object(state, named), status=201, warnings=call.warnings)
 
 
 def _access_review(obj: JSONObject, context: _Context) -> JSONObject:

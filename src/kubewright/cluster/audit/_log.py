@@ -77,21 +77,21 @@ class AuditRecord:
         self.admission = Admission()
         self.call: Call | None = None
 
-    def answered(self, answer: ApiResponse) -> None:
+    def responded(self, response: ApiResponse) -> None:
         """Logs the response; for a watch, when it starts and when it ends."""
         if self.admission.user is None:  # not authenticated: the real server logs only this stage
-            self._write("ResponseStarted", answer)
-        elif answer.stream is None:
-            self._write("ResponseComplete", answer)
+            self._write("ResponseStarted", response)
+        elif response.stream is None:
+            self._write("ResponseComplete", response)
         else:
-            self._write("ResponseStarted", answer)
-            answer.stream.when_closed(lambda: self._write("ResponseComplete", answer))
+            self._write("ResponseStarted", response)
+            response.stream.when_closed(lambda: self._write("ResponseComplete", response))
 
-    def unanswered(self) -> None:
+    def dropped(self) -> None:
         """Logs a request whose connection was closed without a response."""
         self._write("ResponseComplete", None)
 
-    def _write(self, stage: str, answer: ApiResponse | None) -> None:
+    def _write(self, stage: str, response: ApiResponse | None) -> None:
         admission = self.admission
         asked = access_request_of(self._request, admission.impersonated or admission.user or User(""))
         event: JSONObject = {
@@ -114,8 +114,8 @@ class AuditRecord:
             event["userAgent"] = agent if len(agent) <= _LONGEST_AGENT else f"{agent[:_LONGEST_AGENT]}...TRUNCATED"
         if asked.path is None:
             event["objectRef"] = self._reference(asked.group, asked.resource, asked.subresource)
-        if answer is not None:
-            event["responseStatus"] = _status(answer, hide=asked.resource in _QUOTING)
+        if response is not None:
+            event["responseStatus"] = _status(response, hide=asked.resource in _QUOTING)
         event["requestReceivedTimestamp"], event["stageTimestamp"] = self._received, self._log.now()
         if annotations := self._annotations():
             event["annotations"] = annotations
@@ -164,12 +164,14 @@ def _user(user: User | None) -> JSONObject:
     return {name: value for name, value in made.items() if value}
 
 
-def _status(answer: ApiResponse, *, hide: bool) -> JSONObject:
+def _status(response: ApiResponse, *, hide: bool) -> JSONObject:
     made: JSONObject = {"metadata": {}}
-    if answer.is_json and b'"kind":"Status"' in answer.body[:200]:
-        told = msgspec.json.decode(answer.body)
-        made |= {name: told[name] for name in _STATUS if name in told and not (hide and name in ("message", "details"))}
-    made["code"] = answer.status
+    if response.is_json and b'"kind":"Status"' in response.body[:200]:
+        status = msgspec.json.decode(response.body)
+        made |= {
+            name: status[name] for name in _STATUS if name in status and not (hide and name in ("message", "details"))
+        }
+    made["code"] = response.status
     return made
 
 

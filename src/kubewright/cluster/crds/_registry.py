@@ -222,9 +222,8 @@ class Definitions:
         text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
         conditions = _with(status.get("conditions"), "Terminating", "True", "InstanceDeletionPending", text, now)
         definition["status"] = {**status, "conditions": conditions}
-        return ApiResponse(
-            output_format(call).raw(state, commit(state, self._type, definition, entry)), warnings=call.warnings
-        )
+        written = commit(state, self._type, definition, entry)
+        return ApiResponse(output_format(call).encode_entry(state, written), warnings=call.warnings)
 
     def _empty(self, name: str, definition: JSONObject) -> bool:
         """Deletes the objects of a definition. Returns whether none is left."""

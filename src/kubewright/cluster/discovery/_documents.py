@@ -27,7 +27,7 @@ class Documents:
         self._written: dict[tuple[str, str], bytes] = {}
         self._generation = -1
 
-    def answer(self, request: Request) -> ApiResponse:
+    def respond(self, request: Request) -> ApiResponse:
         """Returns the document at a path."""
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):

@@ -55,31 +55,31 @@ class Dispatcher:
         `uri` is the URI as received and `source` the address of the client, for the audit log.
         """
         if self.audit is None:
-            answer = await self._answer(request, user, None)
+            response = await self._respond(request, user, None)
         else:
             record = self.audit.begin(request, uri=uri or _uri(request), source=source)
             try:
-                answer = await self._answer(request, user, record)
+                response = await self._respond(request, user, record)
             except NoResponse:
-                record.unanswered()
+                record.dropped()
                 raise
-            record.answered(answer)
-            answer.add_header("Audit-Id", record.id)
-        if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and answer.is_json:
-            answer.in_yaml()
-        return answer
+            record.responded(response)
+            response.add_header("Audit-Id", record.id)
+        if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and response.is_json:
+            response.in_yaml()
+        return response
 
-    def refuse(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> ApiResponse:
+    def reject(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> ApiResponse:
         """Returns the response to a request whose user or body was rejected before it could be handled."""
-        answer = error_response(failure)
+        response = error_response(failure)
         if self.audit is not None:
             record = self.audit.begin(request, uri=uri, source=source)
             record.admission.user = user
-            record.answered(answer)
-            answer.add_header("Audit-Id", record.id)
-        return answer
+            record.responded(response)
+            response.add_header("Audit-Id", record.id)
+        return response
 
-    async def _answer(self, request: Request, user: User, record: AuditRecord | None) -> ApiResponse:
+    async def _respond(self, request: Request, user: User, record: AuditRecord | None) -> ApiResponse:
         call: Call | None = None
         try:
             user = self.access.admit(request, user, record.admission if record is not None else Admission())
@@ -87,8 +87,10 @@ class Dispatcher:
             if record is not None:
                 record.call = call
             if call is None:
-                return self.access.document(request) or self._documents.answer(request)
-            return await (self._served(call) if self.interceptor is None else self.interceptor(call, self._served))
+                return self.access.document(request) or self._documents.respond(request)
+            return await (
+                self._handle_call(call) if self.interceptor is None else self.interceptor(call, self._handle_call)
+            )
         except NoResponse:
             raise
         except (Failure, PlainFailure) as failure:
@@ -100,13 +102,13 @@ class Dispatcher:
             log.exception("the embedded cluster failed at %s %s", request.method, request.path)
             return error_response(internal(f"{type(error).__name__}: {error}"))
 
-    async def _served(self, call: Call) -> ApiResponse:
+    async def _handle_call(self, call: Call) -> ApiResponse:
         check_supported(call, frozenset(self.supported))
         if call.type.deprecation_warning:
             call.warnings.append(call.type.deprecation_warning)
         for override in self.overrides:
-            if (answer := await override(self.state, call)) is not None:
-                return answer
+            if (response := await override(self.state, call)) is not None:
+                return response
         if call.type.conversion is not None:
             await self._convert(call)
         if call.subresource:
@@ -137,9 +139,9 @@ class Dispatcher:
         warned = len(call.warnings)
         while True:
             try:
-                answer = await self._written(call)
+                response = await self._write_once(call)
                 await self.state.yield_to_watches()
-                return answer
+                return response
             except RevisionConflict:
                 await self._convert(call)
             except Unconverted as missing:  # evicted from the cache of conversions
@@ -156,7 +158,7 @@ class Dispatcher:
         elif (found := storage.get(type_.storage, call.namespace, call.name)) is not None:
             await convert_entries(type_, [found])
 
-    async def _written(self, call: Call) -> ApiResponse:
+    async def _write_once(self, call: Call) -> ApiResponse:
         state = self.state
         if call.subresource == "scale":
             return await _scale.write_scale(state, call)

@@ -42,7 +42,7 @@ class NoResponse(Exception):
     """A request without a response: its connection is closed, or, with `timeout`, the client's timeout expires."""
 
     def __init__(self, *, timeout: bool) -> None:
-        super().__init__("there is no answer")
+        super().__init__("the server sends no response")
         self.timeout = timeout
 
 

@@ -53,7 +53,7 @@ class OutputFormat:
         """The media type of the response."""
         return "application/json"
 
-    def raw(self, state: State, entry: Entry) -> bytes:
+    def encode_entry(self, state: State, entry: Entry) -> bytes:
         """Encodes a stored object with apiVersion and kind."""
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
@@ -63,19 +63,19 @@ class OutputFormat:
             return self._prefix(self.type.kind) + entry.raw[1:]
         return encode(decoded(self.type, entry))
 
-    def item(self, state: State, entry: Entry) -> bytes:
+    def encode_item(self, state: State, entry: Entry) -> bytes:
         """Encodes an item of a list: built-in kinds omit apiVersion and kind there."""
         if self.form:
             return self._partial(entry)
         if self.type.custom:
-            return self.raw(state, entry)
+            return self.encode_entry(state, entry)
         if self.type.conversion is None:
             return entry.raw
         obj = decoded(self.type, entry)
         del obj["apiVersion"], obj["kind"]
         return encode(obj)
 
-    def list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
+    def encode_list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
         """Encodes a list of stored objects."""
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
@@ -83,9 +83,9 @@ class OutputFormat:
         if self.type.custom and not self.form:  # Go encodes lists of objects without a struct differently
             metadata = {"continue": "", **metadata}
         head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
-        return head + b",".join([self.item(state, entry) for entry in entries]) + b"]}"
+        return head + b",".join([self.encode_item(state, entry) for entry in entries]) + b"]}"
 
-    def object(self, state: State, obj: JSONObject) -> bytes:
+    def encode_object(self, state: State, obj: JSONObject) -> bytes:
         """Encodes an object that is not stored (a dry run, a Scale)."""
         if self.form == "Table":
             return encode(self.table(state, [obj], {}, first=True))

@@ -47,24 +47,26 @@ async def create(state: State, call: Call) -> ApiResponse:
 async def create_object(state: State, call: Call, obj: JSONObject) -> Entry | JSONObject:
     """Stores a new object and returns it; a dry run only returns it. Sets the fields that the server decides."""
     check_namespace(state, call, obj)
-    asked = attributes_of(call, "CREATE", obj)
-    await state.admission.mutate(asked)
-    assert asked.object is not None
-    check_path_namespace(call, asked.object)
-    generated = not asked.object["metadata"].get("name") and bool(asked.object["metadata"].get("generateName"))
+    attributes = attributes_of(call, "CREATE", obj)
+    await state.admission.mutate(attributes)
+    assert attributes.object is not None
+    check_path_namespace(call, attributes.object)
+    generated = not attributes.object["metadata"].get("name") and bool(
+        attributes.object["metadata"].get("generateName")
+    )
     for _ in range(_NAME_TRIES - 1 if generated else 0):
         try:
-            return await _create_admitted(state, call, asked)
+            return await _create_admitted(state, call, attributes)
         except RevisionConflict:  # another client took the name
             continue
     try:
-        return await _create_admitted(state, call, asked)
+        return await _create_admitted(state, call, attributes)
     except RevisionConflict:
-        raise already_exists(call.type, asked.name) from None
+        raise already_exists(call.type, attributes.name) from None
 
 
-async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry | JSONObject:
-    type_, obj = call.type, asked.object
+async def _create_admitted(state: State, call: Call, attributes: Attributes) -> Entry | JSONObject:
+    type_, obj = call.type, attributes.object
     assert obj is not None
     obj = {**obj, "metadata": {**obj["metadata"]}}
     metadata = obj["metadata"]
@@ -83,18 +85,18 @@ async def _create_admitted(state: State, call: Call, asked: Attributes) -> Entry
         metadata["name"] = _free_name(state, type_, metadata)
     try:
         type_.strategy.prepare_create(obj)
-        return await _create_prepared(state, call, asked, obj)
+        return await _create_prepared(state, call, attributes, obj)
     finally:
         type_.strategy.end_write(metadata["uid"])
 
 
-async def _create_prepared(state: State, call: Call, asked: Attributes, obj: JSONObject) -> Entry | JSONObject:
+async def _create_prepared(state: State, call: Call, attributes: Attributes, obj: JSONObject) -> Entry | JSONObject:
     type_, metadata = call.type, obj["metadata"]
     errors = _object_meta.validate_create(type_, obj) + type_.strategy.validate_create(obj)
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _object_meta.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
-    await state.admission.validate(replace(asked, object=obj, name=metadata["name"]))
+    await state.admission.validate(replace(attributes, object=obj, name=metadata["name"]))
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:

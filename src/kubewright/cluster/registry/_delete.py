@@ -113,8 +113,8 @@ async def delete(state: State, call: Call) -> ApiResponse:
     if gone and not call.type.strategy.returns_deleted:
         return ApiResponse(encode(_success(call.type, decoded(call.type, found))), warnings=call.warnings)
     status = 202 if not gone and options.orphan is False else 200
-    view = output_format(call)
-    body = view.raw(state, left) if isinstance(left, Entry) else view.object(state, left)
+    output = output_format(call)
+    body = output.encode_entry(state, left) if isinstance(left, Entry) else output.encode_object(state, left)
     return ApiResponse(body, status=status, warnings=call.warnings)
 
 
@@ -136,9 +136,9 @@ def _success(type_: ResourceType, obj: JSONObject) -> JSONObject:
 
 def deletion_attributes(call: Call, name: str) -> Attributes:
     """Returns the admission attributes of a delete."""
-    asked = attributes_of(call, "DELETE")
-    asked.name = name
-    return asked
+    attributes = attributes_of(call, "DELETE")
+    attributes.name = name
+    return attributes
 
 
 async def delete_collection(state: State, call: Call) -> ApiResponse:
@@ -146,7 +146,7 @@ async def delete_collection(state: State, call: Call) -> ApiResponse:
     options = read_options(state, call)
     entries, metadata = select(state, call)
     deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
-    return ApiResponse(output_format(call).list(state, deleted, metadata), warnings=call.warnings)
+    return ApiResponse(output_format(call).encode_list(state, deleted, metadata), warnings=call.warnings)
 
 
 async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:
@@ -163,11 +163,11 @@ async def _delete_current(state: State, call: Call, entry: Entry, options: Delet
 
 
 async def delete_object(
-    state: State, type_: ResourceType, found: Entry, options: DeleteOptions, asked: Attributes | None
+    state: State, type_: ResourceType, found: Entry, options: DeleteOptions, attributes: Attributes | None
 ) -> tuple[Entry | JSONObject, bool]:
     """Deletes an object, or marks it as being deleted. Returns its remaining or last state, and whether it is gone.
 
-    `asked` is passed to admission; None skips admission. Raises `RevisionConflict` if the object changed during
+    `attributes` is passed to admission; None skips admission. Raises `RevisionConflict` if the object changed during
     admission.
     """
     obj, before = decoded(type_, found), decoded(type_, found)
@@ -184,8 +184,8 @@ async def delete_object(
     else:
         metadata.pop("finalizers", None)
     held = bool(strategy.finalizers(obj))
-    if asked is not None and (held or graceful or finalizers != (before["metadata"].get("finalizers") or [])):
-        await admit_deletion(state, asked, before, options)
+    if attributes is not None and (held or graceful or finalizers != (before["metadata"].get("finalizers") or [])):
+        await admit_deletion(state, attributes, before, options)
     if held and not graceful:
         _mark(state, obj, 0)
     if held or graceful:
@@ -193,24 +193,24 @@ async def delete_object(
     stays = held or (graceful and metadata["deletionGracePeriodSeconds"] > 0)
     changes = held or graceful
     if options.dry_run:
-        if asked is not None and not changes:
-            await admit_deletion(state, asked, before, options)
+        if attributes is not None and not changes:
+            await admit_deletion(state, attributes, before, options)
         return obj, not stays
     if changes and obj != before:
         found = await store(state, type_, obj, found)
     if stays:
         return found, False
-    if asked is not None:
-        await admit_deletion(state, asked, decoded(type_, found), options)
+    if attributes is not None:
+        await admit_deletion(state, attributes, decoded(type_, found), options)
     last = state.storage.delete(type_.storage, found.decode(), found)
     await convert_entries(type_, [last])
     return last, True
 
 
-async def admit_deletion(state: State, asked: Attributes, old: JSONObject, options: DeleteOptions) -> None:
+async def admit_deletion(state: State, attributes: Attributes, old: JSONObject, options: DeleteOptions) -> None:
     """Runs both phases of admission. The real server does so twice if it marks and then deletes an object."""
-    told = replace(asked, old=old, options=options.shown(), dry_run=options.dry_run)
-    await state.admission.admit(told)
+    admitted = replace(attributes, old=old, options=options.shown(), dry_run=options.dry_run)
+    await state.admission.admit(admitted)
 
 
 def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:
@@ -246,20 +246,22 @@ def _grace(state: State, type_: ResourceType, obj: JSONObject, options: DeleteOp
     if default is None:
         return False, False
     metadata = obj["metadata"]
-    asked = options.grace if options.grace is None or options.grace >= 0 else 1
+    requested = options.grace if options.grace is None or options.grace >= 0 else 1
     if "deletionTimestamp" in metadata:
         left = metadata.get("deletionGracePeriodSeconds", 0)
         if not left:
             return False, False
-        if asked is None or asked >= left:
+        if requested is None or requested >= left:
             return False, True
-        ends = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=left - asked)
+        ends = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=left - requested)
         now = state.clock.now().replace(microsecond=0)
         if ends < now:
-            ends, asked = now, 1 if asked else 0
-        metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"] = format_time(ends), asked
+            ends, requested = now, 1 if requested else 0
+        metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"] = format_time(ends), requested
         return True, False
-    period = asked if asked is not None else (obj.get("spec") or {}).get("terminationGracePeriodSeconds", default)
+    period = (
+        requested if requested is not None else (obj.get("spec") or {}).get("terminationGracePeriodSeconds", default)
+    )
     nowhere = not (obj.get("spec") or {}).get("nodeName")
     ended = (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
     _mark(state, obj, 0 if nowhere or ended else max(period, 1 if period else 0))

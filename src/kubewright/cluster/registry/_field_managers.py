@@ -13,7 +13,7 @@ from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 if TYPE_CHECKING:
     from kubewright.cluster.merge import FieldManager, Refused
 
-__all__ = ["manager_name_of", "manager_of", "refusal"]
+__all__ = ["manager_name_of", "manager_of", "merge_failure"]
 
 
 def manager_of(state: State, type_: ResourceType, subresource: str = "") -> FieldManager:
@@ -80,7 +80,7 @@ def manager_name_of(call: Call) -> str:
     return manager_name(call.query.get("fieldManager", ""), call.header("User-Agent"))
 
 
-def refusal(error: Refused, type_: ResourceType, name: str) -> Failure:
+def merge_failure(error: Refused, type_: ResourceType, name: str) -> Failure:
     """Returns the response for an error of `merge`."""
     details: JSONObject | None = {} if error.code == 422 else None
     if error.causes:

@@ -30,5 +30,7 @@ async def finalize(state: State, call: Call) -> ApiResponse:
         wanted["spec"].pop("finalizers", None)
     wanted["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
     made = await update_object(state, call, wanted, found, old, managed=True)
-    view = output_format(call)
-    return ApiResponse(view.raw(state, made) if isinstance(made, Entry) else view.object(state, made))
+    output = output_format(call)
+    return ApiResponse(
+        output.encode_entry(state, made) if isinstance(made, Entry) else output.encode_object(state, made)
+    )

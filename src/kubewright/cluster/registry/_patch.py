@@ -22,7 +22,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.registry._create import create_object
 from kubewright.cluster.registry._decoding import UnreadableYAML, decode_yaml, fit_to_schema, media_type_of
-from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, refusal
+from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, merge_failure
 from kubewright.cluster.registry._store import NAMESPACE_MISMATCH, check_path, object_response
 from kubewright.cluster.registry._update import update_object
 
@@ -72,7 +72,7 @@ def patched_document(state: State, call: Call, kind: str, document: JSONObject, 
         else:
             made = strategic_merge_patch(document, _patch_body(state, call), schema or call.type.schema())
     except Refused as error:
-        raise refusal(error, call.type, call.name) from None
+        raise merge_failure(error, call.type, call.name) from None
     if not isinstance(made, dict):
         raise bad_request("the patch leaves something that is not an object")
     made.setdefault("metadata", {})
@@ -123,7 +123,7 @@ async def apply(state: State, call: Call) -> ApiResponse:
             lambda: manager.apply(live, config, manager_name_of(call), state.now(), force=call.flag("force"))
         )
     except Refused as error:
-        raise refusal(error, type_, call.name) from None
+        raise merge_failure(error, type_, call.name) from None
     check_path(call, made)
     _check_duplicates(call)
     obj = fit_to_schema(call, type_, made)

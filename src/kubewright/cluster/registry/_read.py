@@ -53,9 +53,9 @@ class _Token(msgspec.Struct):
 
 async def get(state: State, call: Call) -> ApiResponse:
     """Handles GET of one object."""
-    view = output_format(call)
-    asked = requested_revision(call)
-    await wait_for_revision(state, asked, call)
+    output = output_format(call)
+    requested = requested_revision(call)
+    await wait_for_revision(state, requested, call)
     horizon = horizon_of(state, call)
     if horizon is None:
         found = state.storage.get(call.type.storage, call.namespace, call.name)
@@ -66,7 +66,7 @@ async def get(state: State, call: Call) -> ApiResponse:
             raise expired(f"too old resource version: {horizon} ({error.oldest})") from error
     if found is None:
         raise not_found(call.type, call.name)
-    return ApiResponse(view.raw(state, found), warnings=call.warnings)
+    return ApiResponse(output.encode_entry(state, found), warnings=call.warnings)
 
 
 def requested_revision(call: Call) -> int:
@@ -143,12 +143,12 @@ def _list_match_errors(match: str, revision: str, continued: bool) -> list[Field
 
 async def list_objects(state: State, call: Call) -> ApiResponse:
     """Handles GET of a collection."""
-    view = output_format(call)
+    output = output_format(call)
     check_list_options(call)
     if not call.query.get("continue"):
         await wait_for_revision(state, requested_revision(call), call)
     entries, metadata = select(state, call)
-    return ApiResponse(view.list(state, entries, metadata), warnings=call.warnings)
+    return ApiResponse(output.encode_list(state, entries, metadata), warnings=call.warnings)
 
 
 def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
@@ -157,11 +157,11 @@ def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
     limit = max(call.number("limit") or 0, 0)
     if token := call.query.get("continue", ""):
         return _next_page(state, call, selection, token, limit)
-    asked = requested_revision(call)
+    requested = requested_revision(call)
     match = call.query.get("resourceVersionMatch", "")
-    exact = match == "Exact" or (not match and limit > 0 and asked > 0)
+    exact = match == "Exact" or (not match and limit > 0 and requested > 0)
     horizon = horizon_of(state, call) if call.verb == "list" else None
-    revision = asked if exact else state.storage.revision if horizon is None else horizon
+    revision = requested if exact else state.storage.revision if horizon is None else horizon
     try:
         return _page(state, call, selection, revision, "", limit)
     except Compacted as error:
@@ -186,7 +186,7 @@ def _page(
     state: State, call: Call, selection: Selection, revision: int, after: str, limit: int
 ) -> tuple[list[Entry], JSONObject]:
     entries = state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision)
-    chosen: Iterator[Entry] = entries if selection.everything else filter(selection.matches, entries)
+    chosen: Iterator[Entry] = entries if selection.selects_all else filter(selection.matches, entries)
     metadata: JSONObject = {"resourceVersion": str(min(revision, state.storage.revision))}
     if not limit:
         return list(chosen), metadata
@@ -194,7 +194,7 @@ def _page(
     if len(page) == limit and (following := next(chosen, None)) is not None:
         start = page[-1].key.removeprefix(f"{call.namespace}/" if call.namespace else "")
         metadata["continue"] = _write_token(revision, f"{start}\0")
-        if selection.everything:
+        if selection.selects_all:
             metadata["remainingItemCount"] = 1 + sum(1 for _ in chosen)
         del following
     return page, metadata

@@ -16,7 +16,7 @@ from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource, UnreadableObject
 from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.registry._decoding import decode_body, media_type_of
-from kubewright.cluster.registry._field_managers import manager_name_of, refusal
+from kubewright.cluster.registry._field_managers import manager_name_of, merge_failure
 from kubewright.cluster.registry._patch import APPLY, PATCHES, applied_config, patched_document
 from kubewright.cluster.registry._update import update_object
 from kubewright.cluster.storage._storage import Entry
@@ -55,18 +55,18 @@ async def write_scale(state: State, call: Call) -> ApiResponse:
     given = None if applies else _given(state, call, scale)
     before = {**scale, "metadata": {**scale["metadata"], "managedFields": entries}}
     wanted = _managed(state, call, before, given, config)
-    asked = attributes_of(call, "UPDATE", {**wanted, "kind": "Scale", "apiVersion": "autoscaling/v1"}, scale)
-    await state.admission.mutate(asked)
-    assert asked.object is not None
-    wanted = asked.object
+    attributes = attributes_of(call, "UPDATE", {**wanted, "kind": "Scale", "apiVersion": "autoscaling/v1"}, scale)
+    await state.admission.mutate(attributes)
+    assert attributes.object is not None
+    wanted = attributes.object
     _check(call, wanted, old)
     obj = decoded(type_, found)
     _set(obj, sub.spec_replicas, (wanted.get("spec") or {}).get("replicas", 0))
     obj["metadata"] = _parent_metadata(call, obj["metadata"], wanted["metadata"], mappings)
-    see = partial(scale_of, type_, sub)
-    stored = await update_object(state, call, obj, found, old, managed=True, shown=see)
+    represent = partial(scale_of, type_, sub)
+    stored = await update_object(state, call, obj, found, old, managed=True, representation=represent)
     return ApiResponse(
-        encode(see(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings
+        encode(represent(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings
     )
 
 
@@ -139,7 +139,7 @@ def _managed(
         assert given is not None
         return manager.update(before, given, name, now)
     except Refused as error:
-        raise refusal(error, call.type, call.name) from None
+        raise merge_failure(error, call.type, call.name) from None
 
 
 def _parent_metadata(call: Call, parent: JSONObject, scale: JSONObject, mappings: Any) -> JSONObject:

@@ -21,7 +21,7 @@ _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 class Selection:
     """The selectors of a request. `name` is set if a field selector selects exactly one name."""
 
-    __slots__ = ("_fields", "_labels", "_names_only", "_type", "everything", "name")
+    __slots__ = ("_fields", "_labels", "_names_only", "_type", "name", "selects_all")
 
     def __init__(self, type_: ResourceType, labels: Selector, fields: FieldSelector, name: str = "") -> None:
         self._type = type_
@@ -31,7 +31,7 @@ class Selection:
         self.name = name or next((each.value for each in fields.requirements if each.field == _NAME and each.equal), "")
         if name:
             self._fields = fields & FieldSelector.from_fields({_NAME: name})
-        self.everything = labels.selects_everything and self._fields.selects_everything
+        self.selects_all = labels.selects_everything and self._fields.selects_everything
 
     def matches(self, entry: Entry) -> bool:
         """Returns whether an object matches. Decodes it only for fields that are not in its entry."""

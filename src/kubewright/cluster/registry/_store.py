@@ -30,8 +30,8 @@ NAMESPACE_MISMATCH: Final = "the namespace of the provided object does not match
 
 def object_response(state: State, call: Call, made: Entry | JSONObject, status: int) -> ApiResponse:
     """Returns a written object in the format that the client accepts."""
-    view = output_format(call)
-    body = view.raw(state, made) if isinstance(made, Entry) else view.object(state, made)
+    output = output_format(call)
+    body = output.encode_entry(state, made) if isinstance(made, Entry) else output.encode_object(state, made)
     return ApiResponse(body, status=status, warnings=call.warnings)
 
 

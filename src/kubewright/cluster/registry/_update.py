@@ -64,32 +64,32 @@ async def update_object(
     old: JSONObject,
     *,
     managed: bool = False,
-    shown: Callable[[JSONObject], JSONObject] | None = None,
+    representation: Callable[[JSONObject], JSONObject] | None = None,
 ) -> Entry | JSONObject:
     """Stores a changed object and returns it; a dry run only returns it.
 
     Nothing is written if nothing changed. An object that is being deleted is removed when its last finalizer is gone.
 
-    `managed` says that the managed fields are already set. `shown` returns the representation for admission, such as a
-    Scale; the caller then runs the mutating phase.
+    `managed` says that the managed fields are already set. `representation` returns what admission validates instead
+    of the object, such as its Scale; the caller then runs the mutating phase.
     """
     type_, before = call.type, old["metadata"]
     strategy = type_.strategy
     if not managed:
         manager, given = manager_of(state, type_, call.subresource), obj
         obj = await retry_converting(lambda: manager.update(old, given, manager_name_of(call), state.now()))
-    asked = attributes_of(call, "UPDATE", obj, old)
-    if shown is None:
-        await state.admission.mutate(asked)
-        assert asked.object is not None
-        obj = asked.object
+    attributes = attributes_of(call, "UPDATE", obj, old)
+    if representation is None:
+        await state.admission.mutate(attributes)
+        assert attributes.object is not None
+        obj = attributes.object
         check_path_namespace(call, obj)
     _check_revision(call, obj, before)
     obj = _within_subresource(type_, obj, old, call.subresource)
     _keep(obj["metadata"], before, "generation")
     try:
         strategy.prepare_update(obj, old, call.subresource)
-        return await _update_prepared(state, call, obj, found, old, asked, shown or _itself)
+        return await _update_prepared(state, call, obj, found, old, attributes, representation or _identity)
     finally:
         strategy.end_write(before["uid"])
 
@@ -100,8 +100,8 @@ async def _update_prepared(
     obj: JSONObject,
     found: Entry,
     old: JSONObject,
-    asked: Attributes,
-    see: Callable[[JSONObject], JSONObject],
+    attributes: Attributes,
+    represent: Callable[[JSONObject], JSONObject],
 ) -> Entry | JSONObject:
     type_, strategy = call.type, call.type.strategy
     metadata, before = obj["metadata"], old["metadata"]
@@ -122,7 +122,7 @@ async def _update_prepared(
 
     metadata["resourceVersion"] = before["resourceVersion"]
     obj = keep_times(old, obj)
-    await state.admission.validate(replace(asked, object=see(obj), old=see(old)))
+    await state.admission.validate(replace(attributes, object=represent(obj), old=represent(old)))
     return await _store_changed(state, call, obj, found, old)
 
 
@@ -140,7 +140,7 @@ def _check_revision(call: Call, obj: JSONObject, before: JSONObject) -> None:
         raise modified(type_, call.name)
 
 
-def _itself(obj: JSONObject) -> JSONObject:
+def _identity(obj: JSONObject) -> JSONObject:
     return obj
 
 

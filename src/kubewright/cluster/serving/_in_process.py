@@ -32,19 +32,19 @@ class InProcess:
         if request.before_send is not None:
             request.before_send()
         try:
-            answer = await self._dispatcher.handle(request, self._user)
+            response = await self._dispatcher.handle(request, self._user)
         except NoResponse as none:
             if none.timeout:
-                raise TimeoutError("no answer in time") from None
-            raise ConnectionLost("the connection ended without an answer", sent=True) from None
+                raise TimeoutError("no response within the timeout") from None
+            raise ConnectionLost("the connection was closed without a response", sent=True) from None
         if not self._with_warnings:
-            answer.drop_warnings()
-        if answer.stream is not None:
-            self._watches.add(answer)
-        return answer
+            response.drop_warnings()
+        if response.stream is not None:
+            self._watches.add(response)
+        return response
 
     async def close(self) -> None:
         """Ends all watches and rejects further requests."""
         self._closed = True
-        for answer in list(self._watches):
-            answer.close()
+        for response in list(self._watches):
+            response.close()

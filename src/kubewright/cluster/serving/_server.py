@@ -49,10 +49,10 @@ class Serving:
     async def open(cls, dispatcher: Dispatcher, *, host: str, port: int, tls: bool) -> Self:
         """Listens. Raises OSError if the port is in use, ValueError for a host that needs TLS."""
         if not tls and host not in _LOOPBACK:
-            raise ValueError(f"without TLS the cluster listens on this machine alone, not on {host}: use tls=True")
+            raise ValueError(f"without TLS the cluster listens only on loopback, not on {host}; pass tls=True")
         serving = cls(dispatcher)
         try:
-            await serving._listen(host, port, serving._secured(host) if tls else None)
+            await serving._listen(host, port, serving._tls_context(host) if tls else None)
         except BaseException:
             await serving.close()
             raise
@@ -65,7 +65,7 @@ class Serving:
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
 
-    def _secured(self, host: str) -> ssl.SSLContext:
+    def _tls_context(self, host: str) -> ssl.SSLContext:
         self._authority = CertificateAuthority("kubewright-cluster")
         self._admin = self._authority.issue(*_ADMIN)
         self._dispatcher.state.ca_certificate = self._authority.pair.certificate.decode()
@@ -115,21 +115,21 @@ class Serving:
             headers.pop("Authorization", None)  # not needed after authentication
             request.body = await _body(incoming)
         except Failure as failure:
-            return _response(self._dispatcher.refuse(request, failure, user, uri=uri, source=incoming.peer))
+            return _response(self._dispatcher.reject(request, failure, user, uri=uri, source=incoming.peer))
         try:
             with self._dispatcher.state.clock.serving(incoming.peer_address):
-                answer = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
+                response = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
         except NoResponse:
             raise DropConnection from None
-        return _response(answer)
+        return _response(response)
 
     def _user(self, incoming: ServerRequest, request: Request) -> User:
         if incoming.certificate:
-            return _named(incoming.certificate)
+            return _certificate_user(incoming.certificate)
         return self._dispatcher.access.authenticate(request)
 
 
-def _named(certificate: Any) -> User:
+def _certificate_user(certificate: Any) -> User:
     """Returns the user of a client certificate: the common name, and the organizations as groups."""
     names = [pair for part in certificate.get("subject", ()) for pair in part]
     user = next((value for name, value in names if name == "commonName"), "")
@@ -145,7 +145,9 @@ async def _body(incoming: ServerRequest) -> bytes | None:
         raise Failure(413, "RequestEntityTooLarge", too_large) from None
 
 
-def _response(answer: ApiResponse) -> ServerResponse:
-    headers = [*answer.headers.items(), ("Cache-Control", "no-cache, private")]
-    headers += [("Warning", warning) for warning in answer.warnings()]
-    return ServerResponse(answer.status, answer.body if answer.stream is None else ResponseBody(answer), headers)
+def _response(response: ApiResponse) -> ServerResponse:
+    headers = [*response.headers.items(), ("Cache-Control", "no-cache, private")]
+    headers += [("Warning", warning) for warning in response.warnings()]
+    return ServerResponse(
+        response.status, response.body if response.stream is None else ResponseBody(response), headers
+    )

@@ -66,10 +66,12 @@ def read_snapshot(path: Path, storage: Storage) -> bool:
         try:
             head = msgspec.json.decode(content.readline(), type=_Head)
         except msgspec.DecodeError:
-            raise SnapshotError(f"{path} is not a snapshot of an embedded cluster; name another file") from None
+            raise SnapshotError(f"{path} is not a snapshot of an embedded cluster; choose another file") from None
         if head.kubewright_snapshot != _FORMAT:
             found = head.kubewright_snapshot
-            raise SnapshotError(f"{path} is a snapshot of format {found}; this version of Kubewright reads {_FORMAT}")
+            raise SnapshotError(
+                f"{path} is a snapshot of format {found}; this version of Kubewright reads format {_FORMAT}"
+            )
         try:
             storage.load(head.revision, _objects(content))
         except (msgspec.DecodeError, KeyError, ValueError) as error:

@@ -104,25 +104,25 @@ def _too_large(size: int) -> Failure:
 class _Table:
     """The objects of one kind, their sorted keys, their part of the log, and their subscribers."""
 
-    __slots__ = ("by_name", "by_namespace", "entries", "everything", "keys", "log")
+    __slots__ = ("by_name", "by_namespace", "entries", "keys", "log", "unscoped")
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.keys: list[str] = []
         self.log: deque[Event] = deque()
         # Subscribers by scope. Dicts keep the order in which they subscribed.
-        self.everything: dict[Subscriber, None] = {}
+        self.unscoped: dict[Subscriber, None] = {}
         self.by_namespace: dict[str, dict[Subscriber, None]] = {}
         self.by_name: dict[str, dict[Subscriber, None]] = {}
 
-    def place(self, namespace: str, name: str) -> tuple[dict[str, dict[Subscriber, None]] | None, str]:
+    def index_of(self, namespace: str, name: str) -> tuple[dict[str, dict[Subscriber, None]] | None, str]:
         if name:
             return self.by_name, f"{namespace}/{name}"
         return (self.by_namespace, namespace) if namespace else (None, "")
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         entry = event.entry
-        for subscriber in self.everything:
+        for subscriber in self.unscoped:
             subscriber.offer(event)
         if self.by_namespace:
             for subscriber in self.by_namespace.get(entry.namespace, ()):
@@ -156,7 +156,7 @@ class Storage:
         self._tables: dict[str, _Table] = {}
         self._log: deque[Event] = deque()
         self._log_bytes = 0
-        self._everyone: dict[Subscriber, None] = {}
+        self._global_subscribers: dict[Subscriber, None] = {}
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
@@ -277,8 +277,8 @@ class Storage:
         self._log_bytes += len(event.entry.raw)
         while len(self._log) > self._history or (self._log_bytes > _HISTORY_BYTES and len(self._log) > 1):
             self.compact(self._log[0].revision)
-        table.tell(event)
-        for subscriber in self._everyone:
+        table.notify(event)
+        for subscriber in self._global_subscribers:
             subscriber.offer(event)
 
     def compact(self, revision: int | None = None) -> int:
@@ -296,14 +296,14 @@ class Storage:
     def subscribe(self, storage: str, subscriber: Subscriber, namespace: str = "", name: str = "") -> None:
         """Notifies a subscriber of each write to a kind from now on; limited to a namespace or a name, if given."""
         table = self._table(storage)
-        index, key = table.place(namespace, name)
-        (table.everything if index is None else index.setdefault(key, {}))[subscriber] = None
+        index, key = table.index_of(namespace, name)
+        (table.unscoped if index is None else index.setdefault(key, {}))[subscriber] = None
 
     def unsubscribe(self, storage: str, subscriber: Subscriber, namespace: str = "", name: str = "") -> None:
         """Stops notifying a subscriber. Does nothing if it is not subscribed."""
         table = self._table(storage)
-        index, key = table.place(namespace, name)
-        listeners = table.everything if index is None else index.get(key)
+        index, key = table.index_of(namespace, name)
+        listeners = table.unscoped if index is None else index.get(key)
         if listeners is not None:
             listeners.pop(subscriber, None)
             if index is not None and not listeners:
@@ -311,11 +311,11 @@ class Storage:
 
     def subscribe_all(self, subscriber: Subscriber) -> None:
         """Notifies a subscriber of each write to any kind from now on."""
-        self._everyone[subscriber] = None
+        self._global_subscribers[subscriber] = None
 
     def unsubscribe_all(self, subscriber: Subscriber) -> None:
         """Stops notifying a subscriber. Does nothing if it is not subscribed."""
-        self._everyone.pop(subscriber, None)
+        self._global_subscribers.pop(subscriber, None)
 
     # Snapshots
 
@@ -345,8 +345,8 @@ class Storage:
                     table.insert(entry)
                     different.append((table, Event(storage, "MODIFIED" if before else "ADDED", entry, before)))
         for table, event in different:
-            table.tell(event)
-            for subscriber in self._everyone:
+            table.notify(event)
+            for subscriber in self._global_subscribers:
                 subscriber.offer(event)
 
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:

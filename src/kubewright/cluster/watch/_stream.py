@@ -35,9 +35,9 @@ __all__ = ["BOOKMARK_SECONDS", "WatchStream", "watch"]
 
 BOOKMARK_SECONDS: Final = 60.0
 # minimum duration of a watch in seconds if the client sets no timeout; the maximum is twice as long
-_SHORTEST: Final = 1800
+_MIN_SECONDS: Final = 1800
 _MAX_PENDING_BYTES: Final = 2**24
-_CROWDED_BYTES: Final = 2**20  # above this, writers yield to readers
+_BACKLOG_BYTES: Final = 2**20  # above this, writers yield to readers
 _EVENT_OVERHEAD: Final = 500  # bytes of memory per event besides its content
 _CONVERTED_AT_ONCE: Final = 500
 _CHUNK_BYTES: Final = 2**18  # sent in one piece: a connection buffers the whole chunk
@@ -46,42 +46,57 @@ _INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 async def watch(state: State, call: Call) -> ApiResponse:
     """Handles GET of a collection with `watch=true`."""
-    view = output_format(call)
+    output = output_format(call)
     check_list_options(call)
-    asked = requested_revision(call)
+    requested = requested_revision(call)
     initial = call.query.get("sendInitialEvents")
-    watcher = WatchStream(state, call, view, selection_of(call))
+    watcher = WatchStream(state, call, output, selection_of(call))
     if call.flag("sendInitialEvents"):
-        await wait_for_revision(state, asked, call)
+        await wait_for_revision(state, requested, call)
     try:
         if call.flag("sendInitialEvents"):
             watcher.begin_with_everything()
             if call.flag("allowWatchBookmarks"):
                 watcher.bookmark(ends_initial_events=True)
-        elif asked == 0 and initial is None:
+        elif requested == 0 and initial is None:
             watcher.begin_with_everything()
         else:
-            watcher.begin_after(asked or watcher.newest)
+            watcher.begin_after(requested or watcher.newest)
     except Compacted as error:
         failure = expired(f"too old resource version: {error.revision} ({error.oldest})")
         watcher.fail(failure)
     watcher.start(call.number("timeoutSeconds"))
-    return ApiResponse(stream=watcher, warnings=call.warnings, content_type=view.content_type)
+    return ApiResponse(stream=watcher, warnings=call.warnings, content_type=output.content_type)
 
 
 class WatchStream:
     """A watch: the stream of its response."""
 
     __slots__ = (
-        "__weakref__", "_bookmarks", "_call", "_closed", "_first_table", "_live_after", "_queue", "_queued", "_remote",
-        "_selection", "_since", "_state", "_timers", "_unread", "_view", "_waiter", "_waiting",
+        "__weakref__",
+        "_bookmarks",
+        "_call",
+        "_closed",
+        "_first_table",
+        "_live_after",
+        "_output",
+        "_queue",
+        "_queued",
+        "_remote",
+        "_selection",
+        "_since",
+        "_state",
+        "_timers",
+        "_unread",
+        "_waiter",
+        "_waiting",
         "_when_closed",
     )  # fmt: skip
 
-    def __init__(self, state: State, call: Call, view: OutputFormat, selection: Selection) -> None:
+    def __init__(self, state: State, call: Call, output: OutputFormat, selection: Selection) -> None:
         self._state = state
         self._call = call
-        self._view = view
+        self._output = output
         self._selection = selection
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
@@ -90,7 +105,7 @@ class WatchStream:
         self._first_table = True
         self._since = 0
         self._timers: list[Timer] = []
-        self._remote = isinstance(view.type.conversion, AsyncConversion)
+        self._remote = isinstance(output.type.conversion, AsyncConversion)
         self._when_closed: Callable[[], None] | None = None
         self._live_after: int | None = None  # events after this revision are newer than the watch
         self._queued = 0  # bytes in the queue
@@ -121,7 +136,7 @@ class WatchStream:
         """Starts with an ADDED event for each existing object."""
         call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
         for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
-            if wanted.everything or wanted.matches(entry):
+            if wanted.selects_all or wanted.matches(entry):
                 self._unread.append(entry)
         if horizon is None:
             self._subscribe()
@@ -151,7 +166,7 @@ class WatchStream:
         state.watchers.add(self)
         if self._closed:
             return
-        seconds = timeout if timeout else _SHORTEST * (1 + state.rng.random())
+        seconds = timeout if timeout else _MIN_SECONDS * (1 + state.rng.random())
         deferrable = self._bookmarks and not self.may_stall()
         self._timers.append(state.clock.call_later(seconds, self.end, deferrable=deferrable))
         if self._bookmarks:
@@ -175,7 +190,7 @@ class WatchStream:
         else:
             self._take(event)
         pending = self._queued + self._waiting
-        if pending > _CROWDED_BYTES:
+        if pending > _BACKLOG_BYTES:
             self._state.watch_backlog = True
         if pending > _MAX_PENDING_BYTES:
             self._queue.clear()
@@ -193,7 +208,7 @@ class WatchStream:
         """Encodes unread items, at most a chunk. Ends the watch if a conversion fails."""
         try:
             if self._remote:
-                await convert_entries(self._view.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
+                await convert_entries(self._output.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
             while self._unread and self._queued < _CHUNK_BYTES:
                 item = self._unread[0]
                 if self._remote:
@@ -217,17 +232,17 @@ class WatchStream:
             self.deliver(item if isinstance(item, bytes) else self._frame("ADDED", item))
 
     def _take(self, event: Event) -> None:
-        if self._selection.everything:
+        if self._selection.selects_all:
             kind: str | None = event.kind
             entry = event.entry
         else:
             kind, entry = self._selected(event)
         if kind is None:
             return
-        if self._view.form == "Table":
+        if self._output.form == "Table":
             frame = self._frame(kind, entry)
         else:
-            key = (self._view, kind)
+            key = (self._output, kind)
             shared: bytes | None = event.frames.get(key)
             if shared is None:
                 shared = event.frames[key] = self._frame(kind, entry)
@@ -253,20 +268,20 @@ class WatchStream:
         return "DELETED", last
 
     def _frame(self, kind: str, entry: Entry) -> bytes:
-        if self._view.form == "Table":
-            table = self._view.table(self._state, [decoded(self._view.type, entry)], {}, first=self._first_table)
+        if self._output.form == "Table":
+            table = self._output.table(self._state, [decoded(self._output.type, entry)], {}, first=self._first_table)
             self._first_table = False
             return encode({"type": kind, "object": table}) + b"\n"
-        return b'{"type":"' + kind.encode() + b'","object":' + self._view.raw(self._state, entry) + b"}\n"
+        return b'{"type":"' + kind.encode() + b'","object":' + self._output.encode_entry(self._state, entry) + b"}\n"
 
     def bookmark(self, *, ends_initial_events: bool = False) -> None:
         """Sends a bookmark with the current revision."""
-        type_ = self._view.type
+        type_ = self._output.type
         metadata: JSONObject = {"resourceVersion": str(self.newest)}
         if ends_initial_events:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         blank: JSONObject = {"kind": type_.kind, "apiVersion": type_.api_version, "metadata": metadata}
-        if self._view.form == "Table":
+        if self._output.form == "Table":
             blank = {
                 "kind": "Table",
                 "apiVersion": "meta.k8s.io/v1",
@@ -274,8 +289,8 @@ class WatchStream:
                 "columnDefinitions": None,
                 "rows": [],
             }
-        elif self._view.form:
-            blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._view.version}"}
+        elif self._output.form:
+            blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._output.version}"}
         elif not type_.custom:
             empty = type_.strategy.read({"metadata": {}}, problems=None)
             blank = {**empty, **blank}

@@ -38,7 +38,7 @@ __all__ = ["UnusableConfig", "WebhookCallError", "WebhookClient"]
 _LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LONGEST_TEXT: Final = 2048
 _MOST_ORIGINS: Final = 200
-_KEPT: Final = "/?%:@!$&'()*+,;=-._~"  # unescaped characters in the path and query of a URL
+_SAFE_CHARACTERS: Final = "/?%:@!$&'()*+,;=-._~"  # unescaped characters in the path and query of a URL
 _HEADERS: Final = (
     ("Content-Type", "application/json"),
     ("Accept", "application/json"),
@@ -80,7 +80,7 @@ class WebhookClient:
 
     async def post(self, config: JSONObject, body: JSONObject, seconds: int) -> bytes:
         """Sends a review and returns the body of a successful response. Raises `WebhookCallError`."""
-        url, address, name = self._place(config, seconds)
+        url, address, name = self._address(config, seconds)
         # The review's uid identifies the hold: a webhook server in this process uses it.
         with self._clock.hold(f"the webhook at {url}", body["request"]["uid"]):
             return await self._post(config, body, seconds, url, address, name)
@@ -96,7 +96,7 @@ class WebhookClient:
         except TimeoutError:
             raise WebhookCallError(f'Post "{url}": context deadline exceeded') from None
         except _Unresolved as error:
-            _trusting(config.get("caBundle") or "")  # reports an invalid CA bundle first
+            _trust_context(config.get("caBundle") or "")  # reports an invalid CA bundle first
             raise WebhookCallError(f'Post "{url}": {error}') from None
 
     async def close(self) -> None:
@@ -107,17 +107,17 @@ class WebhookClient:
 
     # Addresses
 
-    def _place(self, config: JSONObject, seconds: int) -> tuple[str, Any, str]:
+    def _address(self, config: JSONObject, seconds: int) -> tuple[str, Any, str]:
         """Returns the URL for messages, the address to connect to, and the name to verify if it differs."""
         query = f"?timeout={seconds}s"
         service = config.get("service")
         if service is None:
             url = config.get("url") or ""
             parts = urlsplit(url)
-            return parts._replace(path=_clean(parts.path)).geturl() + query, parts.netloc, ""
+            return parts._replace(path=_joined_path(parts.path)).geturl() + query, parts.netloc, ""
         namespace, name, port = service.get("namespace", ""), service.get("name", ""), service.get("port") or 443
         host = f"{name}.{namespace}.svc"
-        path = _clean(service.get("path") or "")
+        path = _joined_path(service.get("path") or "")
         return f"https://{host}:{port}{path}{query}", lambda: self._resolve(namespace, name, port), host
 
     def _resolve(self, namespace: str, name: str, port: int) -> str:
@@ -137,7 +137,7 @@ class WebhookClient:
         for entry in self._storage.entries("discovery.k8s.io/endpointslices", namespace):
             if (entry.labels or {}).get("kubernetes.io/service-name") == name:
                 for host, address in _ready(entry.decode(), wanted.get("name") or ""):
-                    if _is_here(host):
+                    if _is_local(host):
                         return address
                     elsewhere = address
         if not elsewhere:
@@ -161,7 +161,7 @@ class WebhookClient:
             try:
                 found = HttpOrigin(
                     f"https://{address}",
-                    tls=_trusting(bundle),
+                    tls=_trust_context(bundle),
                     server_name=name or None,
                     host=host,
                     max_response_bytes=_LARGEST_ANSWER,
@@ -200,21 +200,21 @@ class WebhookClient:
 
 async def _sent(url: str, origin: HttpOrigin, body: bytes) -> bytes:
     parts = urlsplit(url)
-    target = quote(f"{parts.path}?{parts.query}" if parts.query else parts.path, safe=_KEPT)
+    target = quote(f"{parts.path}?{parts.query}" if parts.query else parts.path, safe=_SAFE_CHARACTERS)
     # A review changes nothing, so it can be sent again if a kept-alive connection was closed.
     request = Request(method="POST", path=target, headers=dict(_HEADERS), body=body, repeatable=True)
     response = await origin.send(request)
     content = await response.read()
     kind = response.headers.get("Content-Type", "")
     if not 200 <= response.status <= 206:
-        raise WebhookCallError(_refused(response.status, content, kind))
+        raise WebhookCallError(_error_message(response.status, content, kind))
     if not content:
         said = f"0-length response with status code: {response.status} and content type:"
         raise WebhookCallError(f"{said} {kind or 'application/json'}")
     return content
 
 
-def _trusting(bundle: str) -> ssl.SSLContext:
+def _trust_context(bundle: str) -> ssl.SSLContext:
     """Returns a TLS context that trusts these CAs, in base64; default: those of the system.
 
     As in Go, each may also be the certificate of the server itself, as with envtest.
@@ -231,7 +231,7 @@ class _Unresolved(Exception):
     """A Service without an address."""
 
 
-def _clean(path: str) -> str:
+def _joined_path(path: str) -> str:
     """Returns the path as Go's `path.Join` does, which the real server uses for the URL: `//a/./b/` is `/a/b`."""
     return "/" + normpath(f"/{path}").lstrip("/")
 
@@ -266,7 +266,7 @@ def _certificate_problem(error: Exception) -> str:
     return start + str(getattr(error, "verify_message", error))
 
 
-def _refused(status: int, content: bytes, kind: str) -> str:
+def _error_message(status: int, content: bytes, kind: str) -> str:
     """Returns the message of an error response: that of its Status, or the meaning of its status code."""
     try:
         body = msgspec.json.decode(content)
@@ -296,7 +296,7 @@ def _ready(piece: JSONObject, port_name: str) -> list[tuple[str, str]]:
     return [(host, f"[{host}]:{port['port']}" if ":" in host else f"{host}:{port['port']}") for host in hosts]
 
 
-def _is_here(address: str) -> bool:
+def _is_local(address: str) -> bool:
     """Returns whether an address belongs to this machine, i.e. can be bound. Those of simulated pods cannot."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:

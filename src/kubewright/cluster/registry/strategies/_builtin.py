@@ -29,7 +29,7 @@ class BuiltinStrategy(Strategy):
     def __init__(self, api_version: str, kind: str, resource: str) -> None:
         struct = go_type_of(api_version, kind)
         if struct is None:
-            raise LookupError(f"no facts about {kind} of {api_version}; run python -m tools.generate_cluster")
+            raise LookupError(f"no recorded Go type for {kind} of {api_version}; run python -m tools.generate_cluster")
         self._reader: Reader = reader_of(struct)
         self._defaults = defaults_of(api_version.rpartition("/")[0], kind)
         self.resource = resource

@@ -1,4 +1,4 @@
-"""Objects that cannot be are refused. That the words are the real server's is shown by the differential scenarios."""
+"""Invalid objects are rejected. The differential scenarios compare the messages with the real server's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pod(**container: Any) -> dict[str, Any]:
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+    "Invalid objects of built-in kinds are rejected with the field and the message of the real server.",
 )
 @pytest.mark.parametrize(
     ("container", "field"),
@@ -31,15 +31,13 @@ def pod(**container: Any) -> dict[str, Any]:
         ({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}, "spec.containers[0].resources.requests"),
     ],
 )
-async def test_a_container_that_cannot_run_is_refused_at_its_field(
-    raw: Raw, container: dict[str, Any], field: str
-) -> None:
+async def test_rejects_invalid_container_with_field(raw: Raw, container: dict[str, Any], field: str) -> None:
     answer = await raw("POST", PODS, pod(**container))
     assert answer.status == 422
     assert [cause["field"] for cause in answer.body["details"]["causes"]] == [field]
 
 
-async def test_a_pod_takes_another_image_and_nothing_else(raw: Raw) -> None:
+async def test_only_the_image_of_a_pod_can_change(raw: Raw) -> None:
     assert (await raw("POST", PODS, pod())).status == 201
     merge = {"type": "application/merge-patch+json"}
     image = {"spec": {"containers": [{"name": "a", "image": "j"}]}}
@@ -49,7 +47,7 @@ async def test_a_pod_takes_another_image_and_nothing_else(raw: Raw) -> None:
     assert "pod updates may not change fields other than" in refused.body["message"]
 
 
-async def test_a_pod_at_a_gate_may_still_be_told_where_to_go(raw: Raw) -> None:
+async def test_gated_pod_accepts_scheduling_directives(raw: Raw) -> None:
     body = pod()
     body["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     assert (await raw("POST", PODS, body)).status == 201
@@ -60,7 +58,7 @@ async def test_a_pod_at_a_gate_may_still_be_told_where_to_go(raw: Raw) -> None:
     assert (await raw("PATCH", f"{PODS}/a", {"spec": {"schedulingGates": None}}, **merge)).status == 200
 
 
-async def test_warnings_reach_only_those_who_can_heed_them(embedded: Cluster, raw: Raw) -> None:
+async def test_workload_controllers_receive_no_warnings(embedded: Cluster, raw: Raw) -> None:
     path = "/api/v1/namespaces/default/endpoints"
     assert (await raw("GET", path)).warnings
     assert not (await Raw(embedded.transport(warnings=False))("GET", path)).warnings

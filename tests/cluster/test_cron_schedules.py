@@ -1,4 +1,4 @@
-"""Schedules of CronJobs. That the words are the real server's is shown by the differential scenarios."""
+"""Schedules of CronJobs. The differential scenarios compare the messages with the real server's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kubewright.cluster.machinery._cron_schedules import Schedule, schedule_prob
     "schedule",
     ["* * * * *", "*/5 0 1,15 * 1-5", "0 0 29 2 *", "59 23 31 12 6", "0 0 ? JAN-mar sun,SAT", "@daily", "@every 90s"],
 )
-def test_a_schedule_that_can_be_read_has_no_problem(schedule: str) -> None:
+def test_accepts_valid_schedule(schedule: str) -> None:
     assert schedule_problem(schedule) is None
 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Objects of built-in kinds that cannot be are refused at their fields, in the real server's words.",
+    "Invalid objects of built-in kinds are rejected with the field and the message of the real server.",
 )
 @pytest.mark.parametrize(
     ("schedule", "problem"),
@@ -35,12 +35,12 @@ def test_a_schedule_that_can_be_read_has_no_problem(schedule: str) -> None:
         ("@often", "unrecognized descriptor: @often"),
     ],
 )
-def test_a_schedule_that_cannot_be_read_is_told_why(schedule: str, problem: str) -> None:
+def test_rejects_invalid_schedule_with_reason(schedule: str, problem: str) -> None:
     assert schedule_problem(schedule) == problem
 
 
 def times(schedule: str, start: str, count: int, zone: str | None = None) -> list[str]:
-    """The next times in UTC, to the minute."""
+    """Returns the next times in UTC, to the minute."""
     made = Schedule(schedule, ZoneInfo(zone) if zone else None)
     found, moment = [], datetime.fromisoformat(start).replace(tzinfo=UTC)
     for _ in range(count):
@@ -66,32 +66,32 @@ def times(schedule: str, start: str, count: int, zone: str | None = None) -> lis
         ("@every 1h30m", ["2030-01-01 01:30", "2030-01-01 03:00"]),
     ],
 )
-def test_when_a_schedule_is_due(schedule: str, expected: list[str]) -> None:
+def test_computes_next_times(schedule: str, expected: list[str]) -> None:
     assert times(schedule, "2030-01-01T00:00:00", len(expected)) == expected
 
 
-def test_a_schedule_that_is_never_due_has_no_time() -> None:
+def test_impossible_schedule_has_no_next_time() -> None:
     assert Schedule("0 0 30 2 *").after(datetime(2030, 1, 1, tzinfo=UTC)) is None
 
 
-def test_a_zone_moves_the_time() -> None:
+def test_applies_time_zone() -> None:
     assert times("0 12 * * *", "2030-01-01T00:00:00", 1, "Asia/Kolkata") == ["2030-01-01 06:30"]
 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Changes of clocks are left out or come twice, as for the real controller.",
+    "Times that a clock change skips or repeats are skipped or run twice, as in the real controller.",
 )
-def test_a_time_that_the_clocks_leave_out_is_left_out() -> None:
-    # In Paris it is 3 o'clock after 2 o'clock on 2030-03-31.
+def test_skips_time_that_a_clock_change_skips() -> None:
+    # In Paris, 2:00 is followed by 3:00 on 2030-03-31.
     assert times("30 2 * * *", "2030-03-30T00:00:00", 2, "Europe/Paris") == ["2030-03-30 01:30", "2030-04-01 00:30"]
 
 
 @pytest.mark.promise(
     "The embedded cluster",
-    "Changes of clocks are left out or come twice, as for the real controller.",
+    "Times that a clock change skips or repeats are skipped or run twice, as in the real controller.",
 )
-def test_a_time_that_comes_twice_is_due_twice() -> None:
-    # In Paris it is 2 o'clock again after 3 o'clock on 2030-10-27.
+def test_runs_twice_at_time_that_occurs_twice() -> None:
+    # In Paris, 3:00 is followed by 2:00 on 2030-10-27.
     expected = ["2030-10-27 00:30", "2030-10-27 01:30", "2030-10-28 01:30"]
     assert times("30 2 * * *", "2030-10-26T12:00:00", 3, "Europe/Paris") == expected

@@ -1,4 +1,4 @@
-"""The facts about built-in resources are those of the real server."""
+"""Recorded data about built-in resources equals that of the real server."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_recorded_discovery_equals_that_of_the_real_server(control_plane: Contro
     assert kept == found, "run: python -m tools.generate_cluster"
 
 
-def test_every_built_in_kind_can_be_read() -> None:
+def test_decodes_every_built_in_kind() -> None:
     for type_ in builtin_types():
         struct = go_type_of(type_.api_version, type_.kind)
         assert struct is not None, type_
         made = reader_of(struct)({"metadata": {"name": "a"}}, "", None)
         assert made["metadata"] == {"name": "a"}, type_
-        assert reader_of(struct)(made, "", []) == made, type_  # reading what was read changes nothing
+        assert reader_of(struct)(made, "", []) == made, type_  # decoding is idempotent

@@ -1,4 +1,4 @@
-"""What clients send: forms, limits, and hostile input."""
+"""Request bodies: formats, limits, hostile input."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.cluster.conftest import Raw
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_fields_that_stand_twice_are_found_everywhere() -> None:
+def test_finds_duplicate_fields_at_any_depth() -> None:
     assert duplicate_fields(b'{"a":1,"b":{"c":[{"d":1,"d":2,"d":3}]},"a":2}') == ["b.c[0].d", "a"]
     assert duplicate_fields(b'{"a":1}') == []
 
 
-def test_go_leaves_out_and_fills_in_as_its_tags_say() -> None:
+def test_omits_and_fills_in_fields_by_go_tags() -> None:
     read = reader_of("apps/v1.Deployment")
     made = read({"metadata": {"name": "a", "labels": {}}, "spec": {"replicas": 0, "paused": False}}, "", None)
     assert made == {
@@ -34,7 +34,7 @@ def test_go_leaves_out_and_fills_in_as_its_tags_say() -> None:
     }
 
 
-def test_unknown_fields_are_named_by_their_path() -> None:
+def test_reports_unknown_fields_by_path() -> None:
     problems: list[ReadProblem] = []
     pod = {"spec": {"containers": [{"name": "a", "imagee": "b"}]}, "foo": 1}
     reader_of("core/v1.Pod")(pod, "", problems)
@@ -44,7 +44,7 @@ def test_unknown_fields_are_named_by_their_path() -> None:
     ]
 
 
-def test_a_wrong_type_is_an_error_in_gos_words() -> None:
+def test_rejects_wrong_type_with_message_of_go() -> None:
     with pytest.raises(UnreadableObject) as error:
         reader_of("apps/v1.Deployment")({"spec": {"replicas": "3"}}, "", None)
     assert str(error.value) == (
@@ -74,7 +74,7 @@ def test_a_wrong_type_is_an_error_in_gos_words() -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "merge", "json", "strategic", "apply", "DELETE"])
-async def test_no_body_is_a_bug_of_ours(raw: Raw, body: bytes, method: str) -> None:
+async def test_invalid_bodies_never_cause_internal_errors(raw: Raw, body: bytes, method: str) -> None:
     await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     types = {
         "merge": "application/merge-patch+json",
@@ -89,14 +89,14 @@ async def test_no_body_is_a_bug_of_ours(raw: Raw, body: bytes, method: str) -> N
     assert got.status != 500, got.body
 
 
-async def test_a_body_that_is_too_large_is_refused(raw: Raw) -> None:
+async def test_rejects_too_large_body(raw: Raw) -> None:
     body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v" * 4_000_000}}).encode()
     got = await raw("POST", MAPS, body)
     assert (got.status, got.body["reason"]) == (413, "RequestEntityTooLarge")
 
 
 async def define_anything(raw: Raw) -> str:
-    """The path of a kind whose objects may hold anything."""
+    """Defines a kind whose objects may contain anything, and returns its path."""
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     version = {"name": "v1", "served": True, "storage": True}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
@@ -108,7 +108,7 @@ async def define_anything(raw: Raw) -> str:
 
 @pytest.mark.parametrize("depth", [198, 250, 5_000, 100_000])
 @pytest.mark.parametrize("style", ["json", "yaml", "dashes", "apply", "merge", "add"])
-async def test_deep_bodies_are_stored_whole_or_refused(raw: Raw, depth: int, style: str) -> None:
+async def test_stores_deep_bodies_whole_or_rejects_them(raw: Raw, depth: int, style: str) -> None:
     path, deep = await define_anything(raw), b"[" * depth + b"]" * depth
     start = b'{"apiVersion":"ex.com/v1","kind":"Any","metadata":{"name":"a"}'
     if style == "json":
@@ -133,7 +133,7 @@ async def test_deep_bodies_are_stored_whole_or_refused(raw: Raw, depth: int, sty
             assert (await raw(method, f"{path}/a")).status == 200
 
 
-async def test_an_object_that_grows_beyond_the_limit_of_etcd_is_refused(raw: Raw) -> None:
+async def test_rejects_object_beyond_limit_of_etcd(raw: Raw) -> None:
     path = await define_anything(raw)
     made = await raw("POST", path, {"apiVersion": "ex.com/v1", "kind": "Any", "metadata": {"name": "a"}})
     for size, message in ((1_600_000, "etcdserver: request is too large"), (2_500_000, "code = ResourceExhausted")):
@@ -143,11 +143,11 @@ async def test_an_object_that_grows_beyond_the_limit_of_etcd_is_refused(raw: Raw
     assert (await raw("GET", f"{path}/a")).body == made.body
 
 
-async def test_the_old_paths_of_watches_are_refused(raw: Raw) -> None:
+async def test_rejects_deprecated_watch_paths(raw: Raw) -> None:
     assert (await raw("GET", "/api/v1/watch/namespaces/default/configmaps")).status == 501
 
 
-async def test_autoscalers_are_shown_in_both_versions(raw: Raw) -> None:
+async def test_serves_autoscalers_in_both_versions(raw: Raw) -> None:
     path = "/namespaces/default/horizontalpodautoscalers"
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     spec = {"scaleTargetRef": target, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70}

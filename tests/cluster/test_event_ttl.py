@@ -1,4 +1,4 @@
-"""Events end an hour after their last write, by the cluster's clock."""
+"""Events are removed an hour after their last write, by the cluster's clock."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ async def names(client: Client) -> list[str]:
     return [event.metadata.name for event in await client.list(core.Event)]
 
 
-@pytest.mark.promise("The embedded cluster", "Events end an hour after their last write.")
-async def test_an_event_ends_after_an_hour() -> None:
+@pytest.mark.promise("The embedded cluster", "Events are removed an hour after their last write.")
+async def test_removes_event_after_an_hour() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
         await client.create(an_event("first"))
@@ -34,8 +34,8 @@ async def test_an_event_ends_after_an_hour() -> None:
         assert await names(client) == []
 
 
-@pytest.mark.promise("The embedded cluster", "Events end an hour after their last write.")
-async def test_a_write_gives_an_event_another_hour() -> None:
+@pytest.mark.promise("The embedded cluster", "Events are removed an hour after their last write.")
+async def test_write_extends_event_by_an_hour() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
         event = await client.create(an_event("again"))
@@ -48,7 +48,7 @@ async def test_a_write_gives_an_event_another_hour() -> None:
         assert await names(client) == []
 
 
-async def test_a_watch_sees_an_event_go() -> None:
+async def test_watch_receives_deletion_of_expired_event() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
         await client.create(an_event("gone"))
@@ -58,7 +58,7 @@ async def test_a_watch_sees_an_event_go() -> None:
         assert [(each.kind, each.entry.name) for each in seen] == [("DELETED", "gone")]
 
 
-async def test_what_is_no_event_stays() -> None:
+async def test_keeps_objects_that_are_not_events() -> None:
     clock = VirtualClock()
     async with Cluster(clock=clock) as cluster, cluster.client(namespace="default") as client:
         await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="a")))
