@@ -1,8 +1,11 @@
-"""Writes the embedded cluster's facts about built-in kinds, `src/kubewright/cluster/data/`, from the real server.
+"""Records facts about built-in kinds from the real server, for the embedded cluster and for printer columns.
 
-`resources.json`: what discovery says of each resource, and the columns of its table. `types.json`: how Go reads and
-writes the API's structs (`types.go`). `roles.json`: the roles and bindings that the server makes at its first start.
-Facts alone: no descriptions are taken over.
+- `src/kubewright/cluster/data/resources.json`: discovery of each resource;
+- `src/kubewright/cluster/data/types.json`: how Go decodes and encodes the API's structs (`types.go`);
+- `src/kubewright/cluster/data/roles.json`: the roles and bindings that the server creates at its first start;
+- `src/kubewright/columns/builtin.json`: the columns of each resource's Table.
+
+It records facts only, no descriptions.
 
     python -m tools.generate_cluster            # needs Go and the control plane
 """

@@ -1,4 +1,4 @@
-"""`python -m tools.generate_cluster`: write the facts anew."""
+"""`python -m tools.generate_cluster`: records the facts again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def write(path: Path, facts: dict[str, Any]) -> None:
-    """JSON with one line for each fact, so that a change shows where it is."""
+    """Writes JSON with one fact per line, for readable diffs."""
     lines = (f"{json.dumps(name)}:{json.dumps(fact, separators=(',', ':'))}" for name, fact in sorted(facts.items()))
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -58,7 +58,7 @@ def resources(plane: ControlPlane) -> dict[str, Any]:
 
 
 def roles(plane: ControlPlane) -> dict[str, Any]:
-    """The roles and bindings that the server made for itself, without what differs from start to start."""
+    """Returns the roles and bindings that the server created, without values that differ between starts."""
     facts = {}
     for plural in ("clusterrolebindings", "clusterroles", "rolebindings", "roles"):
         for obj in plane.request("GET", f"/apis/rbac.authorization.k8s.io/v1/{plural}")["items"]:
@@ -74,7 +74,7 @@ def roles(plane: ControlPlane) -> dict[str, Any]:
 def group_versions(plane: ControlPlane) -> Iterator[tuple[str, str]]:
     yield "v1", "/api/v1"
     definitions = plane.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
-    custom = {definition["spec"]["group"] for definition in definitions}  # of others, on a server that is shared
+    custom = {definition["spec"]["group"] for definition in definitions}  # of other tests on a shared server
     for group in plane.request("GET", "/apis")["groups"]:
         if group["name"] in custom:
             continue
@@ -101,7 +101,7 @@ def fact(resource: dict[str, Any], all_of_it: list[dict[str, Any]]) -> dict[str,
 
 
 def printer_columns(plane: ControlPlane) -> dict[str, Any]:
-    """The columns of every built-in resource that can be listed, by `apps/v1/deployments`."""
+    """Returns the columns of every built-in resource that can be listed, by `apps/v1/deployments`."""
     return {
         f"{group_version}/{resource['name']}": columns(plane, f"{path}/{resource['name']}")
         for group_version, path in group_versions(plane)

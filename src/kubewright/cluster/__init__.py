@@ -11,25 +11,28 @@ It answers like kube-apiserver of the same version: status codes, messages, meta
 watches. The differential tests compare it with the real server, request by request. Unsupported requests are rejected
 with status 501 and the reason; the server never accepts and ignores a feature.
 
-The folders follow the path of a request. Imports go only downwards in this table (`tests/cluster/test_layers.py`):
+The folders follow the path of a request: serving → dispatch → access → registry → admission → storage → watch. A folder
+imports only those below it in this table (`tests/cluster/test_layers.py`):
 
 | folder | responsibility |
 |---|---|
 | `serving` | receives requests: in-process transport, HTTP with TLS |
-| `access` | authentication, impersonation, authorization (RBAC), tokens |
 | `dispatch` | parses the request and calls the code of its verb |
 | `discovery`, `audit` | discovery and OpenAPI documents; the audit log |
-| `admission`, `policies`, `limits` | admission: webhooks, policies, LimitRanges and quotas |
-| `watch` | streams events to clients |
+| `access` | authentication, impersonation, authorization (RBAC), tokens |
+| `watch` | streams events from storage to clients |
 | `registry` | get, list, create, update, patch, apply, delete; `strategies` and `validation` of built-in kinds |
-| `output` | the negotiated response format: object, metadata, Table |
-| `conversion`, `webhooks` | conversion between versions; calls to webhooks |
+| `output`, `conversion` | the negotiated response format; conversion between versions |
+| `admission`, `webhooks` | the chain of admission plugins; calls to webhooks |
 | `storage` | objects, revisions, history, snapshots |
+| `defaults`, `merge`, `schema` | pure functions: defaults, patches, managed fields, schemas |
 | `machinery` | shared types: resource types, requests, responses, errors, codecs |
 
-`machinery/_resources.py` is the contract between these folders: read it first. Beside the path of a request are
-`crds` (CustomResourceDefinitions), `schema`, `merge` and `defaults` (pure functions on objects), `protobuf`,
-`controllers`, `nodes` and `workloads` (controllers, which use the API alone), and `laboratory` (fault injection).
+`machinery/_resources.py` is the contract between these folders: read it first.
+
+Features are installed into a server and imported by none of the above: `crds` (CustomResourceDefinitions),
+`admission.webhooks`, `policies` and `limits` (admission plugins), `protobuf`, `controllers`, `nodes` and `workloads`
+(controllers that use the API), and `laboratory` (fault injection).
 """
 
 from __future__ import annotations

@@ -13,18 +13,13 @@ Without RBAC every authenticated user may do everything; tokens, reviews and imp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from kubewright.lazy import lazy_exports
-
-if TYPE_CHECKING:
-    from kubewright.cluster.access._access import Access, Admission
-    from kubewright.cluster.access._bootstrap import add_default_roles
-    from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
-    from kubewright.cluster.access._rbac import Decision
-    from kubewright.cluster.access._requests import AccessRequest, access_request_of
-    from kubewright.cluster.access._tokens import Tokens
-    from kubewright.cluster.access._users import user_named
+from kubewright.cluster.access._access import Access, Admission
+from kubewright.cluster.access._bootstrap import add_default_roles
+from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
+from kubewright.cluster.access._rbac import Decision
+from kubewright.cluster.access._requests import AccessRequest, access_request_of
+from kubewright.cluster.access._tokens import Tokens
+from kubewright.cluster.access._users import user_named
 
 __all__ = [
     "Access",
@@ -38,20 +33,3 @@ __all__ = [
     "add_default_roles",
     "user_named",
 ]
-
-# Imported on first use: the strategies of built-in kinds import `access.strategies`, and `Access` needs those kinds.
-_HOMES = {
-    "Access": "_access",
-    "Admission": "_access",
-    "CreationByUpdate": "_escalation",
-    "Decision": "_rbac",
-    "NoEscalation": "_escalation",
-    "AccessRequest": "_requests",
-    "Tokens": "_tokens",
-    "add_default_roles": "_bootstrap",
-    "access_request_of": "_requests",
-    "user_named": "_users",
-}
-
-if not TYPE_CHECKING:  # type checkers would accept any name
-    __getattr__ = lazy_exports(__name__, _HOMES)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster.access.strategies import ROLE_STRATEGIES
 from kubewright.cluster.registry.strategies._builtin import (
     BuiltinStrategy,
     ImmutableDataStrategy,
     NamespaceStrategy,
     SecretStrategy,
 )
+from kubewright.cluster.registry.strategies._roles import ROLE_STRATEGIES
 from kubewright.cluster.registry.strategies._workloads import WORKLOADS
 
 __all__ = ["strategy_for"]
