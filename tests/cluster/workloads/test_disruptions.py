@@ -230,9 +230,9 @@ async def test_withdraws_stale_disruption_condition(world: World) -> None:
     await world.passes(61)
     pod = await world.get(core.Pod, "alone")
     assert conditions(pod)["DisruptionTarget"] == ("False", None)
-    target = find_condition(pod.status, "DisruptionTarget")
-    assert target is not None
-    assert target.last_transition_time == world.clock.now().replace(microsecond=0) - timedelta(seconds=1)
+    condition = find_condition(pod.status, "DisruptionTarget")
+    assert condition is not None
+    assert condition.last_transition_time == world.clock.now().replace(microsecond=0) - timedelta(seconds=1)
 
 
 @pytest.mark.clusters
