@@ -16,7 +16,7 @@ from typing import Any
 import kubewright
 from kubewright.api import Model, ObjectMeta, Resource, core
 from kubewright.api.coordination.v1 import Lease
-from kubewright.cli._exit_codes import CommandExit
+from kubewright.cli import CommandExit
 from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.controller import Context

@@ -17,7 +17,7 @@ import pytest
 
 from kubewright.api import ObjectMeta, authorization
 from kubewright.api.core.v1 import ConfigMap, Node
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import BlockingClient
 from tests.patience import PATIENCE
 

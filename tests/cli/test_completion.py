@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._commands import COMMANDS
-from kubewright.cli._main import run
+from kubewright.cli import COMMANDS, run
 from kubewright.scaffold import carry_out, new_api, new_project
 
 pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
@@ -134,7 +133,7 @@ def test_no_other_shell_is_known(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_commands_are_offered_without_importing_one() -> None:
     program = (
-        "import sys\nfrom kubewright.cli._main import run\nrun()\n"
+        "import sys\nfrom kubewright.cli import run\nrun()\n"
         "heavy = ('kubewright.api.', 'kubewright.operator', 'aiohttp', 'yaml')\n"
         "print([name for name in sys.modules if name.startswith(heavy)], file=sys.stderr)"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.scaffold import carry_out, new_api, new_project
 
 V1 = ["create", "webhook", "--group", "web", "--kind", "Guestbook", "--version", "v1"]

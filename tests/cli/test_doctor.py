@@ -8,7 +8,7 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import apiextensions, apps
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.crd import install

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.cluster import Cluster
 from tests.cli.commands import PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.scaffold import carry_out, new_api, new_project
 
 pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do

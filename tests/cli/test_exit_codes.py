@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._exit_codes import CommandExit
-from kubewright.cli._main import run
+from kubewright.cli import CommandExit, run
 from kubewright.operator import ExitCode
 from tests.cli.commands import write_kubeconfig
 

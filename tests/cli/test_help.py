@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kubewright.cli._commands import COMMANDS
-from kubewright.cli._main import cli
+from kubewright.cli import COMMANDS, cli
 from kubewright.olm import DEFAULT_SUITES
 
 _OTHERS = re.compile(r" (?:&&|&|\||;) ")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.api import Untyped, apiextensions, to_dict
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 

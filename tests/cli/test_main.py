@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import kubewright
-from kubewright.cli._commands import COMMANDS
+from kubewright.cli import COMMANDS
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -106,7 +106,7 @@ def test_a_reader_that_has_seen_enough_is_no_error_message() -> None:
 
 def test_starting_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from kubewright.cli._main import run; run(['--help']);"
+        "import sys; from kubewright.cli import run; run(['--help']);"
         "print(*(name for name in ('aiohttp', 'cryptography', 'yaml', 'msgspec', 'ssl') if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

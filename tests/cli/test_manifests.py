@@ -10,7 +10,7 @@ import yaml
 from kubewright.api import from_dict
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.api.cel import is_available
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.manifests import MARK, applied_size
 
 PROGRAM = '''

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 
 PROGRAM = '''\
 import kubewright as kw

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.cli._main import run
-from kubewright.cli._output import Output
+from kubewright.cli import Output, run
 from kubewright.cluster import Cluster
 
 pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
@@ -190,7 +189,7 @@ def test_a_command_that_nobody_listens_to_any_more_finishes_its_work(as_json: bo
     done = tmp_path / "done"
     program = f"""
 from pathlib import Path
-from kubewright.cli._output import Output
+from kubewright.cli import Output
 output = Output(json={as_json})
 for number in range(3):
     output.step("applied", f"ConfigMap {{number}}")

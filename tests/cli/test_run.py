@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run as run_here
+from kubewright.cli import run as run_here
 from kubewright.operator import ExitCode
 
 RECORDER = """

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from kubewright.cli._commands import COMMANDS
-from kubewright.cli._main import cli, run
-from kubewright.cli._standing import ProjectCommand
+from kubewright.cli import COMMANDS, cli, run
+from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.scaffold import Record, carry_out, new_api, new_project
 from tests.cli.commands import write_kubeconfig
 

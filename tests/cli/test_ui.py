@@ -15,7 +15,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from tests.cli.commands import write_kubeconfig
 from tests.patience import PATIENCE
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import kubewright as kw
 from kubewright.api import core, meta
-from kubewright.cli._main import run
-from kubewright.cli._why import command
+from kubewright.cli import run
+from kubewright.cli.cluster._why import command
 from kubewright.cluster import Cluster
 from tests.operator.conftest import until
 

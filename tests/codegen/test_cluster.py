@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import Object, apiextensions, from_dict
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import Client, NotFound
 from kubewright.codegen import CodegenError, from_cluster, generate, read_definition
 from kubewright.crd import install

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from tests.codegen.round_trip import definition, thing
 from tests.codegen.test_round_trip import FIELDS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from tests.manifests.helm import BUILD_SECONDS, helm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.development import Build, BuildError, commands
 from kubewright.scaffold import Record, carry_out, new_project
 

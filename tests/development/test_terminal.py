@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from tests.development.dev_process import PROGRAM, SAMPLE, save
 from tests.patience import PATIENCE
 

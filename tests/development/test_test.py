@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.development import has_pytest
 from kubewright.scaffold import carry_out, new_project
 from tests.patience import PATIENCE

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kubewright.cli._commands import COMMANDS
+from kubewright.cli import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 _ROW = re.compile(r"^\| `kubewright ([a-z-]+)` \| (.+) \| (yes|) ?\|$", re.MULTILINE)

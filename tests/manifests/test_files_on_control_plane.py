@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.testing import ControlPlane
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "foo" / "foo.py"

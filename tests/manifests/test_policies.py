@@ -11,7 +11,7 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import ObjectMeta, admissionregistration, meta, to_dict
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import ApiError, Client, Invalid
 from kubewright.crd import crds_of
 from kubewright.manifests import policies_of

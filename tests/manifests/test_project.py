@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
-from kubewright.cli._run import command as run_command
+from kubewright.cli.local._run import command as run_command
 from kubewright.manifests import Image, Project, objects
 from kubewright.manifests.manager import ServiceMonitor, metrics_cert_manager_objects
 from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project

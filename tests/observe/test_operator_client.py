@@ -14,7 +14,7 @@ import pytest
 
 from kubewright.api import ObjectMeta, core, rbac
 from kubewright.certificates import CertificateAuthority
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import Client, ClientConfig, Credentials
 from kubewright.cluster import Cluster
 from kubewright.console.operators import OperatorUnavailable, Remote

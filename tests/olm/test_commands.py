@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.olm import Bundle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.olm import SUITES, Bundle, validate
 from tests.olm.validator import BUILD_SECONDS, theirs
 

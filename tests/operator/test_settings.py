@@ -12,7 +12,7 @@ import click
 import pytest
 
 from kubewright.api import core
-from kubewright.cli._run import command
+from kubewright.cli.local._run import command
 from kubewright.controller import Context
 from kubewright.operator import Operator, Options, SettingError, Settings
 from kubewright.operator.process import resolve_settings

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubewright.cli._commands import COMMANDS
+from kubewright.cli import COMMANDS
 from kubewright.scaffold import CURRENT, carry_out, new_api, new_project, new_webhook
 
 MOST_FILES = 25

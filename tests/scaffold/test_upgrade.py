@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.scaffold import CURRENT, RECORD, Record, ScaffoldError, carry_out, new_api, new_project, plan_upgrade
 from kubewright.scaffold import _versions as scaffold_versions
 from kubewright.scaffold._replay import scaffolded

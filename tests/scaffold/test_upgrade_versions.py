@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.cli._main import run
+from kubewright.cli import run
 from kubewright.scaffold import CURRENT, RECORD, Record, plan_upgrade
 from kubewright.scaffold._replay import scaffolded
 from kubewright.scaffold._versions import versions

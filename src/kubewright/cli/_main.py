@@ -13,7 +13,7 @@ from click.shell_completion import shell_complete
 
 from kubewright.cli._commands import LazyGroup
 from kubewright.cli._completion import VARIABLE
-from kubewright.cli._exit_codes import CommandExit
+from kubewright.cli.common._exit_codes import CommandExit
 from kubewright.files import NotWritten
 from kubewright.redaction import visible
 from kubewright.version import VERSION

@@ -6,7 +6,8 @@ import platform
 
 import click
 
-from kubewright.cli._output import Output, output_option
+from kubewright import __version__
+from kubewright.cli.common._output import Output, output_option
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION
 from kubewright.version import VERSION
 

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from click.testing import CliRunner
 
-from kubewright.cli._ui import command
+from kubewright.cli.console._ui import command
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, Limits, SignInError

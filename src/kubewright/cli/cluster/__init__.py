@@ -1,0 +1,1 @@
+"""Commands that work on a cluster: `install`, `uninstall`, `deploy`, `undeploy`, `doctor`, `why`."""

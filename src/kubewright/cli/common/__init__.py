@@ -1,0 +1,1 @@
+"""Code that several commands share: options, output, exit codes, shell completion, targets."""

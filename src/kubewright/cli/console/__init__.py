@@ -1,0 +1,1 @@
+"""The command `ui`: it serves the console, or writes the manifests that deploy it."""

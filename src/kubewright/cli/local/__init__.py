@@ -1,0 +1,1 @@
+"""Commands that run programs on this machine: `run`, `dev`, `test`, `cluster`, `controlplane`."""

@@ -1,0 +1,152 @@
+"""`kubewright controlplane`: provide and run the real control plane from the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from kubewright.cli.common._exit_codes import WrongUse
+from kubewright.cli.common._output import Output, output_option
+
+__all__ = ["check_replaceable", "command"]
+
+
+@click.group("controlplane")
+def command() -> None:
+    """Run a real Kubernetes control plane on this machine: etcd, kube-apiserver, kube-controller-manager, kubectl.
+
+    The binaries are looked for in KUBEBUILDER_ASSETS and in Kubewright's cache (KUBEWRIGHT_CACHE_DIR), else fetched,
+    else built from source with Go, once.
+
+    \b
+    Example:
+      kubewright controlplane setup
+      kubewright controlplane start --with-controllers
+    """
+
+
+@command.command("setup")
+@output_option
+def setup(output: Output) -> None:
+    """Provide the binaries; the first time this can take several minutes.
+
+    \b
+    Example:
+      kubewright controlplane setup
+    """
+    from kubewright.testing import KUBERNETES_VERSION, setup_binaries
+
+    folder = setup_binaries()
+    output.line(f"The control plane of Kubernetes {KUBERNETES_VERSION} is ready in {folder}")
+    output.document(kubernetes=KUBERNETES_VERSION, folder=str(folder))
+
+
+@command.command("path")
+@output_option
+def path(output: Output) -> None:
+    """Print the folder of the binaries, fit for KUBEBUILDER_ASSETS and PATH.
+
+    \b
+    Example:
+      kubewright controlplane path
+    """
+    from kubewright.testing import find_binaries
+
+    folder = find_binaries()
+    if folder is None:
+        raise click.ClickException("the binaries are not on this machine yet; run `kubewright controlplane setup`")
+    output.line(str(folder))
+    output.document(folder=str(folder))
+
+
+@command.command("start")
+@click.option("--with-controllers", is_flag=True, help="Also run kube-controller-manager.")
+@click.option(
+    "--write-kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+)
+@click.option(
+    "--logs",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep the servers' logs in FOLDER.",
+)
+@output_option
+def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None, output: Output) -> None:
+    """Run a control plane until Ctrl-C; nothing of it stays behind.
+
+    \b
+    Example:
+      kubewright controlplane start --with-controllers --write-kubeconfig kubeconfig
+    """
+    from kubewright.certificates import write_private
+    from kubewright.files import remove_own
+    from kubewright.testing import ControlPlane, setup_binaries
+    from kubewright.testing.binaries import KUBECTL
+
+    if write_kubeconfig is not None:
+        check_replaceable(write_kubeconfig)
+    _end_like_ctrl_c()
+    made = ControlPlane(controllers=with_controllers, log_directory=logs, binaries=setup_binaries())
+    with contextlib.ExitStack() as running:
+        with output.waiting("Starting the control plane"):
+            plane = running.enter_context(made)
+        kubeconfig = plane.kubeconfig
+        if write_kubeconfig is not None:
+            write_private(write_kubeconfig, kubeconfig.read_bytes())
+            kubeconfig = write_kubeconfig.absolute()
+        try:
+            output.line(f"The control plane is ready at {plane.url}. In another terminal:\n")
+            output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
+            output.line(f"  {shlex.quote(str(plane.binaries / KUBECTL))} get namespaces\n")
+            output.line("Ctrl-C stops it and removes everything that is in it.")
+            output.document(url=plane.url, kubeconfig=str(kubeconfig))
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
+        finally:
+            if write_kubeconfig is not None:
+                remove_own(kubeconfig, plane.kubeconfig.read_bytes())
+    output.line("The control plane has stopped.")
+
+
+def _end_like_ctrl_c() -> None:
+    """Whoever sends SIGTERM, or closes the terminal, also wants an orderly end; unless run by nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse a file that holds anything but the kubeconfig of an earlier cluster of ours."""
+    from kubewright.yaml import InvalidYAML, load_yaml
+
+    try:
+        found = load_yaml(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        found = None
+    except PermissionError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
+    except OSError as error:  # a folder, a name that is too long
+        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
+    except InvalidYAML:
+        found = "something else"
+    clusters = found.get("clusters") if isinstance(found, dict) else found
+    ours = isinstance(clusters, list) and [cluster.get("name") for cluster in clusters] == ["kubewright"]
+    if found and not ours:
+        raise click.ClickException(f"{path} holds something else, which would be lost; name another file")
+    if not path.parent.is_dir():
+        raise WrongUse(f"{path} cannot be written: the folder {path.parent} does not exist")
+    is_new = not path.exists()
+    try:
+        path.open("ab").close()  # better known now than when the cluster runs
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
+    if is_new:
+        path.unlink(missing_ok=True)

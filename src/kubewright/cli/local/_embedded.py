@@ -1,0 +1,159 @@
+"""`kubewright cluster`: run the embedded cluster from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import shlex
+import signal
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kubewright.cli.common._numbers import PORT, up_to
+from kubewright.cli.common._output import Output, output_option
+from kubewright.files import remove_own
+
+if TYPE_CHECKING:
+    from kubewright.cluster.workloads import Workloads
+
+__all__ = ["command"]
+
+
+@click.group("cluster")
+def command() -> None:
+    """Run the embedded cluster: a Kubernetes API server inside this program, without binaries or containers.
+
+    \b
+    Example:
+      kubewright cluster start --workloads --write-kubeconfig kubeconfig
+    """
+
+
+@command.command("start")
+@click.option(
+    "--workloads", is_flag=True, help="Also run the controllers of workloads: Deployments get pods, and so on."
+)
+@click.option(
+    "--nodes",
+    type=up_to(1000),
+    metavar="N",
+    help="With --workloads: so many nodes; one unless given.",
+)
+@click.option("--rbac", is_flag=True, help="Let users do only what roles grant.")
+@click.option(
+    "--port",
+    type=PORT,
+    default=0,
+    metavar="N",
+    help="Listen on this port; a free one unless given.",
+)
+@click.option(
+    "--write-kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+)
+@click.option(
+    "--snapshot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the state in FILE: read at the start, written at the end and while it changes.",
+)
+@click.option(
+    "--audit-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Append each request to FILE as an audit.k8s.io/v1 Event, without bodies. Mode 0600; rotated at 32 MiB.",
+)
+@output_option
+def start(
+    workloads: bool,
+    nodes: int | None,
+    rbac: bool,
+    port: int,
+    write_kubeconfig: Path | None,
+    snapshot: Path | None,
+    audit_log: Path | None,
+    output: Output,
+) -> None:
+    """Run a cluster until Ctrl-C, on this machine alone.
+
+    \b
+    Example:
+      kubewright cluster start --workloads --write-kubeconfig kubeconfig
+    """
+    if nodes is not None and not workloads:
+        raise click.UsageError("--nodes needs --workloads: without them there is nothing to run on nodes")
+    if write_kubeconfig is not None:
+        from kubewright.cli.local._controlplane import check_replaceable
+
+        check_replaceable(write_kubeconfig)
+    try:
+        count = (nodes or 1) if workloads else 0
+        _run(_serve(output, port, write_kubeconfig, nodes=count, snapshot=snapshot, audit_log=audit_log, rbac=rbac))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise click.ClickException(
+                f"port {port} is in use by another program: name another with --port, or leave it out for a free one"
+            ) from error
+        raise
+    finally:
+        if write_kubeconfig is not None:
+            remove_own(write_kubeconfig, b"")  # the empty file of a cluster that did not start
+    output.line("The cluster has stopped.")
+
+
+def _run(serving: Coroutine[None, None, None]) -> None:
+    """Run on uvloop where it is installed."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with contextlib.suppress(ImportError):  # it is not on every platform
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(serving)
+
+
+def _workloads(nodes: int) -> Workloads | bool:
+    if not nodes:
+        return False
+    from kubewright.cluster.workloads import Workloads
+
+    return Workloads(nodes=nodes)
+
+
+async def _serve(
+    output: Output,
+    port: int,
+    write_kubeconfig: Path | None,
+    *,
+    nodes: int,
+    snapshot: Path | None,
+    audit_log: Path | None,
+    rbac: bool,
+) -> None:
+    from kubewright.cluster import Cluster
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            loop.add_signal_handler(number, stopped.set)
+    async with Cluster(snapshot=snapshot, audit_log=audit_log, workloads=_workloads(nodes), rbac=rbac) as cluster:
+        url = await cluster.serve(port=port)
+        kubeconfig = cluster.kubeconfig(write_kubeconfig)
+        output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")
+        output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
+        output.line("  kubectl get namespaces\n")
+        lost = f"keeps its state in {snapshot}" if snapshot else "forgets everything that is in it"
+        output.line(f"Ctrl-C stops it; it {lost}.")
+        output.document(url=url, kubeconfig=str(kubeconfig.absolute()))
+        written = kubeconfig.read_bytes()
+        try:
+            await stopped.wait()
+        finally:
+            remove_own(kubeconfig, written)

@@ -1,0 +1,129 @@
+"""`kubewright run`: an operator from a file or module, on the cluster of the kubeconfig."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kubewright.arguments import Unsuitable
+from kubewright.cli.common._completing import Complete, contexts, files, one_of
+from kubewright.cli.common._exit_codes import WrongUse
+from kubewright.cli.common._importing import importing
+from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._targets import targets_or_project
+from kubewright.operator import Operator, SettingError
+from kubewright.operator.loading import LoadError, load_operator
+from kubewright.operator.settings import SETTINGS, Setting, split_address
+
+__all__ = ["command"]
+
+_COMMANDLINE = click.core.ParameterSource.COMMANDLINE
+
+
+def _reader(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """What click does with the flag's text: a value that cannot be is a usage error that says what can."""
+
+    def read(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
+        try:
+            if isinstance(given, tuple):
+                return setting.check(given, setting.flags[-1])
+            return setting.read(given, setting.flags[0]) if isinstance(given, str) else given
+        except SettingError as error:
+            raise click.UsageError(str(error), ctx) from None
+
+    return read
+
+
+def _offered(setting: Setting) -> Complete | None:
+    if setting.name == "context":
+        return contexts
+    if setting.kind.choices:
+        choices = setting.kind.choices
+        return one_of(lambda _: choices)
+    return files if setting.kind.metavar == "FILE" else None
+
+
+def _option(setting: Setting) -> Callable[[Any], Any]:
+    flags, several = setting.flags, setting.repeatable
+    shown: str | None = setting.kind.metavar
+    if setting.is_switch:
+        flags, shown = (f"{flags[0]}/--no-{flags[0][2:]}",), None
+    elif setting.kind.choices:
+        shown = "|".join(setting.kind.choices)
+    return click.option(
+        *flags,
+        setting.name,
+        default=None,
+        metavar=shown,
+        multiple=several,
+        callback=_reader(setting),
+        shell_complete=_offered(setting),
+        help=f"{setting.help} [{setting.variable}]",
+    )
+
+
+def _settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every setting of operators as a flag, in the table's order."""
+    for setting in reversed([*SETTINGS.values()]):
+        command = _option(setting)(command)
+    return command
+
+
+@click.command("run", cls=ProjectCommand)
+@click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False, shell_complete=files)
+@_settings
+@click.option(
+    "--console-bind",
+    metavar="ADDRESS",
+    envvar="KUBEWRIGHT_CONSOLE_BIND",
+    help="Serve a console of the operator's kinds at this address; a port alone is on loopback. "
+    "[KUBEWRIGHT_CONSOLE_BIND]",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log more: the same as --log-level debug.")
+@click.pass_context
+def command(ctx: click.Context, /, target: str | None, console_bind: str | None, verbose: bool, **given: Any) -> None:
+    """Run an operator until SIGTERM or SIGINT.
+
+    FILE_OR_MODULE is a Python file or the name of a module that has an Operator. When it has several, say which one:
+    `foo.py:operator`. In the folder of a project it need not be named.
+
+    Each setting is also an environment variable, whose name is in brackets, and an argument of Operator. The flag wins
+    over the variable, and the variable over the argument.
+
+    \b
+    Example:
+      kubewright run
+      kubewright run foo.py --namespace shop --health-bind 8081
+      kubewright run shop.operators:till --leader-elect --log-format json
+    """
+    [target] = targets_or_project([target] if target else [])
+    try:
+        with importing(target):
+            operator: Operator = load_operator(target)
+    except LoadError as error:
+        raise WrongUse(str(error)) from error
+    said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
+    if verbose:
+        said.setdefault("log_level", "debug")
+    if console_bind not in (None, "", "0"):  # as the other servers are turned off
+        _attach_console(operator, console_bind)
+    operator.run(**said)
+
+
+def _attach_console(operator: Operator, bind: str) -> None:
+    from kubewright.cli.console._ui import MISSING, console_installed
+
+    try:
+        host, port = split_address(bind)
+    except Unsuitable as error:
+        raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
+    if not console_installed():
+        raise click.ClickException(MISSING)
+    from kubewright.console import attach_console
+
+    # Printed, not logged: the address lets in whoever has it.
+    attach_console(
+        operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True)
+    )

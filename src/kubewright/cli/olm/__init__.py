@@ -1,0 +1,1 @@
+"""Commands for the Operator Lifecycle Manager: `bundle`, `catalog`, `run-bundle`."""

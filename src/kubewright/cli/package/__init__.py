@@ -1,0 +1,1 @@
+"""Commands that package an operator: `manifests`, `installer`, `chart`, `build`."""

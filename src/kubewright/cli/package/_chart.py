@@ -1,0 +1,56 @@
+"""`kubewright chart`: a Helm chart of a program's operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kubewright.cli.common._folders import OUT_FOLDER
+from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+
+__all__ = ["command"]
+
+
+@click.command("chart", cls=ProjectCommand)
+@targets_argument
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+)
+@click.option(
+    "--out",
+    type=OUT_FOLDER,
+    default=Path("dist/chart"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the chart goes.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@output_option
+def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool, output: Output) -> None:
+    """Write a Helm chart; the same as `kubewright manifests --package helm`.
+
+    \b
+    Example:
+      kubewright chart --image registry.example.com/guestbook:1.0.0
+      helm install guestbook dist/chart --namespace guestbook-system --create-namespace
+    """
+    from kubewright.crd import check_rules
+    from kubewright.manifests import ForeignFile, chart_files, write
+
+    project = project_from(targets_or_project(targets), image=image)
+    check_rules(*(project.kinds or ()))
+    files = chart_files(project)
+    try:
+        done = write(out, files, replace_foreign=overwrite)
+    except ForeignFile as error:
+        raise click.ClickException(f"{error} with --overwrite") from error
+    for path in done.removed:
+        output.line(f"removed {out}/{path}")
+    output.line(f"{len(files)} files in {out}, {len(done.unchanged)} of them unchanged.")
+    output.document(out=str(out), files=len(files), written=done.written, removed=done.removed)

@@ -1,0 +1,56 @@
+"""`kubewright installer`: one file that others apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from kubewright.cli.common._folders import OUT_FILE
+from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+
+__all__ = ["command"]
+
+
+@click.command("installer", cls=ProjectCommand)
+@targets_argument
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+)
+@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    default=Path("dist/install.yaml"),
+    show_default=True,
+    metavar="FILE",
+    help="The file that is written.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that is in the way and was not generated.")
+@output_option
+def command(
+    targets: Sequence[str], image: str | None, namespace: str | None, out: Path, overwrite: bool, output: Output
+) -> None:
+    """Write one file with all that runs the operator, for `kubectl apply --server-side -f`.
+
+    \b
+    Example:
+      kubewright installer --image registry.example.com/guestbook:1.0.0
+      kubectl apply --server-side -f dist/install.yaml
+    """
+    from kubewright.crd import check_rules
+    from kubewright.files import write_all
+    from kubewright.manifests import MARK, objects, yaml_file
+
+    project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+    check_rules(*(project.kinds or ()))
+    if out.exists() and MARK.encode() not in out.read_bytes().partition(b"\n")[0] and not overwrite:
+        raise click.ClickException(f"{out}: not generated, so it is not replaced. Move it away, or use --overwrite")
+    write_all(out.parent, {out.name: yaml_file(out.name, *objects(project)).text})
+    output.line(f"wrote {out}")
+    output.document(written=[str(out)])

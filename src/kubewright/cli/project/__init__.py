@@ -1,0 +1,1 @@
+"""Commands that write projects and code: `init`, `create`, `upgrade`, `codegen`."""
