@@ -10,7 +10,7 @@ import pytest
 
 from kubewright.cli import COMMANDS, cli, run
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.scaffold import Record, carry_out, new_api, new_project
+from kubewright.scaffold import CURRENT, Record, carry_out, new_api, new_project
 from tests.cli.commands import write_kubeconfig
 
 KIND = ["--group", "web", "--version", "v1", "--kind", "Page"]
@@ -110,10 +110,10 @@ def test_what_is_named_is_where_the_user_stands(package: Path, capsys: pytest.Ca
 
 
 def test_a_file_that_an_upgrade_keeps_is_named_from_here(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old = Record.read(package.parent).text().replace("scaffold = 2", "scaffold = 1")
+    old = Record.read(package.parent).text().replace(f"scaffold = {CURRENT}", "scaffold = 1")
     (package.parent / "kubewright.toml").write_text(old)
-    assert run(["upgrade", "--check", "--keep", "../Makefile", "--keep", "./operator.py"]) == 2
-    assert "the upgrade does not change guestbook/operator.py, so" in capsys.readouterr().err
+    assert run(["upgrade", "--check", "--keep", "../Makefile", "--keep", "./py.typed"]) == 2
+    assert "the upgrade does not change guestbook/py.typed, so" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["manifests"], ["upgrade"], ["create", "api", *KIND]])
