@@ -44,6 +44,8 @@ METRICS = {
     "kubewright_history_bytes",
     "kubewright_history_objects",
     "kubewright_undecodable_objects_total",
+    "kubewright_watch_blocked_seconds_total",
+    "kubewright_watch_blocked_total",
     "kubewright_watch_last_event_age_seconds",
     "kubewright_watch_relists_total",
     "kubewright_watch_restarts_total",

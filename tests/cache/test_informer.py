@@ -218,7 +218,7 @@ async def test_selectors_and_indexes_find_what_they_should() -> None:
         assert names(lister.list(labels="")) == ["c", "a", "b"]
         assert names(lister.by_owner("u-1")) == ["c", "a"]
         assert names(lister.by_index("words", "shop")) == ["a", "b"]
-        with pytest.raises(KeyError, match="there is no index 'nope'; there are: namespace, owner, words"):
+        with pytest.raises(KeyError, match="there is no index 'nope'; known indexes: namespace, owner, words"):
             lister.by_index("nope", "x")
         server.put("shop", "a", labels={"app": "db"}, owner="u-2")
         server.delete("bank", "c")
@@ -343,7 +343,7 @@ async def test_several_namespaces_are_synced_when_all_are() -> None:
 
 def test_options_that_cannot_work_are_refused() -> None:
     client = Client(transport=MemoryServer())
-    with pytest.raises(TypeError, match=r"namespaces is a sequence of names, not one text: namespaces=\('shop',\)"):
+    with pytest.raises(TypeError, match=r"namespaces is a sequence of names, not one string: namespaces=\('shop',\)"):
         Informer(client, core.ConfigMap, namespaces="shop")
     with pytest.raises(ValueError, match=r"Node \(v1\) is cluster-scoped: it cannot be cached for the namespaces shop"):
         Informer(client, core.Node, namespaces=["shop"])

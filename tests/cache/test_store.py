@@ -91,7 +91,7 @@ def test_what_is_no_text_is_in_no_index_and_the_log_says_why(answer: Any, caplog
     store = Store[core.ConfigMap]({"size": lambda found: answer})
     store.put(SnapshotDecoder(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
     assert store.index("size").as_dict() == {}
-    assert "is not in the index 'size': TypeError: the function of an index answers texts, not " in caplog.text
+    assert "is not in the index 'size': TypeError: an index function must return strings, not " in caplog.text
 
 
 def test_the_function_of_an_index_may_read_the_store() -> None:

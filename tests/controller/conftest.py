@@ -114,7 +114,7 @@ class Stage:
             informer._handlers.start()
 
     def _writer(self, informer: Informer[Any]) -> StoreWriter[Any]:
-        return StoreWriter(informer._store, informer._overlay, informer._handlers)
+        return StoreWriter(informer._store, informer._overlay, informer._handlers.deliver)
 
     def recorded(self) -> list[tuple[str, str]]:
         """The events that wait to be written."""

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from kubewright.cache._indexes import IndexFunction
     from kubewright.cache._informer import Fields, Informer
     from kubewright.cache._key import ObjectKey
+    from kubewright.cache._list_watch import ListWatch
     from kubewright.cache._lister import Labels, Lister, selector_of
+    from kubewright.cache._reflector import Reflector
     from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
     from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
 
@@ -48,9 +50,11 @@ _HOMES = {
     "IndexFunction": "_indexes",
     "Informer": "_informer",
     "Labels": "_lister",
+    "ListWatch": "_list_watch",
     "Lister": "_lister",
     "ObjectKey": "_key",
     "Owner": "_snapshot",
+    "Reflector": "_reflector",
     "Snapshot": "_snapshot",
     "SnapshotDecoder": "_decoding",
     "Store": "_store",
@@ -77,9 +81,11 @@ __all__ = [
     "IndexFunction",
     "Informer",
     "Labels",
+    "ListWatch",
     "Lister",
     "ObjectKey",
     "Owner",
+    "Reflector",
     "Snapshot",
     "SnapshotDecoder",
     "Store",

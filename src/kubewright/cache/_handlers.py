@@ -1,4 +1,4 @@
-"""Those who listen to a cache."""
+"""Handlers of a cache and their registrations."""
 
 from __future__ import annotations
 
@@ -20,61 +20,66 @@ logger = logging.getLogger("kubewright.cache")
 R = TypeVar("R", bound=Object)
 
 Handler: TypeAlias = Callable[[Change[R]], None]
-"""Hears of each change, in the event loop's thread. It must not block: put a key into a queue, and return."""
+"""Receives each change, in the thread of the event loop. It must not block: put a key into a queue and return."""
 
 _RESYNC_BATCH = 500
 
 
 class HandlerRegistration(Generic[R]):
-    """One handler of an informer. `remove` ends it; nothing is delivered after that."""
+    """One handler of an informer. Call `remove` to end it; nothing is delivered after that."""
 
-    def __init__(self, handlers: Handlers[R], handler: Handler[R], resync: float | None) -> None:
+    def __init__(self, handlers: Handlers[R], handler: Handler[R], resync: float | None, name: str | None) -> None:
         self._handlers = handlers
         self._resync = resync
         self._timer: Timer | None = None
-        self._resync_at = 0.0  # by the monotonic clock, while there is a timer
+        self._resync_at = 0.0  # on the monotonic clock, while there is a timer
         self.handler = handler
+        self.name = name or f"handler {getattr(handler, '__qualname__', None) or repr(handler)}"
+        """What log messages call the handler."""
         self.active = True
 
     @property
     def synced(self) -> bool:
-        """Whether the handler has heard of every object that was there when it began to listen."""
+        """Whether the handler has received every object that existed when it was added."""
         return self.active and self._handlers.synced
 
     @property
     def resync_in(self) -> float | None:
-        """Seconds until the next resync; None if there is none."""
+        """Seconds until the next resync, or None if no resync is scheduled."""
         return None if self._timer is None else max(self._resync_at - self._handlers.clock.monotonic(), 0.0)
 
     def remove(self) -> None:
-        """Stop listening. Harmless when repeated."""
+        """Ends the registration. Harmless when repeated."""
         self.active = False
         self.stop_resync()
         self._handlers.forget(self)
 
     def deliver(self, change: Change[R]) -> None:
-        """Call the handler. What it raises is logged, and hurts nobody else."""
+        """Calls the handler. An exception is logged and affects nothing else."""
         if not self.active:
             return
+        loop_time = self._handlers.loop_time
+        timer = loop_time.timer
+        began = timer()
         try:
             self.handler(change)
         except BaseException as error:
             if has_to_pass(error):
                 raise
-            name = getattr(self.handler, "__qualname__", None) or repr(self.handler)
             kind = change.snapshot.kind.__name__
-            logger.exception("the handler %s failed on %s %s (%s)", name, kind, change.key, change.type)
+            logger.exception("the %s failed on %s %s (%s)", self.name, kind, change.key, change.type)
+        loop_time.add(self.name, timer() - began)
 
     # Resyncs
 
     def start_resync(self, clock: Clock) -> None:
-        """Deliver the whole store again each period, from now on."""
+        """Schedules the next resync, if the registration has a period."""
         if self._resync is not None and self._timer is None and self.active:
             self._resync_at = clock.monotonic() + self._resync
             self._timer = clock.call_later(self._resync, lambda: self._begin_resync(clock))
 
     def stop_resync(self) -> None:
-        """No more periods."""
+        """Cancels the scheduled resync."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -83,7 +88,7 @@ class HandlerRegistration(Generic[R]):
         self._continue_resync(clock, iter(self._handlers.store.ordered_keys() if self._handlers.synced else ()))
 
     def _continue_resync(self, clock: Clock, keys: Iterator[ObjectKey]) -> None:
-        """Some objects at a time, so that a large store does not hold up the watch."""
+        """Delivers a batch of objects, so that the resync of a large store does not stall the watch."""
         for _ in range(_RESYNC_BATCH):
             if not self.active:
                 return
@@ -99,10 +104,11 @@ class HandlerRegistration(Generic[R]):
 
 
 class Handlers(Generic[R]):
-    """The handlers of one store. Each hears of every object once, as `initial`, and then of every change in order."""
+    """The handlers of one store. Each receives every object once, as `initial`, and then every change in order."""
 
     def __init__(self, store: Store[R], clock: Clock) -> None:
         self.store = store
+        self.loop_time = store.loop_time
         self.synced = False
         self.clock = clock
         self._running = False
@@ -112,11 +118,11 @@ class Handlers(Generic[R]):
     def __len__(self) -> int:
         return len(self._registrations)
 
-    def add(self, handler: Handler[R], resync: float | None) -> HandlerRegistration[R]:
-        """Begin to listen: what the store holds is delivered before this returns."""
+    def add(self, handler: Handler[R], resync: float | None, name: str | None = None) -> HandlerRegistration[R]:
+        """Adds a handler and delivers the content of the store to it before returning."""
         if resync is not None and resync <= 0:
             raise ValueError(f"the resync period must be more than 0 seconds, not {resync}")
-        registration = HandlerRegistration(self, handler, resync)
+        registration = HandlerRegistration(self, handler, resync, name)
         self._registrations = (*self._registrations, registration)
         for key in self.store.ordered_keys():
             snapshot = self.store.get(key)
@@ -127,22 +133,22 @@ class Handlers(Generic[R]):
         return registration
 
     def forget(self, registration: HandlerRegistration[R]) -> None:
-        """Take a handler out."""
+        """Removes a registration."""
         self._registrations = tuple(other for other in self._registrations if other is not registration)
 
     def start(self) -> None:
-        """Begin with the resyncs."""
+        """Starts the resync timers."""
         self._running = True
         for registration in self._registrations:
             registration.start_resync(self.clock)
 
     def stop(self) -> None:
-        """End the resyncs."""
+        """Stops the resync timers."""
         self._running = False
         for registration in self._registrations:
             registration.stop_resync()
 
     def deliver(self, change: Change[R]) -> None:
-        """Tell all of them. Called after the store has changed."""
+        """Calls all handlers with a change that is already in the store."""
         for registration in self._registrations:
             registration.deliver(change)

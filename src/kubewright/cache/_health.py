@@ -1,4 +1,4 @@
-"""`WatchHealth`: how a cache is doing, for health pages and people."""
+"""`WatchHealth`: the state of a cache, for health pages and people."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ _WORST_LAST: Final[tuple[WatchState, ...]] = ("watching", "listing", "waiting", 
 
 
 class WatchHealth(msgspec.Struct):
-    """How the watch of a kind is doing. `waiting` means that it failed and will be tried again."""
+    """The state of the watch of a kind. `waiting` means that it failed and will be retried."""
 
     state: WatchState = "stopped"
     last_event_at: datetime | None = None
-    """When the server last sent anything, bookmarks included: the time of day, for people."""
+    """The time of day at which the server last sent anything, bookmarks included."""
     quiet_since: float | None = None
-    """The same by `Clock.monotonic`, which nobody sets; of several watches, that of the one quiet for longest."""
+    """The same on `Clock.monotonic`, which is never adjusted. For several watches, that of the quietest one."""
     resource_version: str = ""
-    """How far the watch has come."""
+    """The resourceVersion that the watch has reached."""
     relists: int = 0
-    """How often everything was read anew, after the first time."""
+    """How often all objects were listed again after the first list."""
     restarts: int = 0
-    """How often the watch was opened again where it had ended."""
+    """How often the watch was reopened at the resourceVersion where it had ended."""
     stalls: int = 0
-    """How often a watch was given up because nothing came any more."""
+    """How often a watch was closed because the server sent nothing for too long."""
     undecodable: int = 0
-    """How many states of objects were found that do not fit their model."""
+    """How many states of objects do not fit their model."""
+    blocked: int = 0
+    """How often index functions and handlers blocked the event loop for a tenth of a second or longer."""
+    blocked_seconds: float = 0.0
+    """For how long they blocked it, in total."""
     last_error: str = ""
-    """What went wrong last; empty while all is well."""
+    """The last error; empty while the watch works."""
 
 
 def combined(parts: Iterable[WatchHealth]) -> WatchHealth:
-    """The health of several watches that fill one store: the worst state, the sums, the oldest revision."""
+    """Returns the health of several watches together: the worst state, the sums, the oldest resourceVersion."""
     whole = [*parts]
     return WatchHealth(
         state=max((part.state for part in whole), key=_WORST_LAST.index, default="stopped"),
@@ -49,5 +53,7 @@ def combined(parts: Iterable[WatchHealth]) -> WatchHealth:
         restarts=sum(part.restarts for part in whole),
         stalls=sum(part.stalls for part in whole),
         undecodable=sum(part.undecodable for part in whole),
+        blocked=sum(part.blocked for part in whole),
+        blocked_seconds=sum(part.blocked_seconds for part in whole),
         last_error="; ".join(dict.fromkeys(part.last_error for part in whole if part.last_error)),
     )

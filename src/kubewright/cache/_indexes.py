@@ -1,7 +1,7 @@
-"""Indexes: which keys have a value, kept in step with the store.
+"""Indexes from values to keys, updated together with the store.
 
-A `HeaderIndex` reads its values off the snapshots' headers. A `FunctionIndex` asks a function of the user's, over the
-decoded object, and remembers its answers: the function may not give the same one twice.
+A `HeaderIndex` takes its values from the headers of snapshots. A `FunctionIndex` calls a function of the user with the
+decoded object and remembers the result, because the function may not return the same values twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from kubewright.api import Object
 from kubewright.cache._key import ObjectKey
+from kubewright.cache._loop_time import LoopTime
 from kubewright.cache._snapshot import Snapshot
 from kubewright.user_code import has_to_pass
 
@@ -22,43 +23,43 @@ logger = logging.getLogger("kubewright.cache")
 R = TypeVar("R", bound=Object)
 
 IndexFunction: TypeAlias = Callable[[R], Iterable[str] | None]
-"""The values under which an object is found in an index: none, one or many; a text alone is one, and None is none. Must
-be quick: the watch waits for it."""
+"""Returns the values under which an index finds an object: an iterable of strings, one string, or None for no value.
+It must be fast, because it runs in the watch loop."""
 
 HeaderFunction: TypeAlias = Callable[[Snapshot[Any]], Sequence[str]]
 
 
 class Index(Generic[R]):
-    """From values to keys. Written by the event loop's thread under the store's lock, read by any without one.
+    """Maps values to keys. The event loop's thread writes, under the store's lock. Any thread reads, without a lock.
 
-    Most values have one key (the child of an owner): a set for each of them would take more memory than all else.
+    Most values have one key (the child of an owner). A set for each of them would take more memory than all the rest.
     """
 
     def __init__(self) -> None:
         self._keys: dict[str, ObjectKey | set[ObjectKey]] = {}
 
     def values_of(self, snapshot: Snapshot[R]) -> Sequence[str]:
-        """The values of a snapshot that is not, or not yet, in the index."""
+        """Returns the values of a snapshot, which need not be in the index."""
         raise NotImplementedError
 
     def change(self, key: ObjectKey, old: Snapshot[R] | None, new: Snapshot[R] | None) -> None:
-        """Keep in step: the object of this key was `old` and is `new`."""
+        """Updates the index for an object that was `old` and is `new`."""
         raise NotImplementedError
 
     def keys(self, value: str) -> list[ObjectKey]:
-        """The keys that have this value, in no order."""
+        """Returns the keys that have this value, in no particular order."""
         found = self._keys.get(value)
         if found is None:
             return []
         return [found] if isinstance(found, ObjectKey) else list(found)
 
     def count(self, value: str) -> int:
-        """How many keys have this value."""
+        """Returns how many keys have this value."""
         found = self._keys.get(value)
         return 0 if found is None else 1 if isinstance(found, ObjectKey) else len(found)
 
     def as_dict(self) -> Mapping[str, set[ObjectKey]]:
-        """A copy of everything, for introspection and tests."""
+        """Returns a copy of the index, for introspection and tests."""
         return {value: set(self.keys(value)) for value in list(self._keys)}
 
     def _move(self, key: ObjectKey, old: Sequence[str], new: Sequence[str]) -> None:
@@ -91,34 +92,42 @@ class Index(Generic[R]):
 
 
 class HeaderIndex(Index[R]):
-    """An index over the header."""
+    """An index over the header of snapshots."""
 
     def __init__(self, function: HeaderFunction) -> None:
         super().__init__()
         self._function = function
 
     def values_of(self, snapshot: Snapshot[R]) -> Sequence[str]:
-        """What the header says."""
+        """Returns the values of the header."""
         return self._function(snapshot)
 
     def change(self, key: ObjectKey, old: Snapshot[R] | None, new: Snapshot[R] | None) -> None:
-        """Keep in step."""
+        """Updates the index for an object that was `old` and is `new`."""
         self._move(key, () if old is None else self._function(old), () if new is None else self._function(new))
 
 
 class FunctionIndex(Index[R]):
-    """An index over the object. An object for which the function fails has no values, and the log says why."""
+    """An index over the decoded object. An object for which the function fails is logged and has no values."""
 
-    def __init__(self, name: str, function: IndexFunction[R]) -> None:
+    def __init__(self, name: str, function: IndexFunction[R], loop_time: LoopTime) -> None:
         super().__init__()
         self.name = name
         self.function = function
+        self._loop_time = loop_time
+        self._described = f"index function {getattr(function, '__qualname__', None) or repr(function)} of {name!r}"
         self._values: dict[ObjectKey, tuple[str, ...]] = {}
 
     def values_of(self, snapshot: Snapshot[R]) -> tuple[str, ...]:
-        """What the function says."""
+        """Calls the function and returns its values."""
         try:
-            return _texts(self.function(snapshot.object()))
+            obj = snapshot.object()
+            timer = self._loop_time.timer
+            began = timer()
+            try:
+                return _strings(self.function(obj))
+            finally:
+                self._loop_time.add(self._described, timer() - began)
         except BaseException as error:  # the function is the user's, and the object may not decode
             if has_to_pass(error):
                 raise
@@ -126,7 +135,7 @@ class FunctionIndex(Index[R]):
             return ()
 
     def change(self, key: ObjectKey, old: Snapshot[R] | None, new: Snapshot[R] | None) -> None:
-        """Keep in step."""
+        """Updates the index for an object that was `old` and is `new`."""
         before = self._values.pop(key, ())
         after = () if new is None else self.values_of(new)
         if after:
@@ -134,29 +143,31 @@ class FunctionIndex(Index[R]):
         self._move(key, before, after)
 
 
-def _texts(found: object) -> tuple[str, ...]:
-    """What an index function has answered. A text is an iterable of its letters, which nobody means."""
+def _strings(found: object) -> tuple[str, ...]:
+    """Checks the result of an index function. One string is one value, although it is an iterable of letters."""
     if found is None:
         return ()
     values = (found,) if isinstance(found, str) or not isinstance(found, Iterable) else tuple(dict.fromkeys(found))
     for value in values:
         if not isinstance(value, str):
-            raise TypeError(f"the function of an index answers texts, not {type(value).__name__}: give str(...) of it")
+            raise TypeError(
+                f"an index function must return strings, not {type(value).__name__}: convert it with str(...)"
+            )
     return values
 
 
 def by_namespace(snapshot: Snapshot[Any]) -> Sequence[str]:
-    """The namespace."""
+    """Returns the namespace."""
     return (snapshot.key.namespace,)
 
 
 def by_owner(snapshot: Snapshot[Any]) -> Sequence[str]:
-    """The uids of the owners."""
+    """Returns the uids of the owners."""
     return tuple(owner.uid for owner in snapshot.owners)
 
 
 def by_label(label: str) -> HeaderFunction:
-    """The value of one label."""
+    """Returns a function over the value of one label."""
 
     def value(snapshot: Snapshot[Any]) -> Sequence[str]:
         return tuple(value for key, value in snapshot.label_items if key == label)

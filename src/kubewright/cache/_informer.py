@@ -1,4 +1,4 @@
-"""`Informer`: a cache of one kind, and those who listen to it."""
+"""`Informer`: a cache of one kind, with handlers and read-your-writes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._list_watch import ListWatch
 from kubewright.cache._lister import Labels, Lister, selector_of
+from kubewright.cache._loop_time import LoopTime
 from kubewright.cache._overlay import Overlay
 from kubewright.cache._reflector import Reflector
 from kubewright.cache._snapshot import Snapshot
 from kubewright.cache._store import Store
 from kubewright.cache._store_writer import StoreWriter
+from kubewright.cache._sync import Synced
 from kubewright.causes import ungrouped
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
@@ -37,22 +39,24 @@ logger = logging.getLogger("kubewright.cache")
 R = TypeVar("R", bound=Object)
 
 Fields = str | FieldSelector | Mapping[str, str]
-"""A field selector: its text, the object, or the values that fields must have."""
+"""A field selector: a string, a `FieldSelector`, or the values that fields must have."""
 
 _LOGGED_AT_MOST = 100_000
-"""Objects whose logged state is remembered. Lists go through all of them in order, so fewer than there are would be
-of no use."""
+"""Objects whose logged state is remembered. Lists visit all objects in order, so a smaller memory would never hit."""
 
 
 class Informer(Generic[R]):
-    """Keeps the objects of one kind in memory, equal to what the server has, and tells handlers of every change.
+    """Keeps the objects of one kind in memory, equal to the server, and notifies handlers of every change.
 
-    Run it in a task (`run`), or use it as `async with informer:`. Reads go through `lister`. It belongs to one event
-    loop; reads and `written`/`removed` are safe from other threads.
+    Run it in a task (`run`), or use it as `async with informer:`. Read through `lister`. An informer belongs to one
+    event loop; reads and `written`/`removed` are safe from other threads.
 
-    What it promises to each handler: every object that is there is told exactly once, as an `added` that is marked
-    `initial`; then every change, in the order in which the server made it; a deletion that was missed is told with the
-    last state that is known, and marked. States that came and went while the connection was down are not told.
+    Guarantees for each handler:
+
+    - It receives every existing object exactly once, as an `added` that is marked `initial`.
+    - Then it receives every change, in the order of the server.
+    - A deletion that the watch missed carries the last known state and is marked `missed`.
+    - States that came and went while the watch was down are not delivered.
     """
 
     def __init__(
@@ -72,27 +76,25 @@ class Informer(Generic[R]):
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """What to cache.
+        """Describes what to cache.
 
         Args:
-            client: the way to the server. It needs the verbs `list` and `watch` on the kind.
+            client: sends the requests. It needs the verbs `list` and `watch` on the kind.
             kind: the class of the objects.
-            namespaces: only these, with a watch for each; all of them in one watch when empty.
-            labels: only objects with such labels.
-            fields: only objects with such fields, as far as the server can select by them.
-            metadata_only: keep nothing but the metadata, and do not even fetch the rest. Reads then give plain
-                `Object`s of that kind.
-            transform: changes an object's JSON before it is kept. See `transform_json`.
-            keep_managed_fields: keep `metadata.managedFields`, a third of most objects, which are dropped otherwise.
-            indexes: functions over the object that give the values to find it by, for `lister.by_index`.
-            field_manager: whose managed fields snapshots carry a digest of (`Snapshot.applied`).
-            stall_timeout: seconds without a word from the server after which a watch is opened anew. Servers send a
-                bookmark each minute.
-            clock: time; the system's unless given.
+            namespaces: cache only these, with one watch each. Default: all namespaces in one watch.
+            labels: cache only objects that this label selector matches.
+            fields: cache only objects that this field selector matches. The server supports few fields.
+            metadata_only: fetch and store only the metadata. Reads then return plain `Object`s of that kind.
+            transform: changes an object's JSON before it is stored. See `transform_json`.
+            keep_managed_fields: store `metadata.managedFields`, a third of most objects. Default: dropped.
+            indexes: functions that return the values of an object for `lister.by_index`, by the name of the index.
+            field_manager: snapshots carry a digest of this manager's fields (`Snapshot.applied`).
+            stall_timeout: seconds without data after which a watch is reopened. Servers send a bookmark each minute.
+            clock: time. Default: the system clock.
             rng: randomness for delays.
         """
         if isinstance(namespaces, str):
-            raise TypeError(f"namespaces is a sequence of names, not one text: namespaces=({namespaces!r},)")
+            raise TypeError(f"namespaces is a sequence of names, not one string: namespaces=({namespaces!r},)")
         info = info_of(kind)
         if namespaces and not info.namespaced:
             raise ValueError(
@@ -104,7 +106,7 @@ class Informer(Generic[R]):
         self._selector = selector_of(labels)
         self._fields = str(FieldSelector.from_fields(fields)) if isinstance(fields, Mapping) else fields and str(fields)
         self._clock = clock or SystemClock()
-        self._store: Store[R] = Store(indexes)
+        self._store: Store[R] = Store(indexes, loop_time=LoopTime(str(info)))
         self._overlay = Overlay(self._store)
         self._handlers = Handlers(self._store, self._clock)
         self._decoder = SnapshotDecoder(
@@ -114,7 +116,7 @@ class Informer(Generic[R]):
             keep_managed_fields=keep_managed_fields,
             transform=transform,
         )
-        writer = StoreWriter(self._store, self._overlay, self._handlers)
+        writer = StoreWriter(self._store, self._overlay, self._handlers.deliver)
         rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._reflectors = [
             Reflector(
@@ -126,26 +128,27 @@ class Informer(Generic[R]):
                     fields=self._fields or None,
                     metadata_only=metadata_only,
                 ),
-                self._decoder,
-                writer,
+                self._store,
+                decoder=self._decoder,
+                stall_timeout=stall_timeout,
                 clock=self._clock,
                 rng=rng,
-                stall_timeout=stall_timeout,
+                writer=writer,
                 on_synced=self._stream_synced,
             )
             for namespace in self.namespaces or (None,)
         ]
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._synced = Synced()
         self._task: asyncio.Task[None] | None = None
         self._running = False
-        self._undecodable: LRUMemory[ObjectKey, int] = LRUMemory(_LOGGED_AT_MOST)  # the state that was logged
+        self._undecodable: LRUMemory[ObjectKey, int] = LRUMemory(_LOGGED_AT_MOST)  # the state that was logged last
         self._undecodable_count = 0
         self.lister: Lister[R] = Lister(self._overlay, self._found_undecodable)
 
     # Life
 
     async def run(self) -> None:
-        """Fill the cache and keep it up to date, until cancelled. It can be run again, and goes on where it was."""
+        """Fills the cache and keeps it up to date until it is cancelled. Run it again to continue where it was."""
         if self._running:
             raise RuntimeError(f"the informer of {self._info} is running already")
         self._running = True
@@ -170,30 +173,20 @@ class Informer(Generic[R]):
         self._task.cancel()
         await asyncio.wait([self._task])
         if not self._task.cancelled():
-            self._task.result()  # it does not end by itself: let its error be seen
+            self._task.result()  # it ends only with an error, which must not be lost
 
     @property
     def synced(self) -> bool:
-        """Whether everything that was there at the start is in the store, and the watch stands."""
+        """Whether all objects that existed at the start are in the store and the watch is open."""
         return self._handlers.synced
 
     async def wait_for_sync(self, timeout: float) -> None:
-        """Wait until it is synced. Raises `CacheSyncError`, which says what is missing, after that many seconds.
+        """Waits until it is synced. Raises `CacheSyncError` with the reason after that many seconds.
 
-        What can be cured while it runs (a definition that is not installed yet, a permission that somebody still
-        grants) is waited for; the log tells of it at once.
+        Errors that can be fixed while it runs do not end the wait: a definition that is not installed yet, or a missing
+        permission. They are logged immediately.
         """
-        if self.synced:
-            return
-        synced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(synced)
-        timer = self._clock.call_later(timeout, lambda: synced.done() or synced.cancel())
-        try:
-            await asyncio.wait([synced])
-        finally:
-            timer.cancel()
-            self._waiting.discard(synced)
-        if not self.synced:
+        if not await self._synced.wait(self._clock, timeout):
             raise CacheSyncError(timeout, {str(self._info): self._missing()})
 
     def _missing(self) -> str:
@@ -205,21 +198,20 @@ class Informer(Generic[R]):
     def _stream_synced(self) -> None:
         if all(reflector.synced for reflector in self._reflectors):
             self._handlers.synced = True
-            for synced in self._waiting:
-                if not synced.done():
-                    synced.set_result(None)
+            self._synced.set()
 
     @property
     def health(self) -> WatchHealth:
-        """How the watch is doing; for several namespaces, how they are doing together."""
+        """The state of the watch. For several namespaces, their combined state."""
         health = combined(reflector.health for reflector in self._reflectors)
         health.undecodable += self._undecodable_count
+        health.blocked, health.blocked_seconds = self._store.loop_time.blocked, self._store.loop_time.blocked_seconds
         return health
 
     async def behind(self) -> int:
-        """Ask the server how many of its objects this cache shows in another state, or not at all.
+        """Lists all objects on the server and returns how many of them the cache lacks or has in another state.
 
-        It lists all objects. Use it in tests: in production, an object that changes is behind for a moment each time.
+        Use it in tests only. In production, every object that changes is behind for a moment.
         """
         confirmed = {key: self._store.get(key) for key in self._store.ordered_keys()}
         states = {key: found.resource_version for key, found in confirmed.items() if found is not None}
@@ -232,65 +224,71 @@ class Informer(Generic[R]):
 
     @property
     def info(self) -> ResourceInfo:
-        """The kind."""
+        """The kind of the objects."""
         return self._info
 
     @property
     def selection(self) -> str:
-        """The label and field selectors, as text; empty for an informer of everything."""
+        """The label and field selectors as a string; empty without selectors."""
         return ",".join(str(selector) for selector in (self._selector, self._fields) if selector)
 
     @property
     def objects(self) -> int:
-        """How many objects the server has confirmed."""
+        """The number of objects that the server has confirmed."""
         return len(self._store)
 
     @property
     def size(self) -> int:
-        """How many bytes of JSON these are. Added up when it is asked for."""
+        """The size of their JSON in bytes. Computed by each call."""
         return self._store.size
 
-    # Listening and indexes
+    # Handlers and indexes
 
-    def add_handler(self, handler: Handler[R], *, resync: float | None = None) -> HandlerRegistration[R]:
-        """Call this with every `Change`, from the event loop; what the store holds already is told before this returns.
+    def add_handler(
+        self, handler: Handler[R], *, resync: float | None = None, name: str | None = None
+    ) -> HandlerRegistration[R]:
+        """Calls a function with every `Change`, in the event loop. The content of the store is delivered first.
 
-        `resync` is a period in seconds after which everything is told again, from the store, as `resync`.
+        The handler must not block: while it runs, no other watch, lease or reconcile makes progress. A handler that
+        blocks the event loop is logged with its name and counted in `health.blocked`.
+
+        `resync` is a period in seconds after which all objects of the store are delivered again, as `resync`. `name`
+        is what log messages call the handler. Default: the name of the function.
         """
-        return self._handlers.add(handler, resync)
+        return self._handlers.add(handler, resync, name)
 
     def add_index(self, name: str, function: IndexFunction[R]) -> None:
-        """One more index for `lister.by_index`. Adding the same one again changes nothing."""
+        """Adds an index for `lister.by_index`. Adding the same one again changes nothing."""
         self._store.add_index(name, function)
 
-    # Our own writes
+    # Own writes
 
     def written(self, answer: R | bytes) -> None:
-        """Show the server's answer to a write of ours in all reads, until the watch delivers it."""
+        """Shows the server's response to an own write in all reads until the watch delivers it."""
         raw = _json_of(answer)
         snapshot = self._decoder.snapshot(raw)
         key = snapshot.key
         if self.namespaces and key.namespace not in self.namespaces:
             return
-        if snapshot.deleting and not is_kept(self._info, raw):  # as the write that removes the last finalizer answers
+        if snapshot.deleting and not is_kept(self._info, raw):  # the response to the removal of the last finalizer
             self._overlay.removed(key, snapshot.uid, certain=True)
         elif not self._fields or self._overlay.get(key) is not None:
-            # Whether a new object has the fields that we select by, only the server can tell.
+            # Only the server knows whether the field selector matches a new object.
             self._overlay.written(snapshot, hidden=not self._selects(raw))
 
     def removed(self, key: tuple[str, str], uid: str) -> None:
-        """Hide an object that we deleted, until the watch tells its end, or that something still keeps it."""
+        """Hides an own deletion until the watch delivers it, or until it shows that a finalizer keeps the object."""
         self._overlay.removed(ObjectKey(*key), uid)
 
     def _selects(self, raw: bytes) -> bool:
-        """Whether the server sends this object: by its own labels, which a transform may have changed."""
+        """Whether the label selector matches the object as the server has it, before the transform."""
         return self._selector is None or self._selector.matches(labels_of(raw))
 
     def _found_undecodable(self, snapshot: Snapshot[R], error: DecodeError) -> None:
         if self._undecodable.put(snapshot.key, snapshot.resource_version) == snapshot.resource_version:
             return
         self._undecodable_count += 1
-        logger.warning("left out of a list: %s", error)
+        logger.warning("object left out of a list: %s", error)
 
     def __repr__(self) -> str:
         return f"<Informer of {self._info}, {len(self._store)} objects, {self.health.state}>"

@@ -1,4 +1,4 @@
-"""`ListWatch`: the requests behind a cache, for one kind in one namespace or in all."""
+"""`ListWatch`: the list and watch requests behind a cache."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8
 
 
 class ListWatch(Generic[R]):
-    """Lists and watches of what a cache is to hold."""
+    """Lists and watches the objects of one kind, in one namespace or, with None, in all of them."""
 
     def __init__(
         self,
         client: Client,
         kind: type[R],
-        namespace: str | None,
+        namespace: str | None = None,
         *,
-        labels: str | None,
-        fields: str | None,
-        metadata_only: bool,
+        labels: Selection | None = None,
+        fields: Selection | None = None,
+        metadata_only: bool = False,
     ) -> None:
         self.kind = kind
         self.namespace = namespace
         self._client = client
-        self._labels: Selection | None = labels
-        self._fields: Selection | None = fields
-        self._metadata_only = metadata_only
+        self._labels = labels
+        self._fields = fields
+        self.metadata_only = metadata_only
 
     async def page(self, token: str, size: int | None) -> RawPage:
-        """One page of the list: the first, or the one after a continue token."""
+        """Returns one page of the list: the first one, or the one after a continue token."""
         return await self._client.list_page(
             self.kind,
             self.namespace,
@@ -47,11 +47,14 @@ class ListWatch(Generic[R]):
             size=size,
             labels=self._labels,
             fields=self._fields,
-            accept=_METADATA_LIST if self._metadata_only else _JSON,
+            accept=_METADATA_LIST if self.metadata_only else _JSON,
         )
 
     async def watch(self, resource_version: str, *, seconds: int | None, initial: bool = False) -> WatchStream:
-        """A watch from a revision on; with `initial`, all that exists comes first, and a bookmark ends it."""
+        """Opens a watch at a resourceVersion.
+
+        With `initial`, the server first sends all existing objects and marks their end with a bookmark.
+        """
         return await self._client.open_watch(
             self.kind,
             self.namespace,
@@ -60,11 +63,14 @@ class ListWatch(Generic[R]):
             fields=self._fields,
             timeout_seconds=seconds,
             send_initial_events=initial,
-            accept=_METADATA if self._metadata_only else _JSON,
+            accept=_METADATA if self.metadata_only else _JSON,
         )
 
     async def also_forbidden(self, verb: str) -> Forbidden | None:
-        """Whether the other of the two verbs is forbidden too: whoever grants one should know of both at once."""
+        """Returns the error of the other verb, list or watch, if it is forbidden too.
+
+        The message then names both verbs, and a role can be fixed in one step.
+        """
         try:
             if verb == "watch":
                 await self.page("", 1)
@@ -72,6 +78,6 @@ class ListWatch(Generic[R]):
                 (await self.watch("", seconds=1)).close()
         except Forbidden as error:
             return error
-        except Exception:  # asked for a better message only: it must not become the problem itself
+        except Exception:  # this request only improves a message: its own failure must not hide the first one
             return None
         return None

@@ -1,11 +1,12 @@
 """`Reflector`: keeps a store equal to the server, for one kind in one namespace or in all.
 
-It reads everything once, as a stream where the server can do that (`sendInitialEvents`) and in pages otherwise, and
-then watches from there. When a watch ends it goes on from the last revision it has seen; when the server has forgotten
-that one (410), everything is read again, and what has gone meanwhile is told from the difference. While a list is
-read, nothing is taken out of the store, and the cache does not count as synced, before the list is whole.
+It lists all objects once and then watches from there. The list is a stream where the server supports that
+(`sendInitialEvents`), and comes in pages otherwise. A watch that ends is reopened at the last resourceVersion. If the
+server has expired that resourceVersion (410 Gone), the reflector lists again and reports the difference. Until a list
+is complete, nothing is removed from the store and the reflector is not synced.
 
-A batch of lines is worked off without awaiting anything: split, peek, store, handlers.
+Events are applied one after the other without awaiting anything: split, decode the header, store, call handlers. Only
+if functions of the user were slow do other tasks run between two events.
 """
 
 from __future__ import annotations
@@ -15,26 +16,28 @@ import contextlib
 import logging
 import math
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Generic, TypeVar, cast
 
 import msgspec
 
 from kubewright.api import Object, info_of
 from kubewright.api.wire import UNREADABLE
-from kubewright.backoff import Backoff
 from kubewright.cache._decoding import SnapshotDecoder, UnreadableObject, split_event
-from kubewright.cache._errors import explain
+from kubewright.cache._errors import CacheSyncError, explain
+from kubewright.cache._handlers import Handler, Handlers
 from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
-from kubewright.cache._key import ObjectKey
 from kubewright.cache._list_watch import PAGE_SIZE, ListWatch
-from kubewright.cache._overlay import Tombstones
+from kubewright.cache._overlay import Overlay, Tombstones
+from kubewright.cache._retries import RetryDelays
 from kubewright.cache._snapshot import Snapshot
-from kubewright.cache._store_writer import StoreWriter
+from kubewright.cache._store import Store
+from kubewright.cache._store_writer import ListReading, StoreWriter
+from kubewright.cache._sync import Synced
 from kubewright.cache._watchdog import Stalled, Watchdog
 from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound, Status, WatchStream
-from kubewright.clock import Clock
+from kubewright.clock import Clock, SystemClock
 from kubewright.durations import format_duration
 from kubewright.user_code import being_cancelled
 
@@ -44,85 +47,102 @@ logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
 
-_FIRST_DELAY, _LONGEST_DELAY = 0.8, 30.0
-"""Seconds between failed attempts to list or watch. The delays double from the first to the longest."""
-_LIVED = 5.0
-"""A watch that stood for that many seconds was a good one: what comes after it is no repeated failure. Not more, since
-there are proxies that end every watch after a while, and while a reflector waits nobody hears of anything."""
 _WATCH_SECONDS = (300, 600)
-"""For how long watches are asked for, at random: so that servers of a cluster get an even share of them over time."""
-_REMEMBERED = 30.0
-"""A server that forgets sooner than that many seconds after a watch began is not asked for everything again at once."""
-_LONGEST_PAUSE = 300.0
-"""For how many seconds a server that asks for it is left alone: nobody hears of anything meanwhile."""
+"""The range of timeouts that watches ask for, at random, so that they spread evenly over the API servers."""
 _status_decoder = msgspec.json.Decoder(Status)
 
 
-class _List(Generic[R]):
-    """A list that is being read: what it has shown so far."""
-
-    def __init__(self, *, anything_to_lose: bool, tombstones: Tombstones) -> None:
-        self.tombstones = tombstones
-        # The keys are only needed to find what the store has and the list has not. Mostly the store is empty.
-        self.seen: set[ObjectKey] | None = set() if anything_to_lose else None
-        self.deleted: dict[ObjectKey, Snapshot[R]] = {}
-
-
 class Reflector(Generic[R]):
-    """One stream from the server into a store. `run` does not end by itself and survives all errors of the server."""
+    """Copies the objects of a `ListWatch` into a `Store` and keeps them up to date.
+
+    `run` does not return: it retries after every error of the server, with backoff, until it is cancelled. `handlers`
+    receive every change after it is in the store, in the order of the server. Several reflectors may fill one store if
+    their namespaces differ.
+
+    Use an `Informer` if you want to read your own writes, resyncs, or several namespaces: it adds these to a reflector.
+    """
 
     def __init__(
         self,
         source: ListWatch[R],
-        decoder: SnapshotDecoder[R],
-        writer: StoreWriter[R],
+        store: Store[R],
         *,
-        clock: Clock,
-        rng: random.Random,
-        stall_timeout: float,
-        on_synced: Callable[[], None],
+        handlers: Sequence[Handler[R]] = (),
+        decoder: SnapshotDecoder[R] | None = None,
+        stall_timeout: float = 180.0,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        writer: StoreWriter[R] | None = None,
+        on_synced: Callable[[], None] = lambda: None,
     ) -> None:
+        """Connects a source to a store.
+
+        Args:
+            source: the list and watch requests.
+            store: the store to fill.
+            handlers: functions that are called with each `Change`. They must not block.
+            decoder: makes snapshots of the server's bytes. Default: one for the kind of the source.
+            stall_timeout: seconds without data after which a watch is reopened. Servers send a bookmark each minute.
+            clock: time. Default: the system clock.
+            rng: randomness for delays.
+            writer: writes to the store and notifies handlers. Default: one that calls `handlers`.
+            on_synced: called once, when the first list is complete and the watch is open.
+        """
+        self._clock = clock or SystemClock()
+        if writer is None:
+            own: Handlers[R] = Handlers(store, self._clock)
+            for handler in handlers:
+                own.add(handler, None)
+            writer = StoreWriter(store, Overlay(store), own.deliver)
         self._source = source
-        self._decoder = decoder
+        self._decoder = decoder or SnapshotDecoder(source.kind, metadata_only=source.metadata_only)
         self._writer = writer
-        self._clock = clock
-        self._rng = rng
+        self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._stall_timeout = stall_timeout
         self._on_synced = on_synced
-        self._backoff = Backoff(first=_FIRST_DELAY, longest=_LONGEST_DELAY, rng=rng)
-        self._relist_backoff = Backoff(first=_FIRST_DELAY, longest=_LONGEST_DELAY, rng=rng)
+        self._retries = RetryDelays(self._rng)
         self._streams = True
         self._position = ""
-        self._list: _List[R] | None = None
-        self._stands_since = math.inf
-        self._forgotten = False  # by the server: it has answered 410 not long ago
+        self._list: ListReading[R] | None = None
+        self._opened_at = math.inf
         self._verb = "watch"
         self._logged = ""
-        self.synced = False
+        self._synced = Synced()
         self.health = WatchHealth()
 
+    @property
+    def synced(self) -> bool:
+        """Whether the first list is complete in the store and the watch is open."""
+        return bool(self._synced)
+
+    async def wait_for_sync(self, timeout: float) -> None:
+        """Waits until it is synced. Raises `CacheSyncError` with the reason after that many seconds."""
+        if not await self._synced.wait(self._clock, timeout):
+            reason = self.health.last_error or "the server has not answered yet"
+            raise CacheSyncError(timeout, {str(info_of(self._source.kind)): reason})
+
     async def run(self) -> None:
-        """Keep the store equal to the server, until cancelled."""
+        """Keeps the store equal to the server until it is cancelled."""
         try:
             while True:
-                self._stands_since = math.inf
+                self._opened_at = math.inf
                 error: Exception | None = None
                 try:
                     await self._run_once()
                 except asyncio.CancelledError as raised:
                     if being_cancelled():
                         raise
-                    error = RuntimeError("the request was cancelled, and not by us")
+                    error = RuntimeError("the request was canceled by something else")
                     error.__cause__ = raised
                 except Exception as raised:
                     error = raised
-                stood = max(self._clock.monotonic() - self._stands_since, 0.0)
-                await self._clock.sleep(await self._delay_after(error, stood))
+                lasted = max(self._clock.monotonic() - self._opened_at, 0.0)
+                await self._clock.sleep(await self._delay_after(error, lasted))
         finally:
             self.health.state = "stopped"
 
     async def _run_once(self) -> None:
-        """From wherever we are to the end of one watch."""
+        """Lists if necessary, and watches until the watch ends."""
         if self._position:
             self.health.restarts += 1
             return await self._watch(initial=False)
@@ -133,69 +153,55 @@ class Reflector(Generic[R]):
             except ApiError as error:
                 if not _refuses_streaming(error):
                     raise
-                logger.debug("%s: no streaming lists here (%s), reading pages", self, error)
+                logger.debug("%s: the server does not support streaming lists (%s); listing in pages", self, error)
                 self._streams = False
         await self._list_pages()
         return await self._watch(initial=False)
 
     async def listed(self) -> list[bytes]:
-        """Ask the server for the objects that the store is to hold."""
+        """Lists the objects on the server that the store should contain."""
         page = await self._source.page("", None)
         return [self._decoder.named(bytes(item)) for item in page.items or ()]
 
-    # Failures
-
-    async def _delay_after(self, error: Exception | None, stood: float) -> float:
-        """How long to wait after a watch that stood for some seconds has ended, orderly when there is no error."""
-        if stood >= _REMEMBERED:
-            self._forgotten = False
-            self._relist_backoff.reset()
-        if stood >= _LIVED:
-            self._backoff.reset()
-            if error is None:
-                return 0.0
+    async def _delay_after(self, error: Exception | None, lasted: float) -> float:
+        """Returns how long to wait after a watch that lasted some seconds. No error means that the server ended it."""
+        self._retries.watch_lasted(lasted)
         if error is None:
-            self.health.state = "waiting"
-            delay = self._backoff.next()
-            logger.info(
-                "%s: the server ended the watch after %s; again in %s",
-                self,
-                format_duration(stood),
-                format_duration(delay),
-            )
+            delay = self._retries.after_end(lasted)
+            if delay:
+                self.health.state = "waiting"
+                after, pause = format_duration(lasted), format_duration(delay)
+                logger.info("%s: the server ended the watch after %s; retrying in %s", self, after, pause)
             return delay
         if isinstance(error, Gone):
-            again, self._forgotten = self._forgotten, True
-            logger.info("%s: the server has forgotten revision %s, reading everything again", self, self._position)
+            logger.info("%s: watch expired at resourceVersion %s (410 Gone); relisting", self, self._position)
             self._position = ""
-            return self._relist_backoff.next() if again else 0.0
+            return self._retries.after_expiry()
         if isinstance(error, Stalled):
             self._note_stall()
         self.health.state = "waiting"
         self.health.last_error = await self._reason(error)
         if not isinstance(error, ApiError | ConfigError | Stalled):
-            # Not the server's doing. What is in the store is no longer certain, so it is read again.
+            # Not an error of the server. The store may be incomplete, so list again.
             self._position = ""
             logger.error("%s: unexpected error", self, exc_info=error)
         elif isinstance(error, NotFound):
-            # The kind is gone, and its objects are, or it is another version's turn. When it is back, what happened
-            # meanwhile may be known to nobody, although the server may not say so.
+            # The kind was removed, with its objects or in favor of another version. When it is served again, its
+            # history may be lost without a 410.
             self._position = ""
-        delay = self._backoff.next()
-        if isinstance(error, ApiError) and error.retry_after is not None:
-            delay = max(delay, min(error.retry_after, _LONGEST_PAUSE))
-        # Once for each thing that goes wrong; that it still does is for those who want to know. A stall is no failure:
-        # a server on which nothing happens may have nothing to say.
+        delay = self._retries.after_error(error)
+        # Log each problem once; repetitions at debug level. A stall need not be a failure: a quiet server may have
+        # nothing to send.
         level = logging.INFO if isinstance(error, Stalled) else logging.WARNING
         level = logging.DEBUG if self.health.last_error == self._logged else level
         self._logged = self.health.last_error
-        logger.log(level, "%s: %s; again in %s", self, self.health.last_error, format_duration(delay))
+        logger.log(level, "%s: %s; retrying in %s", self, self.health.last_error, format_duration(delay))
         return delay
 
     def _note_stall(self) -> None:
         self.health.stalls += 1
         if self._list is not None and self._streams:
-            # A server that does not know streaming lists and ignores what it does not know never ends one.
+            # A server that ignores `sendInitialEvents` never ends the list.
             self._streams = False
 
     async def _reason(self, error: Exception) -> str:
@@ -206,8 +212,8 @@ class Reflector(Generic[R]):
                 reason += f"; and {explain(other, self._source.kind, 'list' if self._verb == 'watch' else 'watch')}"
         return reason
 
-    def _well(self) -> None:
-        self._stands_since = self._clock.monotonic()
+    def _watching(self) -> None:
+        self._opened_at = self._clock.monotonic()
         self.health.state = "watching"
         if self._logged:
             logger.info("%s: watching again", self)
@@ -226,7 +232,7 @@ class Reflector(Generic[R]):
                 except Expired:
                     if not token:
                         raise
-                    # The pages so far are of a state that the server has forgotten: all at once, then.
+                    # The server has expired the revision of the earlier pages: list everything in one response.
                     self._begin_list(self._tombstones())
                     token, size = "", 0
                     continue
@@ -236,6 +242,8 @@ class Reflector(Generic[R]):
                     self._put(self._snapshot(self._decoder.named(bytes(item))))
                 except UnreadableObject as error:
                     self._unreadable(error)
+                if self._writer.store.loop_time.slice_is_over:
+                    await asyncio.sleep(0)
             token = page.metadata.continue_
             if not token:
                 break
@@ -246,7 +254,7 @@ class Reflector(Generic[R]):
     async def _watch(self, *, initial: bool) -> None:
         self._verb = "watch"
         seconds = self._rng.randint(*_WATCH_SECONDS)
-        tombstones = self._tombstones() if initial else {}  # before the server is asked
+        tombstones = self._tombstones() if initial else {}  # before the request is sent
         with Watchdog(self._clock, self._stall_timeout) as watchdog:
             stream = await self._source.watch(self._position, seconds=seconds, initial=initial)
             watchdog.heard()
@@ -255,7 +263,7 @@ class Reflector(Generic[R]):
             if initial:
                 self._begin_list(tombstones)
             else:
-                self._well()
+                self._watching()
                 self._mark_synced()
             try:
                 await self._follow(stream, watchdog)
@@ -268,18 +276,21 @@ class Reflector(Generic[R]):
             async for lines in batches:
                 watchdog.heard()
                 self._heard()
-                self._apply(lines)
-                del lines  # or the last ones would live until others come
+                await self._apply(lines)
+                del lines  # otherwise the last batch stays in memory until the next one arrives
 
     def _heard(self) -> None:
         self.health.last_event_at, self.health.quiet_since = self._clock.now(), self._clock.monotonic()
 
-    def _apply(self, lines: list[bytes]) -> None:
-        """A batch of events, in order, without awaiting anything."""
+    async def _apply(self, lines: list[bytes]) -> None:
+        """Applies a batch of events in order. Awaits nothing unless functions of the user were slow."""
+        loop_time = self._writer.store.loop_time
         try:
             for line in lines:
                 if line != b"\n":
                     self._apply_line(line)
+                    if loop_time.slice_is_over:
+                        await asyncio.sleep(0)
         finally:
             if self._position and self._list is None:
                 self._passed()
@@ -318,7 +329,7 @@ class Reflector(Generic[R]):
             self._position = bookmark.metadata.resource_version or self._position
         elif bookmark.ends_initial_events:
             self._end_list(bookmark.metadata.resource_version)
-            self._well()
+            self._watching()
             self._mark_synced()
 
     def _error(self, raw: bytes) -> Exception:
@@ -340,25 +351,23 @@ class Reflector(Generic[R]):
 
     def _put(self, snapshot: Snapshot[R]) -> None:
         if self._list is not None:
-            self._list.deleted.pop(snapshot.key, None)
-            if self._list.seen is not None:
-                self._list.seen.add(snapshot.key)
+            self._list.add(snapshot.key)
         self._writer.put(snapshot, initial=not self.synced)
 
     def _unreadable(self, error: UnreadableObject) -> None:
         self.health.undecodable += 1
-        logger.error("%s: the server sent something unreadable, which is left out: %s", self, error)
+        logger.error("%s: skipped unreadable data from the server: %s", self, error)
 
     def _tombstones(self) -> Tombstones:
         return self._writer.overlay.tombstones(self._source.namespace)
 
     def _begin_list(self, tombstones: Tombstones) -> None:
-        # A list that broke off has left objects in the store, so "nothing was ever listed" is not "empty".
+        # An interrupted list leaves objects in the store, so the store may have content before the first full list.
         anything = bool(self._writer.store.ordered_keys(self._source.namespace))
-        self._list = _List(anything_to_lose=anything, tombstones=tombstones)
+        self._list = ListReading(anything_to_lose=anything, tombstones=tombstones)
 
     def _end_list(self, resource_version: str) -> None:
-        """The list is whole: what it lacks is gone."""
+        """Completes a list: objects that it lacks are gone."""
         reading, self._list = self._list, None
         assert reading is not None
         if self.synced:
@@ -366,22 +375,18 @@ class Reflector(Generic[R]):
         revision = revision_of(resource_version)
         if revision < revision_of(self.health.resource_version):
             self._writer.overlay.clear(self._source.namespace)
-        for last in reading.deleted.values():
-            self._writer.remove(last)
-        if reading.seen is not None:
-            self._writer.remove_all_but(reading.seen, self._source.namespace, revision)
-        self._writer.reveal(reading.tombstones)
+        self._writer.finish(reading, self._source.namespace, revision)
         self._position = resource_version
         self._passed()
 
     def _passed(self) -> None:
-        """Everything up to the position is in the store."""
+        """Records that the store contains everything up to the position."""
         self.health.resource_version = self._position
         self._writer.overlay.passed(self._source.namespace, revision_of(self._position))
 
     def _mark_synced(self) -> None:
         if not self.synced:
-            self.synced = True
+            self._synced.set()
             self._on_synced()
 
     def __str__(self) -> str:
@@ -390,5 +395,5 @@ class Reflector(Generic[R]):
 
 
 def _refuses_streaming(error: ApiError) -> bool:
-    """How servers without streaming lists answer, or those where they are switched off."""
+    """Whether the error is that of a server without streaming lists, or with streaming lists disabled."""
     return isinstance(error, Invalid) or error.code in (400, 422)

@@ -1,12 +1,12 @@
-"""`Store`: the snapshots of one kind, as the server has confirmed them, and their indexes.
+"""`Store`: the confirmed snapshots of one kind and their indexes.
 
-One thread writes, the event loop's. Any thread reads, without a lock: each read takes one step of the interpreter that
-no other thread can get between (a dict's `get`, a copy of a set), which is what CPython's global interpreter lock
-grants; free-threaded builds are not supported. So a list is not frozen in time: an object that goes while it is put
-together is left out. The lock is for building an index on first use, which must not miss a write. A thread that has it
-may take it again: the function of an index may read the store that it indexes.
+One thread writes: that of the event loop. Any thread reads, without a lock. Each read is a single step of the
+interpreter (the `get` of a dict, a copy of a set), which CPython's global interpreter lock makes atomic; free-threaded
+builds are not supported. A list is therefore not frozen in time: an object that is deleted while the list is built is
+left out. The lock serves the building of an index on first use, which must not miss a write. It is reentrant, because
+an index function may read the store that it indexes.
 
-Indexes by namespace, owner and label are built when they are first asked for, and cost nothing before.
+Indexes by namespace, owner and label are built on first use and cost nothing before.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFu
 
 if TYPE_CHECKING:
     from kubewright.cache._key import ObjectKey
+    from kubewright.cache._loop_time import LoopTime
     from kubewright.cache._snapshot import Snapshot
 
 __all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "Store"]
@@ -33,9 +34,16 @@ _POSITIVE: Final = (SelectorOperator.EQUALS, SelectorOperator.DOUBLE_EQUALS, Sel
 
 
 class Store(Generic[R]):
-    """Snapshots by key, in step with their indexes."""
+    """Snapshots by key, and indexes that always match them.
 
-    def __init__(self, indexes: Mapping[str, IndexFunction[R]] | None = None) -> None:
+    A `Reflector` fills it. Reads are plain calls, safe from any thread, and return snapshots, which are immutable. A
+    `put` or `remove` changes the snapshot and all indexes in one step: a reader never sees one without the other.
+    """
+
+    def __init__(
+        self, indexes: Mapping[str, IndexFunction[R]] | None = None, *, loop_time: LoopTime | None = None
+    ) -> None:
+        self.loop_time = loop_time or LoopTime()
         self._snapshots: dict[ObjectKey, Snapshot[R]] = {}
         self._sorted: list[ObjectKey] | None = None
         self._lock = threading.RLock()
@@ -49,7 +57,7 @@ class Store(Generic[R]):
     # Writing
 
     def put(self, snapshot: Snapshot[R]) -> Snapshot[R] | None:
-        """Keep a snapshot; the one that it replaces is returned."""
+        """Stores a snapshot. Returns the one that it replaces, or None."""
         key = snapshot.key
         with self._lock:
             old = self._snapshots.get(key)
@@ -61,7 +69,7 @@ class Store(Generic[R]):
         return old
 
     def remove(self, key: ObjectKey) -> Snapshot[R] | None:
-        """Forget a key; what it held is returned."""
+        """Removes a key. Returns its snapshot, or None."""
         with self._lock:
             old = self._snapshots.pop(key, None)
             if old is not None:
@@ -77,16 +85,16 @@ class Store(Generic[R]):
 
     @property
     def size(self) -> int:
-        """The bytes of all objects' JSON, added up."""
+        """The size of all objects' JSON in bytes."""
         return sum(len(snapshot.raw) for snapshot in list(self._snapshots.values()))
 
     def get(self, key: ObjectKey) -> Snapshot[R] | None:
-        """The snapshot of a key."""
+        """Returns the snapshot of a key, or None."""
         return self._snapshots.get(key)
 
     def ordered_keys(self, namespace: str | None = None) -> Sequence[ObjectKey]:
-        """The keys of all objects, or of those in one namespace, in order. Not to be changed."""
-        if namespace is not None:  # asked once for a list of the server's: an index for that would be kept for ever
+        """Returns the keys of all objects, or of one namespace, sorted. Do not change the list."""
+        if namespace is not None:  # used once for each list: an index would stay in memory
             return [key for key in self.ordered_keys() if key.namespace == namespace]
         found = self._sorted
         if found is None:
@@ -95,17 +103,17 @@ class Store(Generic[R]):
         return found
 
     def select(self, namespace: str | None = None, selector: Selector | None = None) -> list[Snapshot[R]]:
-        """The snapshots in a namespace that a selector matches, in the order of their keys."""
+        """Returns the snapshots in a namespace that a selector matches, sorted by key."""
         snapshots = self.snapshots(self._candidates(namespace, selector))
         return [snapshot for snapshot in snapshots if matches(snapshot, namespace, selector)]
 
     def snapshots(self, keys: Iterable[ObjectKey]) -> list[Snapshot[R]]:
-        """The snapshots of those keys that are still there."""
+        """Returns the snapshots of the keys that are still in the store."""
         get = self._snapshots.get
         return [snapshot for key in keys if (snapshot := get(key)) is not None]
 
     def _candidates(self, namespace: str | None, selector: Selector | None) -> Sequence[ObjectKey]:
-        """The fewest keys, in order, among which all that match are."""
+        """Returns the smallest set of keys, sorted, that contains all matches."""
         sources: list[tuple[int, Index[R], Sequence[str]]] = []
         if namespace is not None:
             index = self.index(NAMESPACE_INDEX)
@@ -122,7 +130,7 @@ class Store(Generic[R]):
     # Indexes
 
     def index(self, name: str) -> Index[R]:
-        """An index by its name. Raises KeyError that names those there are."""
+        """Returns an index by its name. Raises KeyError, which lists the known names."""
         if (found := self._function_indexes.get(name)) is not None:
             return found
         if name == NAMESPACE_INDEX:
@@ -130,21 +138,21 @@ class Store(Generic[R]):
         if name == OWNER_INDEX:
             return self._header_index(self._header_indexes, name, HeaderIndex(by_owner))
         known = ", ".join(sorted((NAMESPACE_INDEX, OWNER_INDEX, *self._function_indexes)))
-        raise KeyError(f"there is no index {name!r}; there are: {known}")
+        raise KeyError(f"there is no index {name!r}; known indexes: {known}")
 
     def label_index(self, label: str) -> Index[R] | None:
-        """The index of one label's values; None when there are so many labels that one more does not pay."""
+        """Returns the index of a label's values, or None if the store has too many label indexes already."""
         if label not in self._label_indexes and len(self._label_indexes) >= _LABEL_INDEXES_AT_MOST:
             return None
         return self._header_index(self._label_indexes, label, HeaderIndex(by_label(label)))
 
     def add_index(self, name: str, function: IndexFunction[R]) -> None:
-        """Keep one more index. Adding the same one again changes nothing."""
+        """Adds an index. Adding the same function under the same name again changes nothing."""
         present = self._function_indexes.get(name)
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or (present is not None and present.function is not function):
-            raise ValueError(f"there is an index {name!r} already, by another function")
+            raise ValueError(f"there is an index {name!r} already, with another function")
         if present is None:
-            index = FunctionIndex(name, function)
+            index = FunctionIndex(name, function, self.loop_time)
             with self._lock:
                 self._fill(index)
                 self._all_indexes = (*self._all_indexes, index)
@@ -157,7 +165,7 @@ class Store(Generic[R]):
         with self._lock:
             if name not in home:
                 self._fill(fresh)
-                # Before those of functions, which thus find the others in step when they read the store.
+                # Before function indexes: an index function that reads the store then finds this index up to date.
                 self._all_indexes = (fresh, *self._all_indexes)
                 home[name] = fresh
             return home[name]
@@ -168,7 +176,7 @@ class Store(Generic[R]):
 
 
 def matches(snapshot: Snapshot[R], namespace: str | None, selector: Selector | None) -> bool:
-    """Whether a snapshot is in the namespace and matched by the selector, where they are given."""
+    """Whether a snapshot is in the namespace and the selector matches it. None matches everything."""
     if namespace is not None and snapshot.key.namespace != namespace:
         return False
     return selector is None or selector.matches(snapshot.labels)

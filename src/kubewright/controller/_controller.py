@@ -100,13 +100,17 @@ class Controller(Generic[R]):
         """Put handlers on the informers. Nothing is worked on yet."""
         registration, caches = self._registration, self._environment.caches
         listen = self._handlers.append
-        listen(self._informer.add_handler(self._changed, resync=registration.resync))
+        name = None if self._when is None else f"predicate {self._when} of {registration.name}"
+        listen(self._informer.add_handler(self._changed, resync=registration.resync, name=name))
         for owns in registration.owns:
             handler = from_owned(owns, registration.info, self.enqueue)
-            listen(caches.find(owns.kind, owns.labels).add_handler(handler))
+            name = None if owns.when is None else f"predicate {owns.when} of Owns({owns.kind.__name__})"
+            listen(caches.find(owns.kind, owns.labels).add_handler(handler, name=name))
         for watch in registration.watches:
             handler = from_watched(watch, caches, self.enqueue)
-            listen(caches.find(watch.kind, watch.labels).add_handler(handler))
+            predicate = "" if watch.when is None else f"predicate {watch.when} or "
+            name = f"{predicate}map function {watch.map_name} of Watch({watch.kind.__name__})"
+            listen(caches.find(watch.kind, watch.labels).add_handler(handler, name=name))
 
     def start(self) -> None:
         """Start the workers and the external triggers. The caches must be in sync."""

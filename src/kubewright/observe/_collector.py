@@ -77,8 +77,10 @@ class Collector:
         )
         counters = {
             "restarts": "Watches that were opened again where they had ended.",
-            "relists": "Lists that were read anew after the first.",
-            "stalls": "Watches that were given up because nothing came any more.",
+            "relists": "Lists after the first one.",
+            "stalls": "Watches that were closed because the server sent nothing for too long.",
+            "blocked": "Times that index functions and handlers blocked the event loop for 0.1 s or longer.",
+            "blocked_seconds": "Seconds for which they blocked the event loop.",
         }
         counted = {
             field: CounterMetricFamily(f"kubewright_watch_{field}", text, labels=labels)

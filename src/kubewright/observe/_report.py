@@ -104,6 +104,8 @@ class CacheReport(_Part, frozen=True, kw_only=True):
     restarts: int = 0
     stalls: int = 0
     undecodable: int = 0
+    blocked: int = 0
+    blocked_seconds: float = 0.0
     last_error: str = ""
 
 
@@ -215,6 +217,8 @@ def _cache(informer: Informer[Any]) -> CacheReport:
         restarts=health.restarts,
         stalls=health.stalls,
         undecodable=health.undecodable,
+        blocked=health.blocked,
+        blocked_seconds=health.blocked_seconds,
         last_error=health.last_error,
     )
 
