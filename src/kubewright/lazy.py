@@ -1,4 +1,4 @@
-"""Doors that open on first use: packages whose names are imported when somebody asks for one of them."""
+"""Lazy exports: a package that imports the modules behind its names on first use."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubewright.api import Object, Selector, SelectorOperator
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
+from kubewright.cache._loop_time import LoopTime
 
 if TYPE_CHECKING:
     from kubewright.cache._key import ObjectKey
-    from kubewright.cache._loop_time import LoopTime
     from kubewright.cache._snapshot import Snapshot
 
 __all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "Store"]

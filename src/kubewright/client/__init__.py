@@ -24,8 +24,6 @@ from kubewright.client._config import (
     Credentials,
     ExecPlugin,
     Impersonation,
-    context_names,
-    load_config,
 )
 from kubewright.client._discovery import Discovery, ServedResource, ServerVersion
 from kubewright.client._errors import (
@@ -50,6 +48,7 @@ from kubewright.client._errors import (
     Unavailable,
 )
 from kubewright.client._listing import Listing, ObjectList, RawPage
+from kubewright.client._load_config import context_names, load_config
 from kubewright.client._patches import JsonPatch, MergePatch, Patch, StrategicPatch
 from kubewright.client._request_headers import RequestHeaders
 from kubewright.client._requests import FieldValidation, Selection

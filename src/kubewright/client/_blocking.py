@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kubewright.api import ResourceInfo
 from kubewright.client._client import Client
-from kubewright.client._config import load_config
 from kubewright.client._discovery import ServedResource, ServerVersion
+from kubewright.client._load_config import load_config
 
 __all__ = ["BlockingClient", "BlockingDiscovery"]
 

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Literal, Self, TypeAlias, TypeVar
 
 from kubewright.api import Object, Untyped, encode, info_of
-from kubewright.client._config import load_config
 from kubewright.client._discovery import ServerVersion
 from kubewright.client._errors import Conflict, Invalid, Status
+from kubewright.client._load_config import load_config
 from kubewright.client._patches import JsonPatch, Patch
 from kubewright.client._reads import Reads
 from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from kubewright.api import FieldSelector, Object, ResourceInfo, Selector, decode
-from kubewright.client._config import ClientConfig, load_config
+from kubewright.client._config import ClientConfig
 from kubewright.client._discovery import Discovery
 from kubewright.client._errors import NotKubernetes, Status
+from kubewright.client._load_config import load_config
 from kubewright.client._rate_limit import RateLimit
 from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import RequestHook, Sender

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         inspect,
     )
     from kubewright.observe._logbook import LogBook, LogBookBounds, LogLine
-    from kubewright.observe._metrics import Metrics, Sources
+    from kubewright.observe._metrics import Metrics
     from kubewright.observe._observer import Observer
     from kubewright.observe._operator_client import (
         DEBUG_PATH,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from kubewright.observe._requests import RequestStats
     from kubewright.observe._slow_reconciles import RunningReconcile, SlowReconciles
+    from kubewright.observe._sources import Sources
     from kubewright.observe._stats import BUGS, ControllerStats, Ending
     from kubewright.observe._tracing import Tracing
     from kubewright.observe._undeclared_writes import DeclaredController, DeclaredKind, UndeclaredWrites
@@ -104,7 +105,7 @@ _HOMES = {
     "Review": "_webhooks",
     "RunningReconcile": "_slow_reconciles",
     "SlowReconciles": "_slow_reconciles",
-    "Sources": "_metrics",
+    "Sources": "_sources",
     "Tracing": "_tracing",
     "UndeclaredWrites": "_undeclared_writes",
     "WebhookReport": "_report",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -11,12 +11,11 @@ from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
 from kubewright.cache import Informer, combined
+from kubewright.clock import SystemClock
 from kubewright.observe._inspection import Observed
+from kubewright.observe._sources import Sources
 from kubewright.observe._webhooks import WebhookStats
 from kubewright.queue import LOW_PRIORITY, Histogram
-
-if TYPE_CHECKING:
-    from kubewright.observe._metrics import Metrics
 
 __all__ = ["Canonical", "Collector"]
 
@@ -25,10 +24,10 @@ _OTHER_PRIORITIES = "exceeded_cardinality_limit"
 
 
 class Collector:
-    """Reads everything anew at each scrape, and keeps nothing."""
+    """Reads the sources at each scrape and stores nothing."""
 
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, sources: Callable[[], Sources]) -> None:
+        self._sources = sources
 
     def describe(self) -> list[Metric]:
         """Nothing: the families are known only when they are collected."""
@@ -36,7 +35,7 @@ class Collector:
 
     def collect(self) -> Iterator[Metric]:
         """Every family that has a source."""
-        sources = self._metrics.sources
+        sources = self._sources()
         if controllers := sources.controllers():
             yield from _reconciles(controllers)
             yield from _queues(controllers)
@@ -53,7 +52,7 @@ class Collector:
                 leading.add_metric([elector.name], float(elector.is_leader))
             yield leading
         if informers := sources.informers():
-            yield from self._caches(informers)
+            yield from _caches(informers, (sources.clock or SystemClock()).monotonic())
         if recorders := sources.recorders():
             yield from _events(recorders)
         if webhooks := sources.webhooks():
@@ -65,42 +64,41 @@ class Collector:
                 value=certificate.expires.timestamp(),
             )
 
-    def _caches(self, informers: Iterable[Informer[Any]]) -> Iterator[Metric]:
-        labels = ["group", "version", "kind", "selector"]
-        now = self._metrics.clock.monotonic()
-        objects = GaugeMetricFamily("kubewright_cache_objects", "Objects that are cached.", labels=labels)
-        sizes = GaugeMetricFamily("kubewright_cache_bytes", "Bytes of JSON of the cached objects.", labels=labels)
-        synced = GaugeMetricFamily("kubewright_cache_synced", "1 when the cache is in sync, else 0.", labels=labels)
-        up = GaugeMetricFamily("kubewright_watch_up", "1 while the watch stands, else 0.", labels=labels)
-        age = GaugeMetricFamily(
-            "kubewright_watch_last_event_age_seconds", "Seconds since the server last sent anything.", labels=labels
-        )
-        counters = {
-            "restarts": "Watches that were opened again where they had ended.",
-            "relists": "Lists after the first one.",
-            "stalls": "Watches that were closed because the server sent nothing for too long.",
-            "blocked": "Times that index functions and handlers blocked the event loop for 0.1 s or longer.",
-            "blocked_seconds": "Seconds for which they blocked the event loop.",
-        }
-        counted = {
-            field: CounterMetricFamily(f"kubewright_watch_{field}", text, labels=labels)
-            for field, text in counters.items()
-        }
-        undecodable = CounterMetricFamily(
-            "kubewright_undecodable_objects", "States of objects that do not fit their model.", labels=labels
-        )
-        for values, alike in _alike(informers).items():
-            health = combined(informer.health for informer in alike)
-            objects.add_metric(values, sum(informer.objects for informer in alike))
-            sizes.add_metric(values, sum(informer.size for informer in alike))
-            synced.add_metric(values, float(all(informer.synced for informer in alike)))
-            up.add_metric(values, float(health.state == "watching"))
-            if health.quiet_since is not None:
-                age.add_metric(values, now - health.quiet_since)
-            for field, family in counted.items():
-                family.add_metric(values, getattr(health, field))
-            undecodable.add_metric(values, health.undecodable)
-        yield from (objects, sizes, synced, up, age, *counted.values(), undecodable)
+
+def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
+    labels = ["group", "version", "kind", "selector"]
+    objects = GaugeMetricFamily("kubewright_cache_objects", "Objects that are cached.", labels=labels)
+    sizes = GaugeMetricFamily("kubewright_cache_bytes", "Bytes of JSON of the cached objects.", labels=labels)
+    synced = GaugeMetricFamily("kubewright_cache_synced", "1 when the cache is in sync, else 0.", labels=labels)
+    up = GaugeMetricFamily("kubewright_watch_up", "1 while the watch stands, else 0.", labels=labels)
+    age = GaugeMetricFamily(
+        "kubewright_watch_last_event_age_seconds", "Seconds since the server last sent anything.", labels=labels
+    )
+    counters = {
+        "restarts": "Watches that were opened again where they had ended.",
+        "relists": "Lists after the first one.",
+        "stalls": "Watches that were closed because the server sent nothing for too long.",
+        "blocked": "Times that index functions and handlers blocked the event loop for 0.1 s or longer.",
+        "blocked_seconds": "Seconds for which they blocked the event loop.",
+    }
+    counted = {
+        field: CounterMetricFamily(f"kubewright_watch_{field}", text, labels=labels) for field, text in counters.items()
+    }
+    undecodable = CounterMetricFamily(
+        "kubewright_undecodable_objects", "States of objects that do not fit their model.", labels=labels
+    )
+    for values, alike in _alike(informers).items():
+        health = combined(informer.health for informer in alike)
+        objects.add_metric(values, sum(informer.objects for informer in alike))
+        sizes.add_metric(values, sum(informer.size for informer in alike))
+        synced.add_metric(values, float(all(informer.synced for informer in alike)))
+        up.add_metric(values, float(health.state == "watching"))
+        if health.quiet_since is not None:
+            age.add_metric(values, now - health.quiet_since)
+        for field, family in counted.items():
+            family.add_metric(values, getattr(health, field))
+        undecodable.add_metric(values, health.undecodable)
+    yield from (objects, sizes, synced, up, age, *counted.values(), undecodable)
 
 
 def _alike(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Informer[Any]]]:

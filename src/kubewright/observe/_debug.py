@@ -23,8 +23,8 @@ import msgspec
 from kubewright.cache import ObjectKey
 from kubewright.observe._inspection import inspect
 from kubewright.observe._logbook import LogBook
-from kubewright.observe._metrics import Sources
 from kubewright.observe._report import report
+from kubewright.observe._sources import Sources
 
 __all__ = ["DebugPages", "is_loopback"]
 

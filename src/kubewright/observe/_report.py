@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,11 +16,9 @@ from kubewright.api import ResourceInfo
 from kubewright.cache import Informer, WatchState
 from kubewright.clock import SystemClock
 from kubewright.observe._inspection import Observed
+from kubewright.observe._sources import Elector, Sources
 from kubewright.observe._webhooks import WebhookStats
 from kubewright.queue import Histogram
-
-if TYPE_CHECKING:
-    from kubewright.observe._metrics import Sources, Standing
 
 __all__ = [
     "CacheReport",
@@ -223,7 +221,7 @@ def _cache(informer: Informer[Any]) -> CacheReport:
     )
 
 
-def _leader(elector: Standing) -> LeaderReport:
+def _leader(elector: Elector) -> LeaderReport:
     status = elector.status
     return LeaderReport(
         lease=status.lease,
