@@ -1,7 +1,7 @@
-"""Certificate authorities of our own, and the keys and certificates that they issue.
+"""Certificate authorities, and the keys and certificates that they issue.
 
-Those of clusters for tests are made anew at each start, live as long as the cluster, and are worth nothing elsewhere.
-Those of webhooks are kept and taken up again (`CertificateAuthority.load`), with a life and a clock that are given.
+Those of test clusters are created at each start, live as long as the cluster, and are worthless elsewhere. Those of
+webhooks are stored and loaded again (`CertificateAuthority.load`); the caller chooses their lifetime and clock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CLOCK_SKEW = timedelta(minutes=5)
 
 
 class CertificateAuthority:
-    """Signs with a new key of its own, from `now` on, which is the time of this machine unless given."""
+    """Creates an authority with a new key, valid from `now`. Default: the time of this machine."""
 
     def __init__(
         self, name: str = "kubewright-control-plane", *, now: datetime | None = None, life: timedelta = _LIFETIME
@@ -41,11 +41,11 @@ class CertificateAuthority:
 
     @classmethod
     def load(cls, pair: KeyPair) -> Self:
-        """An authority that was made before. Raises `ValueError` when this is no pair of one."""
+        """Returns an authority from its stored certificate and key. Raises `ValueError` if they are not one."""
         key = serialization.load_pem_private_key(pair.key, password=None)
         certificate = x509.load_pem_x509_certificate(pair.certificate)
         if not isinstance(key, ec.EllipticCurvePrivateKey) or certificate.public_key() != key.public_key():
-            raise ValueError("the key is not the one of the certificate")
+            raise ValueError("the key does not belong to the certificate")
         made = cls.__new__(cls)
         made._key, made._name, made._certificate, made.pair = key, certificate.subject, certificate, pair
         return made
@@ -59,9 +59,9 @@ class CertificateAuthority:
         now: datetime | None = None,
         life: timedelta = _LIFETIME,
     ) -> KeyPair:
-        """A certificate for a user of that name and groups, and, with `hosts`, for a server that is reached by them.
+        """Returns a certificate for a user with that name and groups, and, with `hosts`, for a server with these names.
 
-        It ends when the authority does, if not before.
+        It expires with the authority at the latest.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH] + ([ExtendedKeyUsageOID.SERVER_AUTH] if hosts else [])
@@ -81,7 +81,7 @@ class CertificateAuthority:
 
 
 def new_signing_key() -> tuple[bytes, bytes]:
-    """A new private key, such as service account tokens are signed with, and its public key; both PEM."""
+    """Returns a new private key, for example to sign service account tokens, and its public key; both PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     public_format = serialization.PublicFormat.SubjectPublicKeyInfo
     return _pem(key), key.public_key().public_bytes(serialization.Encoding.PEM, public_format)

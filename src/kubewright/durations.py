@@ -74,7 +74,7 @@ def format_age(seconds: float) -> str:
 
 
 def _below_a_minute(seconds: float) -> str | None:
-    """The duration in one unit; None if it is a minute or more, also after rounding."""
+    """Returns the duration in one unit; None if it is a minute or more, also after rounding."""
     for unit, size, limit in (("µs", 1e-6, 1000), ("ms", 1e-3, 1000), ("s", 1.0, 60)):
         number = seconds / size
         rounded = round(number, 2 if unit == "s" and number < 10 else 1 if unit == "s" or number < 10 else 0)

@@ -1,7 +1,7 @@
-"""Files, as a set: written together, or none of them.
+"""Sets of files that are written together or not at all.
 
-Whatever needs room fails while nothing is to be seen of it yet: new texts are staged beside their places, and what is
-there gets a second name. To put either in place takes no room, so that it can be undone on a full disk, too.
+Everything that needs disk space happens before any change is visible: new files are staged next to their destinations,
+and existing files get a second link. Renaming them needs no space, so a change can also be undone on a full disk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["NotWritten", "remove_own", "write_all"]
 
 
 class NotWritten(OSError):
-    """Files could not be written, and all is as it was. The text names the file or folder, and why."""
+    """Files could not be written, and nothing was changed. The message names the file or folder, and why."""
 
     def __init__(self, what: str, error: OSError) -> None:
         super().__init__(error.errno, error.strerror, error.filename)
@@ -28,17 +28,20 @@ class NotWritten(OSError):
 
 
 def remove_own(path: Path, written: bytes) -> None:
-    """Remove a file if it still has the content that was written to it, or none. A file of another program stays."""
+    """Removes a file if it still has the content that was written to it, or is empty.
+
+    Keeps a file that another program changed.
+    """
     with contextlib.suppress(OSError):
         if path.read_bytes() in (written, b""):
             path.unlink()
 
 
 def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
-    """Let the files below a folder have these texts, and those with None be gone: all of it, or nothing.
+    """Writes these contents below a folder and removes the files with None: all of them, or none.
 
-    Folders are made where they are missing, and go when they become empty. A file keeps its mode; of a link, the file
-    behind it is written. Raises `NotWritten` when it cannot be done, and then the folder is as it was.
+    Creates missing folders and removes folders that become empty. A file keeps its mode; for a symbolic link, its
+    target is written. Raises `NotWritten` if a file cannot be written; the folder is then unchanged.
     """
     places = {_place(folder / path): text for path, text in texts.items() if text is not None}
     gone = [folder / path for path, text in texts.items() if text is None and os.path.lexists(folder / path)]
@@ -54,7 +57,7 @@ def write_all(folder: Path, texts: Mapping[str, str | None]) -> None:
                 target.unlink()
         undo.pop_all()
     for second in kept:
-        with contextlib.suppress(OSError):  # what was asked for is done
+        with contextlib.suppress(OSError):  # the change itself is complete
             second.unlink()
     for target in gone:
         _remove_empty(folder, target.parent)
@@ -65,9 +68,9 @@ def _place(path: Path) -> Path:
 
 
 def _stage(target: Path, text: str, name: str, undo: contextlib.ExitStack) -> Path:
-    """The text in a file beside its place, which goes away if anything fails."""
+    """Stages the content in a file next to its destination. The file is removed if anything fails."""
     for missing in reversed([parent for parent in target.parents if not os.path.lexists(parent)]):
-        with _telling(f"the folder {missing} cannot be made"):
+        with _telling(f"the folder {missing} cannot be created"):
             missing.mkdir()
         _if_it_can(undo, missing.rmdir)
     temporary = target.with_name(name)
@@ -80,14 +83,17 @@ def _stage(target: Path, text: str, name: str, undo: contextlib.ExitStack) -> Pa
 
 
 def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
-    """What is there under a second name, by which it comes back if anything fails; what was not there goes again."""
+    """Keeps the existing file under a second link and restores it if anything fails.
+
+    Removes a file that did not exist.
+    """
     second = target.with_name(name)
     if not os.path.lexists(target):
         _if_it_can(undo, target.unlink)
         return second
-    _if_it_can(undo, second.unlink)  # where the two are still one file, the next line does nothing
+    _if_it_can(undo, second.unlink)  # if both links are the same file, the next line does nothing
     _if_it_can(undo, lambda: os.replace(second, target))
-    with _telling(f"{target} cannot be kept until all is written"):
+    with _telling(f"{target} cannot be backed up"):
         try:
             os.link(target, second, follow_symlinks=False)
         except OSError:  # a file system without links
@@ -97,7 +103,7 @@ def _keep(target: Path, name: str, undo: contextlib.ExitStack) -> Path:
 
 @contextlib.contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Say what could not be done, since the system names a file that nobody knows, or none."""
+    """Names the file that could not be written. The system's error names a temporary file, or none."""
     try:
         yield
     except OSError as error:
@@ -105,7 +111,7 @@ def _telling(what: str) -> Iterator[None]:
 
 
 def _if_it_can(undo: contextlib.ExitStack, what: Callable[[], object]) -> None:
-    """Later, if anything fails: one that cannot be undone must not keep the others from it."""
+    """Registers an undo step. A step that fails must not prevent the others."""
 
     def attempt() -> None:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Python's garbage collector, and many new objects at once."""
+"""Pauses of Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["collection_paused"]
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Let the collector rest while many objects are made that all stay alive.
+    """Pauses the collector while many objects are created that all stay alive.
 
-    It would walk all of them again and again, find nothing, and take most of the time. Only for short work that does
-    not await: what other code throws away meanwhile is kept until the end.
+    The collector would walk all of them repeatedly, find nothing, and take most of the time. Use it for short work that
+    does not await: garbage of other code is kept until the end.
     """
     if not gc.isenabled():
         yield

@@ -1,4 +1,4 @@
-"""`KeyPair`: a certificate and its key. Apart from `_certificates`, so that it can be used without `cryptography`."""
+"""`KeyPair`: a certificate and its key. Separate from `certificates`, so that it can be used without `cryptography`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KeyPair:
     key: bytes = field(repr=False)
 
     def write(self, folder: Path, name: str) -> tuple[Path, Path]:
-        """Write `<name>.crt` and `<name>.key`, which only this user can read."""
+        """Writes `<name>.crt` and `<name>.key` with permissions for this user only."""
         certificate, key = folder / f"{name}.crt", folder / f"{name}.key"
         write_private(certificate, self.certificate)
         write_private(key, self.key)
@@ -25,7 +25,7 @@ class KeyPair:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only this user can read, from its first moment on."""
+    """Creates a file with permissions for this user only."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
         os.fchmod(out.fileno(), 0o600)
         out.write(content)

@@ -20,11 +20,11 @@ VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "
 """The verbs that the API server asks about for resources."""
 
 WATCHED: Final = ""
-"""Where the operator looks: in its namespaces, or in all."""
+"""The namespaces that the operator watches: some, or all."""
 OWN: Final = "."
-"""In the namespace that the operator runs in."""
+"""The namespace that the operator runs in."""
 CLUSTER: Final = "*"
-"""In no namespace: for kinds that live in none."""
+"""No namespace: for cluster-scoped kinds."""
 
 
 class Permission(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,17 +37,17 @@ class Permission(msgspec.Struct, frozen=True, kw_only=True):
     where: str = WATCHED
     """`WATCHED`, `OWN`, `CLUSTER`, or the name of a namespace."""
     name: str = ""
-    """The only object that it is about; all of them when empty."""
+    """The name of the only object that it covers. Empty: all objects."""
     url: str = ""
-    """A path that is no resource, such as `/metrics`; there is no resource then."""
+    """A path that is not a resource, such as `/metrics`. Such a permission has no resource."""
     why: str = ""
-    """What in the program asks for it: `reconciles(Foo)`."""
+    """The declaration that needs it: `reconciles(Foo)`."""
     rare: bool = False
-    """Whether an ordinary run gets by without it: it is for conflicts, for failures, for the server's own checks."""
+    """Whether an ordinary run works without it: it is needed for conflicts, failures or the server's own checks."""
 
     @property
     def qualified(self) -> str:
-        """The resource as errors and requests write it: `foos.example.com/status`."""
+        """The resource as in errors and requests: `foos.example.com/status`."""
         plural, slash, part = self.resource.partition("/")
         return f"{plural}.{self.group}{slash}{part}" if self.group else self.resource
 
@@ -65,7 +65,7 @@ def permission(
     why: str = "",
     rare: bool = False,
 ) -> Permission:
-    """One verb on a kind, or on a part of it. A kind that lives in no namespace is at `CLUSTER` whatever is given."""
+    """Returns one verb on a kind or subresource. A cluster-scoped kind always has the scope `CLUSTER`."""
     return Permission(
         group=info.group,
         resource=f"{info.plural}/{subresource}" if subresource else info.plural,
@@ -78,7 +78,7 @@ def permission(
 
 
 def check_verbs(what: str, verbs: Sequence[str], *, must: Iterable[str] = ()) -> tuple[str, ...]:
-    """Verbs, each perhaps with a subresource (`"patch status"`), in a fixed order; an error for unknown ones."""
+    """Returns verbs, each with an optional subresource (`"patch status"`), in a fixed order. Rejects unknown verbs."""
     given: object = verbs
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise TypeError(f'{what}: verbs takes a list, verbs=["get", "list", "watch"], not {verbs!r}')
@@ -87,10 +87,10 @@ def check_verbs(what: str, verbs: Sequence[str], *, must: Iterable[str] = ()) ->
         if verb not in VERBS or part != part.strip("/ "):
             meant = nearest(verb, VERBS)
             hint = f" Did you mean {meant!r}?" if meant else ""
-            raise ValueError(f"{what}: {text!r} is no verb.{hint} The verbs are: {', '.join(VERBS)}")
+            raise ValueError(f"{what}: {text!r} is not a verb.{hint} The verbs are: {', '.join(VERBS)}")
     if missing := [verb for verb in must if verb not in verbs]:
         raise ValueError(
-            f"{what}: verbs lacks {' and '.join(missing)}, without which its objects cannot be followed; for a kind"
+            f"{what}: verbs lacks {' and '.join(missing)}, without which its objects cannot be watched; for a kind"
             " that is only written, use operator.needs(...)"
         )
     return tuple(sorted(set(verbs), key=lambda text: (text.partition(" ")[2], VERBS.index(text.partition(" ")[0]))))

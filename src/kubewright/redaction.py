@@ -24,16 +24,16 @@ _CONTROL: Final = {
         *range(0x2066, 0x206A),
     )
 }
-"""Characters that a terminal obeys, that end a line, or that turn the direction of text; without tab and line feed."""
+"""Characters that control a terminal, end a line or change the direction of text; without tab and line feed."""
 
 
 def visible(text: str) -> str:
-    """Returns the text with control characters escaped, so that a terminal shows them. Line feeds and tabs stay."""
+    """Returns the string with control characters escaped, so that a terminal shows them. Line feeds and tabs stay."""
     return text if text.isprintable() else text.translate(_CONTROL)
 
 
 def one_line(text: str) -> str:
-    """Returns the text on one line with control characters escaped: for texts of a server in messages and logs."""
+    """Returns the string on one line with control characters escaped: for strings of a server in messages and logs."""
     if text.isprintable():
         return text
     lines = (line.strip() for line in text.replace("\t", " ").splitlines())
@@ -41,19 +41,19 @@ def one_line(text: str) -> str:
 
 
 def showable(text: str) -> str:
-    """The text without private keys, tokens and credentials, and such that it can be encoded."""
+    """Returns the string without private keys, tokens and credentials, and with all characters encodable."""
     if "eyJ" in text or "Bearer " in text or "PRIVATE KEY" in text:
         text = re.sub(_SECRETS, "(withheld)", text, flags=re.DOTALL)
     return _encodable(text)
 
 
 def _encodable(text: str) -> str:
-    """The text such that it can be encoded: half of a character, as in the name of a file, is written as `\\udce9`."""
+    """Returns the string with lone surrogates, as in undecodable file names, written as `\\udce9`."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def as_text(said: object) -> str:
-    """What somebody's code says, as text that can be encoded, whatever it is: often an error instead of its text."""
+    """Returns any value of user code as an encodable string. Users often pass an error instead of its message."""
     try:
         text = str.__str__(said) if isinstance(said, str) else str(said) or type(said).__name__
     except Exception:

@@ -1,11 +1,11 @@
-"""Calling the code of users: whatever it raises is a failure of that call, and of nothing else.
+"""Calls code of the user, so that any failure is a failure of that call only.
 
-Not everything that is raised is an `Exception`. `sys.exit()` in a library that thinks it is a program, the panic of an
-extension written in Rust, `pytest.fail()`, the `CancelledError` of a future that somebody else has cancelled: each of
-them would end the task that called it without a word, or the whole program. And an executor of Python 3.11 loses a call
-whose function raises `StopIteration`, as `next()` does: whoever waits for it waits for ever.
+Not everything that is raised is an `Exception`: `sys.exit()` in a library, the panic of an extension written in Rust,
+`pytest.fail()`, or the `CancelledError` of a future that another task has cancelled. Each of them would silently end
+the calling task, or the whole program. And an executor of Python 3.11 loses a call whose function raises
+`StopIteration`, as `next()` does: the caller would wait indefinitely.
 
-Whoever deals with a failure on the spot asks `has_to_pass`; whoever hands it on calls under `containment`.
+Code that handles a failure itself calls `has_to_pass`. Code that passes it on calls under `containment`.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ THREAD_NAME_PREFIX: Final = "reconcile-"
 
 
 def being_cancelled() -> bool:
-    """Whether the task that asks is itself to end. A `CancelledError` that it meets otherwise is a failure like any."""
+    """Whether the current task itself is being cancelled. Any other `CancelledError` is an ordinary failure."""
     task = _current_task()
     return task is not None and task.cancelling() > 0
 
 
 def has_to_pass(error: BaseException) -> bool:
-    """Whether an error is no failure of the code that raised it: Ctrl-C was pressed, or it is the caller that ends."""
+    """Whether an error must be raised further, because it ends the caller: Ctrl-C, or the caller's own cancellation."""
     if isinstance(error, asyncio.CancelledError):
         return being_cancelled()
     if isinstance(error, GeneratorExit):
-        return _current_task() is None  # nobody runs: the caller is being thrown away
+        return _current_task() is None  # no task is running: the caller's generator is being discarded
     return isinstance(error, KeyboardInterrupt)
 
 
@@ -64,22 +64,23 @@ class _Containment:
 
 
 containment: Final = _Containment()
-"""`with containment:` around a call of the code of users. What leaves it is an `Exception`, unless it has to pass."""
+"""Use `with containment:` around a call of user code. Other errors than those that have to pass leave it as an
+`Exception`."""
 
 
 async def contained(work: Awaitable[T]) -> T:
-    """Await the work, under `containment`."""
+    """Awaits the work under `containment`."""
     with containment:
         return await work
 
 
 def in_thread(executor: Executor, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-    """Call a function in a thread of the executor. What it raises is an `Exception`."""
+    """Calls a function in a thread of the executor. Its failures are always an `Exception`."""
     return asyncio.wrap_future(submitted(executor, function, *arguments))
 
 
 def submitted(executor: Executor, function: Callable[..., T], *arguments: Any) -> Future[T]:
-    """The same, for those who want to know what becomes of the call when nobody waits for it any more."""
+    """Does the same and returns a `concurrent.futures.Future`, which shows the outcome even if no task waits for it."""
     return executor.submit(_called, function, arguments)
 
 
@@ -87,7 +88,7 @@ def _called(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
     try:
         return function(*arguments)
     except StopIteration as error:
-        raise RuntimeError(f"it raised {error!r}: next() found nothing, and was given no default") from error
+        raise RuntimeError(f"it raised {error!r}: next() found nothing and has no default") from error
     except BaseException as error:
         if isinstance(error, Exception):
             raise
@@ -95,7 +96,7 @@ def _called(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
 
 
 def no_exception(error: BaseException) -> RuntimeError:
-    """What to raise instead of something that is not an `Exception`."""
+    """Returns the error to raise instead of one that is not an `Exception`."""
     return RuntimeError(f"it raised {error!r}, which is not an Exception")
 
 

@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_reason(
     before = tree(project)
     assert run(command) == 1
     [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error: ")]
-    said = ("blocked is not a folder", "the folder blocked/new cannot be made: Not a directory")
+    said = ("blocked is not a folder", "the folder blocked/new cannot be created: Not a directory")
     assert line.removeprefix("Error: nothing was written: ") in said
     assert tree(project) == before
 

@@ -83,8 +83,8 @@ async def test_a_replaced_token_is_used_at_once_and_a_refused_one_is_said_and_wa
         # Refused before there is another one: said, and waited for.
         used = account.token
         await revoke(plane, account, used)
-        await until(lambda: "does not accept our credentials" in health_of(running).last_error, "the reason")
-        assert "the server does not accept our credentials" in caplog.text
+        await until(lambda: "does not accept the credentials" in health_of(running).last_error, "the reason")
+        assert "the server does not accept the credentials" in caplog.text
         assert metric(operator, "rest_client_requests_total", code="401") > 0
         assert metric(operator, "kubewright_watch_up", kind="Toy") == 0
         await admin.create(toy("meanwhile", room))

@@ -344,8 +344,8 @@ def test_people_get_a_role_for_viewing_for_editing_and_for_everything() -> None:
 @pytest.mark.parametrize(
     ("verbs", "message"),
     [
-        (["get", "list", "wach"], "'wach' is no verb. Did you mean 'watch'?"),
-        (["get"], "verbs lacks list and watch, without which its objects cannot be followed"),
+        (["get", "list", "wach"], "'wach' is not a verb. Did you mean 'watch'?"),
+        (["get"], "verbs lacks list and watch, without which its objects cannot be watched"),
         ("get", r"verbs takes a list"),
         ([], r"verbs takes a list"),
     ],

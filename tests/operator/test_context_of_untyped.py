@@ -187,9 +187,9 @@ async def test_what_is_no_object_name_or_kind_is_told_in_a_sentence(
         made = await client.create(Jar(metadata=named(namespace), spec=Empty()))
         await settled(running, made)
     assert told == {
-        "key": "name and namespace are texts, not ObjectKey: of a key, give key.name and key.namespace",
+        "key": "name and namespace are strings, not ObjectKey: for a key, pass key.name and key.namespace",
         "kind": "a kind is a class, such as core.ConfigMap, not 'Jar'",
-        "labels": "a namespace is a text, not dict: labels go into labels=",
+        "labels": "a namespace is a string, not dict: labels go into labels=",
         "number": 'labels is a label selector, such as "app=web" or {"app": "web"}, not int',
         "listed": "an object is needed here, such as core.ConfigMap(...), not a dict",
         "class": "an object is needed here, such as core.ConfigMap(...), not the class ConfigMap",

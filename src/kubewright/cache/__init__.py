@@ -1,18 +1,20 @@
-"""Caches: what the cluster holds, kept up to date by watching it.
+"""Caches: the objects of a cluster in memory, kept up to date by watching them.
 
-Data flows one way: the server's watch → reflector → store → handlers and listers. `Informer` is all of it for one kind;
-`Caches` shares informers between those who need the same; `Lister` reads:
+Data flows one way: the server's watch → reflector → store → handlers and listers. `Informer` does all of this for one
+kind; `Caches` shares informers; `Lister` reads:
 
     async with Informer(client, apps.Deployment, namespaces=["shop"]) as deployments:
         deployments.add_handler(lambda change: queue.add(change.key))
         await deployments.wait_for_sync(30)
         web = deployments.lister.get("web", "shop")
 
-The store keeps each object's JSON and a small header (`Snapshot`); a read decodes a fresh object, which belongs to the
-reader alone. Reads are plain calls, safe from any thread. They see what this program has written itself at once, once
-it was told (`Informer.written`, `Informer.removed`); handlers hear of confirmed states only.
+`Reflector` and `Store` can be used without an informer, too.
 
-A cache that does not fill says why: `CacheSyncError` names the kind, and the verb that is forbidden and to whom.
+The store keeps each object's JSON and a small header (`Snapshot`). Each read decodes a new object, which belongs to the
+reader alone. Reads are plain calls, safe from any thread. They include this program's own writes as soon as it passes
+the responses to `Informer.written` and `Informer.removed`; handlers receive confirmed states only.
+
+If a cache does not fill, `CacheSyncError` names the kind, the forbidden verb and the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Caches`: the informers of a program, each shared by all who need the same."""
+"""`Caches`: the shared informers of a program."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _Key: TypeAlias = tuple[type[Object], tuple[str, ...], str, str, bool]
 
 
 class Caches:
-    """One informer for each kind, namespaces, selectors and mode that somebody asked for.
+    """One informer for each combination of kind, namespaces, selectors and mode.
 
-    As `async with caches:` it runs them all, those that are asked for later included, and stops them at the end.
+    `async with caches:` runs all informers, including those that are added later, and stops them at the end.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Caches:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """What the informers have in common; `namespaces` are those of informers that do not name any."""
+        """Sets the options that all informers share. `namespaces` is the default of informers without namespaces."""
         self._client = client
         self._namespaces = tuple(namespaces)
         self._field_manager = field_manager
@@ -62,9 +62,9 @@ class Caches:
         transform: Transform | None = None,
         indexes: Mapping[str, IndexFunction[R]] | None = None,
     ) -> Informer[R]:
-        """The informer for these objects: the one that there is, or a new one.
+        """Returns the informer for these objects. Creates it if it does not exist.
 
-        Indexes are added to one that there is already. Its transform must be the same: a cache holds one form of an
+        Indexes are added to an existing informer. Its transform must be the same, because a cache stores one form of an
         object.
         """
         where = () if not info_of(kind).namespaced else self._namespaces if namespaces is None else tuple(namespaces)
@@ -98,21 +98,21 @@ class Caches:
         return shared
 
     def lister(self, kind: type[R], *, namespaces: Sequence[str] | None = None) -> Lister[R]:
-        """The lister of the informer for a kind, without selectors."""
+        """Returns the lister of the informer for a kind, without selectors."""
         return self.informer(kind, namespaces=namespaces).lister
 
     @property
     def informers(self) -> Sequence[Informer[Any]]:
-        """All of them, in the order in which they were first asked for."""
+        """All informers, in the order in which they were created."""
         return tuple(self._informers.values())
 
     @property
     def synced(self) -> bool:
-        """Whether all of them are."""
+        """Whether all informers are synced."""
         return all(informer.synced for informer in self._informers.values())
 
     async def wait_for_sync(self, timeout: float) -> None:
-        """Wait until all are synced. Raises one `CacheSyncError` for all that are not, after that many seconds."""
+        """Waits until all are synced. Raises one `CacheSyncError` for all that are not, after that many seconds."""
         results = await asyncio.gather(
             *(informer.wait_for_sync(timeout) for informer in self.informers), return_exceptions=True
         )
@@ -126,13 +126,16 @@ class Caches:
             raise CacheSyncError(timeout, reasons)
 
     async def wait_for_failure(self) -> None:
-        """Wait until an informer has ended, and raise its error. None should: else this waits for ever."""
+        """Waits until an informer ends, and raises its error.
+
+        Normally no informer ends, and this waits indefinitely.
+        """
         await self._failed.wait()
         for task in self._tasks.values():
             if task.done():
                 if not task.cancelled():
                     task.result()
-                raise RuntimeError(f"the {task.get_name()} has ended, although nobody asked it to")
+                raise RuntimeError(f"the {task.get_name()} ended unexpectedly")
 
     async def __aenter__(self) -> Self:
         if self._running:
@@ -153,9 +156,9 @@ class Caches:
             await asyncio.wait(tasks)
         for task in tasks:
             if not task.cancelled():
-                task.result()  # it does not end by itself: let its error be seen
+                task.result()  # it ends only with an error, which must not be lost
 
     def _start(self, key: _Key, informer: Informer[Any]) -> None:
         self._tasks[key] = task = asyncio.create_task(informer.run(), name=f"informer of {key[0].__name__}")
-        # Also when it was cancelled, if not by us: a cache that nobody fills any more must not go unnoticed.
+        # Also if something else cancelled it: a cache that is no longer filled must not go unnoticed.
         task.add_done_callback(lambda _: self._failed.set() if self._running else None)

@@ -1,4 +1,4 @@
-"""`SnapshotDecoder`: from the bytes of the server to snapshots."""
+"""`SnapshotDecoder`: makes snapshots of the bytes of the server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["SnapshotDecoder", "Transform", "UnreadableObject", "metadata_kind", 
 R = TypeVar("R", bound=Object)
 
 Transform: TypeAlias = Callable[[bytes], bytes]
-"""Changes an object's JSON before it is kept, to save memory. It must leave name, uid and resourceVersion alone."""
+"""Changes an object's JSON before it is stored, to save memory. It must not change name, uid and resourceVersion."""
 
 _INTERNED_AT_MOST: Final = 20_000
 _EVENTS: Final = tuple(
@@ -39,7 +39,7 @@ _PARTIAL: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1
 
 
 class UnreadableObject(ValueError):
-    """Bytes that are no Kubernetes object: not even a name can be read."""
+    """Bytes that are not a Kubernetes object: not even a name can be read."""
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -57,10 +57,10 @@ _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
-    """Type and object of a watch event.
+    """Returns the type and the object of a watch event.
 
-    Kubernetes writes the two in one way only, so the object is cut out without decoding the line. Where that would be
-    wrong the object does not decode, and the caller asks again, `exactly`.
+    Kubernetes always writes the two in the same way, so the object is cut out without decoding the line. If that is
+    wrong, the object does not decode, and the caller tries again with `exactly`.
     """
     if not exactly and line.endswith(b"}}\n"):
         for kind, prefix in _EVENTS:
@@ -74,7 +74,7 @@ def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
 
 
 def transform_json(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Transform:
-    """A transform made of a function over the decoded JSON."""
+    """Returns a transform that calls a function with the decoded JSON."""
 
     def transform(raw: bytes) -> bytes:
         return msgspec.json.encode(function(msgspec.json.decode(raw, type=dict[str, Any])))
@@ -83,7 +83,7 @@ def transform_json(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Tran
 
 
 def metadata_kind(kind: type[Object]) -> type[Object]:
-    """The class for objects of a kind of which only the metadata is known."""
+    """Returns a class for the objects of a kind of which only the metadata is known."""
     metaclass: Any = type(Object)
     made: type[Object] = metaclass(
         kind.__name__, (Object,), {"__module__": __name__, "__doc__": f"The metadata of a {kind.__name__}."}
@@ -93,7 +93,7 @@ def metadata_kind(kind: type[Object]) -> type[Object]:
 
 
 class SnapshotDecoder(Generic[R]):
-    """Makes the snapshots of one kind. What many objects have in common, their labels and owners say, is kept once."""
+    """Makes the snapshots of one kind. Equal labels, owners and namespaces of many objects are stored once."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class SnapshotDecoder(Generic[R]):
         self._shared = InternTable(_INTERNED_AT_MOST)
 
     def named(self, raw: bytes) -> bytes:
-        """The object with its apiVersion and kind, which the items of built-in lists lack.
+        """Returns the object with its apiVersion and kind, which the items of built-in lists lack.
 
-        Raises `UnreadableObject` for what is no object at all.
+        Raises `UnreadableObject` for bytes that are not an object.
         """
         try:
             named = raw.startswith(_NAMED) or bool(_names_decoder.decode(raw).kind)
@@ -126,7 +126,7 @@ class SnapshotDecoder(Generic[R]):
         return raw if named else self._names + raw[1:]
 
     def snapshot(self, raw: bytes) -> Snapshot[R]:
-        """The snapshot of an object. Raises `UnreadableObject` when not even its name can be read."""
+        """Returns the snapshot of an object. Raises `UnreadableObject` if not even its name can be read."""
         try:
             metadata = header_decoder.decode(raw).metadata
         except RecursionError:
@@ -136,7 +136,7 @@ class SnapshotDecoder(Generic[R]):
         applied: bytes | None = None
         if metadata.managed_fields is not msgspec.UNSET:
             entries = bytes(metadata.managed_fields)
-            # Most objects are none of our business. (`in` would try a number first, and make an error of it.)
+            # Most objects have no fields of this manager. (`in` would try a number first and raise an error.)
             if self._mark is not None and entries.find(self._mark) >= 0:
                 applied = digest_of_entries(entries, self._field_manager)
             if not self._keep_managed_fields:
@@ -146,7 +146,7 @@ class SnapshotDecoder(Generic[R]):
         if self._transform is not None:
             try:
                 raw, metadata = self._transformed(self._transform, raw, metadata)
-            except BaseException as error:  # the transform is the user's: whatever it does concerns this object alone
+            except BaseException as error:  # a failure of the user's transform affects this object only
                 if has_to_pass(error):
                     raise
                 return self._broken(raw, f"the transform failed: {type(error).__name__}: {error}")
@@ -192,7 +192,7 @@ class SnapshotDecoder(Generic[R]):
         return raw, after
 
     def _broken(self, raw: bytes, problem: str) -> Snapshot[R]:
-        """A snapshot that keeps the object's place. Its content is not kept: nobody could read it."""
+        """Returns a snapshot without content for an object that cannot be read."""
         try:
             metadata = key_decoder.decode(shallow(raw)).metadata
         except UNREADABLE as error:

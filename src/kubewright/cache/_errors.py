@@ -1,4 +1,4 @@
-"""`CacheSyncError`: a cache that did not fill, and why."""
+"""`CacheSyncError`: a cache did not fill, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CacheSyncError", "explain"]
 
 
 class CacheSyncError(Exception):
-    """Caches that were not in sync in time. `reasons` says for each kind what is missing."""
+    """Caches that were not in sync in time. `reasons` has the reason for each kind."""
 
     def __init__(self, seconds: float, reasons: Mapping[str, str]) -> None:
         self.seconds = seconds
@@ -23,7 +23,7 @@ class CacheSyncError(Exception):
 
 
 def explain(error: BaseException, kind: type[Object], verb: str) -> str:
-    """What is missing, in one line: for the log, for `CacheSyncError` and for health pages."""
+    """Returns the reason of a failure in one line, for the log, `CacheSyncError` and health pages."""
     info = info_of(kind)
     resource = f"{info.plural}.{info.group}" if info.group else info.plural
     if isinstance(error, Forbidden):
@@ -31,7 +31,7 @@ def explain(error: BaseException, kind: type[Object], verb: str) -> str:
     if isinstance(error, NotFound):
         return f"the server does not serve {resource} in version {info.version}: install its definition first"
     if isinstance(error, Unauthorized):
-        return f"the server does not accept our credentials: {error}"
+        return f"the server does not accept the credentials: {error}"
     if isinstance(error, NotKubernetes):
         return f"this is not a Kubernetes API server: {error}"
     if isinstance(error, Unavailable):

@@ -1,7 +1,7 @@
-"""What the cache reads of an object without decoding it: the header, and where the managed fields stand.
+"""The part of an object that the cache reads without decoding it: the header, and the position of the managed fields.
 
-One pass over the bytes with a decoder that builds nothing else. `without_managed_fields` cuts at the span in the text,
-so the rest of the object stays byte for byte what the server sent.
+It takes one pass over the bytes, with a decoder that builds nothing else. `without_managed_fields` cuts the bytes, so
+the rest of the object stays exactly as the server sent it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Metadata(msgspec.Struct, gc=False, rename="camel"):
-    """The part of the metadata that the header is made of."""
+    """The part of the metadata that becomes the header."""
 
     name: str
     namespace: str = ""
@@ -64,13 +64,13 @@ class _BookmarkMetadata(msgspec.Struct, gc=False, rename="camel"):
 
 
 class Bookmark(msgspec.Struct, gc=False):
-    """How far a watch has come; the object of a BOOKMARK event."""
+    """The object of a BOOKMARK event: the position of a watch."""
 
     metadata: _BookmarkMetadata
 
     @property
     def ends_initial_events(self) -> bool:
-        """Whether everything that existed when the watch began has been sent."""
+        """Whether the server has sent all objects that existed when the watch began."""
         return (self.metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
 
 
@@ -84,7 +84,7 @@ class _Entry(msgspec.Struct, gc=False, rename="camel"):
 
 header_decoder: Final = msgspec.json.Decoder(_Header)
 key_decoder: Final = msgspec.json.Decoder(_KeyHeader)
-"""For objects whose header does not decode: who they are."""
+"""Name and namespace of an object whose header does not decode."""
 bookmark_decoder: Final = msgspec.json.Decoder(Bookmark)
 _entries_decoder: Final = msgspec.json.Decoder(list[_Entry] | None)
 _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -101,12 +101,12 @@ _COMMA: Final = ord(",")
 
 
 def revision_of(resource_version: str) -> int:
-    """A resourceVersion as the number that it is; 0 for none, and for servers that do not count."""
+    """Returns a resourceVersion as a number; 0 if it is empty or not a number."""
     return int(resource_version) if resource_version.isascii() and resource_version.isdigit() else 0
 
 
 def labels_of(raw: bytes) -> dict[str, str]:
-    """The labels of an object; none when its header cannot be read."""
+    """Returns the labels of an object; none if its header cannot be read."""
     try:
         return header_decoder.decode(raw).metadata.labels or {}
     except msgspec.DecodeError:
@@ -114,10 +114,10 @@ def labels_of(raw: bytes) -> dict[str, str]:
 
 
 def without_managed_fields(raw: bytes, value: bytes) -> bytes:
-    """The object without `metadata.managedFields`, whose text is `value`.
+    """Returns the object without `metadata.managedFields`, whose JSON is `value`.
 
-    When its name stands in the object just once, it can only be that one. Otherwise (an object inside the object has
-    them too, or the name is somebody's value) the object is put together again from its fields.
+    If the name of the field occurs only once in the object, it is that one. Otherwise (an embedded object has managed
+    fields too, or the name is a value) the object is rebuilt from its fields.
     """
     name = raw.find(_KEY)
     begin = name + _TO_VALUE
@@ -129,10 +129,10 @@ def without_managed_fields(raw: bytes, value: bytes) -> bytes:
     if name < 0 or raw.find(_KEY, name + 1) >= 0:
         return _rebuilt_without(raw)
     begin = raw.find(value, begin)
-    if raw[name + len(_KEY) : begin].strip(_SPACE) != b":":  # a name written with escapes: another one than we found
+    if raw[name + len(_KEY) : begin].strip(_SPACE) != b":":  # a name written with escapes: not the one that was found
         return _rebuilt_without(raw)
     after = _skip_space(raw, begin + len(value))
-    if raw[after] == _COMMA:  # ours
+    if raw[after] == _COMMA:  # the one to remove
         return raw[:name] + raw[_skip_space(raw, after + 1) :]
     before = raw[:name].rstrip(_SPACE)
     return before.removesuffix(b",") + raw[after:]
@@ -153,25 +153,25 @@ def _rebuilt_without(raw: bytes) -> bytes:
 
 
 def applied_digest(raw: bytes, field_manager: str) -> bytes | None:
-    """A digest of what a field manager has applied to an object, given as the server's JSON; None when that is nothing.
+    """Returns a digest of the fields that a manager has applied to an object, given as JSON; None if there are none.
 
-    Two objects with the same digest have the same applied fields under that manager. When they were set does not count,
-    and neither do its updates, or its writes to subresources, such as the status.
+    Two objects with the same digest have the same applied fields under that manager. Timestamps do not count, nor do
+    the manager's updates and its writes to subresources such as the status.
 
-    An object that was created in the manager's name (`creator_of`), and has not been applied since, counts too: the
-    digest is then of what was created, and begins with `CREATED`.
+    An object that was created in the manager's name (`creator_of`) and not applied since counts too. Its digest is that
+    of the creation and begins with `CREATED`.
     """
     value = header_decoder.decode(raw).metadata.managed_fields
     return None if value is msgspec.UNSET else digest_of_entries(bytes(value), field_manager)
 
 
 def mark_of(field_manager: str) -> bytes:
-    """What is in managed fields of which `digest_of_entries` is not None."""
+    """Managed fields contain this if `digest_of_entries` is not None."""
     return field_manager[:_SHORT].encode()
 
 
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
-    """The same, from the JSON of `metadata.managedFields` alone."""
+    """Returns the same digest from the JSON of `metadata.managedFields` alone."""
     entries = [entry for entry in _entries_decoder.decode(managed_fields) or () if not entry.subresource]
     if applied := [entry for entry in entries if entry.manager == field_manager and entry.operation == "Apply"]:
         return _APPLIED + _digest_of(applied)
@@ -182,10 +182,10 @@ def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None
 
 
 def creator_of(field_manager: str) -> str:
-    """The name in which a field manager creates what it means to apply later.
+    """Returns the name in which a field manager creates objects that it will apply later.
 
-    The server notes a create as an update. In a name of its own, it cannot be mistaken for what the manager updates
-    beside its applies, which is to stay when an apply leaves it out.
+    The server records a create as an update. A separate name distinguishes it from the manager's other updates, which
+    must stay when an apply omits them.
     """
     return f"{field_manager[:_SHORT]}{_CREATOR}"
 

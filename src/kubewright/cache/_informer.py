@@ -281,7 +281,7 @@ class Informer(Generic[R]):
         self._overlay.removed(ObjectKey(*key), uid)
 
     def _selects(self, raw: bytes) -> bool:
-        """Whether the label selector matches the object as the server has it, before the transform."""
+        """Returns whether the label selector matches the object as the server has it, before the transform."""
         return self._selector is None or self._selector.matches(labels_of(raw))
 
     def _found_undecodable(self, snapshot: Snapshot[R], error: DecodeError) -> None:

@@ -1,4 +1,4 @@
-"""`ObjectKey`: how caches and queues name an object."""
+"""`ObjectKey`: the name of an object in caches and queues."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class ObjectKey(NamedTuple):
 
     @classmethod
     def of(cls, obj: Object) -> Self:
-        """The key of this object."""
+        """Returns the key of this object."""
         return cls(obj.metadata.namespace, obj.metadata.name)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `namespace/name`, or `name` for a cluster-scoped object. Raises ValueError for anything else."""
+        """Reads `namespace/name`, or `name` for a cluster-scoped object. Raises ValueError for anything else."""
         namespace, slash, name = text.rpartition("/")
         if not name or "/" in namespace or (slash and not namespace):
             raise ValueError(f"expected namespace/name, or name for a cluster-scoped object, found {text!r}")
@@ -39,4 +39,4 @@ class ObjectKey(NamedTuple):
 
 
 key_of: Final[Callable[[tuple[str, str]], ObjectKey]] = partial(tuple.__new__, ObjectKey)
-"""The key of a namespace and a name: without the call of a function in Python, which large lists can feel."""
+"""Returns the key of a namespace and a name. Avoids a Python call per object, which is measurable for large lists."""

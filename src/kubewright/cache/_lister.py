@@ -1,4 +1,4 @@
-"""`Lister`: reading a cache."""
+"""`Lister`: reads a cache."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Labels", "Lister", "selector_of"]
 R = TypeVar("R", bound=Object)
 
 Labels: TypeAlias = str | Selector | Mapping[str, str]
-"""A label selector: its text, the object, or the labels that an object must have."""
+"""A label selector: a string, a `Selector`, or the labels that an object must have."""
 
 
 _LONG: Final = 500
 
 
 def selector_of(labels: Labels | None) -> Selector | None:
-    """The selector that is meant; None for one that selects everything."""
+    """Returns the selector, or None for one that selects everything."""
     if labels is None or isinstance(labels, Selector):
         selector = labels
     elif isinstance(labels, str):
@@ -40,19 +40,19 @@ def selector_of(labels: Labels | None) -> Selector | None:
 
 
 def _check_texts(*given: object) -> None:
-    """A key in the place of a name would find nothing, as if the object had gone."""
+    """Rejects a key in place of a name, which would find nothing, as if the object were gone."""
     for one in given:
         if not isinstance(one, str):
             found = type(one).__name__
-            raise TypeError(f"name and namespace are texts, not {found}: of a key, give key.name and key.namespace")
+            raise TypeError(f"name and namespace are strings, not {found}: for a key, pass key.name and key.namespace")
 
 
 class Lister(Generic[R]):
     """Reads the objects of one kind from the cache: plain calls, no I/O, safe from any thread.
 
-    Every object is fresh and belongs to the caller alone; changing it changes nothing else. Reads see what this program
-    has written itself, also before the watch delivers it. Apart from that a cache lags behind the server, mostly by
-    milliseconds. Lists are ordered by namespace and name.
+    Every object is new and belongs to the caller; changing it affects nothing else. Reads include this program's own
+    writes, also before the watch delivers them. Otherwise a cache lags behind the server, usually by milliseconds.
+    Lists are sorted by namespace and name.
 
     An object that does not fit its model fails alone: `get` raises `DecodeError`; lists leave it out, log it once for
     each of its states, and count it in the informer's `health`.
@@ -66,47 +66,47 @@ class Lister(Generic[R]):
         return self._view.count()
 
     def get(self, name: str, namespace: str = "") -> R | None:
-        """One object, or None when it is not there. Raises `DecodeError` when it does not fit its model."""
+        """Returns one object, or None. Raises `DecodeError` if it does not fit its model."""
         _check_texts(name, namespace)
         return self.get_key(ObjectKey(namespace, name))
 
     def get_key(self, key: tuple[str, str]) -> R | None:
-        """The same, by its key."""
+        """Returns the object of a key, or None. Raises `DecodeError` if it does not fit its model."""
         snapshot = self.snapshot(key)
         return None if snapshot is None else snapshot.object()
 
     def snapshot(self, key: tuple[str, str]) -> Snapshot[R] | None:
-        """The header and bytes of one object, undecoded."""
+        """Returns the header and the JSON of one object, undecoded."""
         return self._view.get(key if isinstance(key, ObjectKey) else ObjectKey(*key))
 
     def list(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[R]:
-        """The objects in one namespace, or in all, that the selector matches."""
+        """Returns the objects in one namespace, or in all, that the selector matches."""
         if namespace is not None and not isinstance(namespace, str):
-            raise TypeError(f"a namespace is a text, not {type(namespace).__name__}: labels go into labels=")
+            raise TypeError(f"a namespace is a string, not {type(namespace).__name__}: labels go into labels=")
         return self._whole(self._view.select(namespace, selector_of(labels)))
 
     def iterate(self, namespace: str | None = None, labels: Labels | None = None) -> Iterator[R]:
-        """The same, each decoded when its turn comes: which objects they are, and their states, is decided now."""
+        """Yields the same objects and decodes each when it is reached. The states are those at the time of the call."""
         return self._objects(self._view.select(namespace, selector_of(labels)))
 
     def snapshots(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[Snapshot[R]]:
-        """The same undecoded: the quickest way to count, or to look at names, labels and owners."""
+        """Returns the same undecoded: the fastest way to count objects, or to read names, labels and owners."""
         return self._view.select(namespace, selector_of(labels))
 
     def keys(self, namespace: str | None = None, labels: Labels | None = None) -> builtins.list[ObjectKey]:
-        """The keys of the same."""
+        """Returns the keys of the same objects."""
         return [snapshot.key for snapshot in self._view.select(namespace, selector_of(labels))]
 
     def by_index(self, index: str, value: str) -> builtins.list[R]:
-        """The objects that have this value in an index. Raises KeyError that names the indexes there are."""
+        """Returns the objects that have this value in an index. Raises KeyError, which lists the known indexes."""
         return self._whole(self._view.by_index(index, value))
 
     def by_owner(self, uid: str) -> builtins.list[R]:
-        """The objects that name the owner with this uid."""
+        """Returns the objects that have the owner with this uid."""
         return self.by_index(OWNER_INDEX, uid)
 
     def snapshots_by_index(self, index: str, value: str) -> builtins.list[Snapshot[R]]:
-        """What `by_index` finds, undecoded."""
+        """Returns the same as `by_index`, undecoded."""
         return self._view.by_index(index, value)
 
     def _whole(self, snapshots: builtins.list[Snapshot[R]]) -> builtins.list[R]:

@@ -1,12 +1,11 @@
-"""`Overlay`: what this program has written and the watch has not delivered yet.
+"""`Overlay`: own writes that the watch has not delivered yet.
 
-A layer over the store. It holds the server's answers to our own writes, and tombstones for our own deletions, until the
-stream has passed them: then the store knows better. Nobody else's change is ever hidden, because handlers hear of
-confirmed states only, and because a state is replaced here by newer ones only (resourceVersions of one resource are
-numbers that grow).
+A layer over the store. It holds the server's responses to own writes, and tombstones for own deletions, until the watch
+has passed them and the store is newer. Changes of other clients are never hidden: handlers receive confirmed states
+only, and a state is replaced only by a newer one (the resourceVersions of one resource are increasing numbers).
 
-Readers look here first and at the store after that; writers change the store first. So a reader that finds nothing
-here finds in the store what was here a moment ago, or something newer.
+Readers look here first and then in the store; writers change the store first. So a reader that finds nothing here finds
+the same state in the store, or a newer one.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ R = TypeVar("R", bound=Object)
 
 
 class _Pending(msgspec.Struct, Generic[R], frozen=True):
-    """A state that the stream has yet to reach: the snapshot, or None when we deleted the object."""
+    """A state that the watch has not reached: a snapshot, or None for an own deletion."""
 
     uid: str
     revision: int
-    """The stream has reached this state when it has passed this revision."""
+    """The watch has reached this state when it has passed this revision."""
     snapshot: Snapshot[R] | None
     hidden: bool = False
-    """The write took the object out of what is cached: readers are to see nothing."""
+    """The selector of the cache no longer matches the object: readers must not see it."""
     certain: bool = False
-    """The object is gone, not only asked to go."""
+    """The object is gone. Otherwise a finalizer may keep it."""
 
 
 Tombstones: TypeAlias = dict[ObjectKey, _Pending[Any]]
 
 
 class Overlay(Generic[R]):
-    """Our own writes over a store. `written` and `removed` may be called from any thread."""
+    """Own writes over a store. `written` and `removed` may be called from any thread."""
 
     def __init__(self, store: Store[R]) -> None:
         self._store = store
@@ -52,10 +51,10 @@ class Overlay(Generic[R]):
     def __len__(self) -> int:
         return len(self._pending)
 
-    # Our writes
+    # Own writes
 
     def written(self, snapshot: Snapshot[R], *, hidden: bool = False) -> None:
-        """Show this state, or nothing where it is not one to be cached, until the stream has reached it."""
+        """Shows this state until the watch has reached it. With `hidden`, shows nothing instead."""
         key, revision = snapshot.key, snapshot.resource_version
         reached = max(self._reached.get(None, 0), self._reached.get(key.namespace, 0))
         confirmed, pending = self._store.get(key), self._pending.get(key)
@@ -66,20 +65,23 @@ class Overlay(Generic[R]):
         self._pending[key] = _Pending(snapshot.uid, revision, snapshot, hidden)
 
     def removed(self, key: ObjectKey, uid: str, *, certain: bool = False) -> None:
-        """Hide the object with this uid until the stream has its end; or, unless that is certain, that it stays."""
+        """Hides the object with this uid until the watch delivers its deletion.
+
+        Unless that is `certain`, the object is shown again if the watch shows that a finalizer keeps it.
+        """
         shown = self.get(key)
         if shown is None or shown.uid != uid:
-            # Either the stream has told already, or nobody here has ever seen the object.
+            # Either the watch has delivered the deletion already, or the object was never in this cache.
             return
         confirmed = self._store.get(key)
         if confirmed is not None and confirmed.uid == uid and confirmed.deleting and not certain:
-            return  # something keeps the object, and readers can see that it is going
+            return  # a finalizer keeps the object, and readers see its deletionTimestamp
         self._pending[key] = _Pending(uid, shown.resource_version, None, certain=certain)
 
-    # The stream's progress
+    # Progress of the watch
 
     def confirmed(self, snapshot: Snapshot[R]) -> None:
-        """The stream has delivered this state."""
+        """Drops own writes that this state, delivered by the watch, includes."""
         pending = self._pending.get(snapshot.key)
         if pending is None:
             return
@@ -92,7 +94,7 @@ class Overlay(Generic[R]):
             self._pending.pop(snapshot.key, None)
 
     def deleted(self, key: ObjectKey, uid: str, revision: int) -> None:
-        """The stream has delivered a deletion, or a list at that revision has shown it."""
+        """Drops own writes before a deletion that the watch delivered, or that a list at that revision showed."""
         pending = self._pending.get(key)
         if pending is None:
             return
@@ -100,7 +102,7 @@ class Overlay(Generic[R]):
             self._pending.pop(key, None)
 
     def passed(self, namespace: str | None, revision: int) -> None:
-        """The stream of a namespace, or of all, has delivered everything up to a revision."""
+        """Drops own writes up to a revision that the watch of a namespace, or of all, has passed."""
         self._reached[namespace] = revision
         for key, pending in list(self._pending.items()):
             if revision < pending.revision or (namespace is not None and key.namespace != namespace):
@@ -111,7 +113,7 @@ class Overlay(Generic[R]):
             self._pending.pop(key, None)
 
     def tombstones(self, namespace: str | None) -> Tombstones:
-        """What readers are not to see, because we deleted it."""
+        """Returns the own deletions that readers must not see."""
         return {
             key: pending
             for key, pending in self._pending.items()
@@ -119,9 +121,9 @@ class Overlay(Generic[R]):
         }
 
     def disproved(self, tombstones: Tombstones) -> list[Snapshot[R]]:
-        """A whole list was begun with these tombstones in place: what it has is there, and to be seen again.
+        """Drops tombstones whose objects are in a complete list that began after the deletion. Returns these objects.
 
-        A server that was restored from a backup has objects that we deleted, and never tells of their end.
+        A server that was restored from a backup has objects that were deleted, and never sends their deletion.
         """
         found = []
         for key, pending in tombstones.items():
@@ -132,7 +134,7 @@ class Overlay(Generic[R]):
         return found
 
     def clear(self, namespace: str | None) -> None:
-        """Forget all: the server's revisions went back, as they do when it is restored from a backup."""
+        """Drops all own writes: the server's revisions went back, as after a restore from a backup."""
         for key in list(self._pending):
             if namespace is None or key.namespace == namespace:
                 self._pending.pop(key, None)
@@ -140,13 +142,13 @@ class Overlay(Generic[R]):
     # Reading
 
     def get(self, key: ObjectKey) -> Snapshot[R] | None:
-        """The newest state of an object that is known."""
+        """Returns the newest known state of an object."""
         pending = self._pending.get(key)
         confirmed = self._store.get(key)
         return confirmed if pending is None else _newest(pending, confirmed)
 
     def select(self, namespace: str | None = None, selector: Selector | None = None) -> list[Snapshot[R]]:
-        """The newest states in a namespace that a selector matches, in the order of their keys."""
+        """Returns the newest states in a namespace that a selector matches, sorted by key."""
         pending = self._pending.copy()
         confirmed = self._store.select(namespace, selector)
         if not pending:
@@ -155,7 +157,7 @@ class Overlay(Generic[R]):
         return _merged(confirmed, pending, ours)
 
     def by_index(self, name: str, value: str) -> list[Snapshot[R]]:
-        """The newest states that have this value in an index, in the order of their keys."""
+        """Returns the newest states that have this value in an index, sorted by key."""
         pending = self._pending.copy()
         index = self._store.index(name)
         confirmed = self._store.snapshots(sorted(index.keys(value)))
@@ -165,7 +167,7 @@ class Overlay(Generic[R]):
         return _merged(confirmed, pending, ours)
 
     def count(self) -> int:
-        """How many objects there are."""
+        """Returns the number of objects."""
         pending = self._pending.copy()
         hidden = sum(1 for key in pending if self._store.get(key) is not None)
         return len(self._store) - hidden + len(self._shown(pending))
@@ -177,7 +179,7 @@ class Overlay(Generic[R]):
 
 def _newest(pending: _Pending[R], confirmed: Snapshot[R] | None) -> Snapshot[R] | None:
     if pending.snapshot is None:
-        # Not only the object itself: an older one of the same name was gone before ours was made.
+        # An older object of the same name counts too: it was gone before this one was created.
         dead = confirmed is None or confirmed.uid == pending.uid or confirmed.resource_version <= pending.revision
         return None if dead else confirmed
     if confirmed is not None and confirmed.resource_version >= pending.revision:

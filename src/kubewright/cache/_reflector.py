@@ -395,5 +395,5 @@ class Reflector(Generic[R]):
 
 
 def _refuses_streaming(error: ApiError) -> bool:
-    """Whether the error is that of a server without streaming lists, or with streaming lists disabled."""
+    """Returns whether the error is that of a server without streaming lists, or with streaming lists disabled."""
     return isinstance(error, Invalid) or error.code in (400, 422)

@@ -1,4 +1,4 @@
-"""`Snapshot`: one object as the cache holds it; `Change`: what handlers are told about it."""
+"""`Snapshot`: one object in a cache; `Change`: a difference between two snapshots, for handlers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ R = TypeVar("R", bound=Object)
 ChangeType: TypeAlias = Literal["added", "updated", "deleted", "resync"]
 
 CREATED: Final = b"c"
-"""How `Snapshot.applied` begins for an object that was created and not applied since."""
+"""The prefix of `Snapshot.applied` for an object that was created and not applied since."""
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """An owner reference, as the cache keeps it."""
+    """An owner reference."""
 
     api_version: str
     kind: str
@@ -49,9 +49,9 @@ _lazy_decoder = msgspec.json.Decoder(_LazyHeader)
 class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     """One object at one moment: its JSON and a small header, which is read without decoding the rest.
 
-    Immutable, so it can be kept, compared and handed to other threads. `object()` makes an object that belongs to the
-    caller alone. Two snapshots are the same object's when their `uid` is, and the same state when `resource_version`
-    is too.
+    Immutable: you can store it, compare it and pass it to other threads. `object()` returns an object that belongs to
+    the caller. Two snapshots are of the same object if their `uid` is equal, and of the same state if
+    `resource_version` is equal as well.
     """
 
     kind: type[R]
@@ -60,17 +60,17 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     resource_version: int
     generation: int
     label_items: tuple[tuple[str, str], ...]
-    """The labels as pairs, sorted by key. Shared between the objects that have the same ones."""
+    """The labels as pairs, sorted by key. Objects with the same labels share them."""
     owners: tuple[Owner, ...]
     deleting: bool
     """Whether the object is being deleted (`metadata.deletionTimestamp` is set)."""
     raw: bytes
-    """The object's JSON, without the managed fields unless the informer was told to keep them."""
+    """The object's JSON. Without managed fields, unless the informer keeps them."""
     applied: bytes | None = None
-    """A digest of what the informer's `field_manager` has applied to the object, or made it with in order to apply it
-    later; None when that is nothing."""
+    """A digest of the fields that the informer's `field_manager` has applied, or has created in order to apply them
+    later; None if there are none."""
     problem: str = ""
-    """Why the object cannot be used, where that is known already; `object()` raises it."""
+    """Why the object cannot be used, if that is already known. `object()` raises it."""
 
     @property
     def name(self) -> str:
@@ -84,17 +84,17 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels; a dict of your own."""
+        """The labels. Each call returns a new dict."""
         return dict(self.label_items)
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations; a dict of your own, decoded each time."""
+        """The annotations. Each call decodes a new dict."""
         return _lazy_decoder.decode(self.raw).metadata.annotations or {}
 
     @property
     def finalizers(self) -> list[str]:
-        """The finalizers; a list of your own, decoded each time."""
+        """The finalizers. Each call decodes a new list."""
         return _lazy_decoder.decode(self.raw).metadata.finalizers or []
 
     @property
@@ -108,7 +108,7 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
         return next((owner for owner in self.owners if owner.controller), None)
 
     def object(self) -> R:
-        """The typed object: fresh and private each time. Raises `DecodeError` when it does not fit its model."""
+        """Decodes and returns a new typed object. Raises `DecodeError` if the JSON does not fit its model."""
         if self.problem:
             raise DecodeError(f"{self.kind.__name__} {self.key}", "", self.problem)
         return decode(self.kind, self.raw)
@@ -117,7 +117,7 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
         return f"{self.kind.__name__} {self.key} at {self.resource_version}"
 
     def __repr__(self) -> str:
-        # Never the content: snapshots of Secrets end up in logs and tracebacks too.
+        # Never the content: snapshots of Secrets appear in logs and tracebacks.
         return f"<Snapshot of {self}, {len(self.raw)} bytes>"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
@@ -125,10 +125,10 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
 
 
 class Change(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
-    """What happened to one object, in the order in which the server did it.
+    """A change of one object. Changes arrive in the order of the server.
 
-    `added` has `new`, `updated` has both, `deleted` has `old` (the last state that is known), and `resync` has the same
-    snapshot twice. Both are confirmed states: what this program wrote itself counts when the watch has delivered it.
+    `added` has `new`, `updated` has both, `deleted` has `old` (the last known state), and `resync` has the same
+    snapshot twice. Both are confirmed states: an own write counts when the watch has delivered it.
     """
 
     type: ChangeType
@@ -136,9 +136,9 @@ class Change(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     old: Snapshot[R] | None
     new: Snapshot[R] | None
     initial: bool = False
-    """The object was there when the handler began to listen: an `added` that is not news."""
+    """The object existed before the handler was added."""
     missed: bool = False
-    """A deletion that was noticed only because a new list lacks the object: `old` may not be its very last state."""
+    """The watch missed the deletion, and a new list lacks the object: `old` may not be its last state."""
 
     @property
     def snapshot(self) -> Snapshot[R]:

@@ -176,7 +176,7 @@ class Store(Generic[R]):
 
 
 def matches(snapshot: Snapshot[R], namespace: str | None, selector: Selector | None) -> bool:
-    """Whether a snapshot is in the namespace and the selector matches it. None matches everything."""
+    """Returns whether a snapshot is in the namespace and the selector matches it. None matches everything."""
     if namespace is not None and snapshot.key.namespace != namespace:
         return False
     return selector is None or selector.matches(snapshot.labels)

@@ -99,7 +99,7 @@ class Authenticator:
         return self._assemble(await self._plugin.credential() if self._plugin else None)
 
     async def rejected(self, identity: Identity) -> bool:
-        """The server answered 401 to that identity. Renew it now; True when there is a new one to retry with.
+        """Returns the server answered 401 to that identity. Renew it now; True when there is a new one to retry with.
 
         Raises `ConfigError` when the reason is known: the client certificate has expired, or the plugin fails.
         """
@@ -122,12 +122,12 @@ class Authenticator:
         return self._expired_certificate() if any(isinstance(cause, ssl.SSLError) for cause in causes) else None
 
     async def close(self) -> None:
-        """End a plugin that is still running."""
+        """Ends a plugin that is still running."""
         if self._plugin is not None:
             await self._plugin.close()
 
     def _check(self, credential: ExecCredential) -> None:
-        """Raise ConfigError for a credential of the plugin that no request could carry."""
+        """Raises ConfigError for a credential of the plugin that no request could carry."""
         self._authorization(credential)
         certificate = _plugin_certificate(credential, self._config.credentials)
         if certificate is not None and self._tls is not None:
@@ -185,11 +185,11 @@ class _TokenFile:
         self._problem = ""
 
     def read_again(self) -> None:
-        """Let the next `token` read the file."""
+        """Lets the next `token` read the file."""
         self._due = -math.inf
 
     def token(self) -> str:
-        """The token of the last 10 seconds."""
+        """Returns the token of the last 10 seconds."""
         if self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + _READ_TOKEN_EVERY
             try:
@@ -244,7 +244,7 @@ class _Plugin:
         self._running: asyncio.Task[ExecCredential] | None = None
 
     async def credential(self) -> ExecCredential:
-        """The credential to use now."""
+        """Returns the credential to use now."""
         credential = self._credential
         if credential is None:
             return await self._run()
@@ -273,7 +273,7 @@ class _Plugin:
         return after
 
     async def close(self) -> None:
-        """End the run that is under way."""
+        """Ends the run that is under way."""
         if (running := self._running) is not None:
             running.cancel()
             with suppress(asyncio.CancelledError, ConfigError):
@@ -351,7 +351,7 @@ def _header_value(value: str, what: str) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it."""
+    """Returns the error and what led to it."""
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
     while pending:

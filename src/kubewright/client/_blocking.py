@@ -124,7 +124,7 @@ class BlockingClient:
         return BlockingDiscovery(self)
 
     def close(self) -> None:
-        """Close all connections and end the thread."""
+        """Closes all connections and end the thread."""
         if not self._loop.is_closed():
             self._wait(self.client.close())
             self._loop.call_soon_threadsafe(self._loop.stop)

@@ -50,7 +50,7 @@ class Bursts:
             self._until = self._loop.call_later(_LONGEST_WAIT, self._end)
 
     def close(self) -> None:
-        """Leave the connection as it was."""
+        """Leaves the connection as it was."""
         if self._until is not None:
             self._until.cancel()
             self._end()

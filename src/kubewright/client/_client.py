@@ -64,7 +64,7 @@ class Client(Reads, Subresources):
         return cls(load_config(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
 
     async def create(self, obj: R, *, field_manager: str | None = None, dry_run: bool = False) -> R:
-        """Make the object. Raises `AlreadyExists` when there is one of that name."""
+        """Makes the object. Raises `AlreadyExists` when there is one of that name."""
         info = info_of_object(obj)
         if obj.metadata.resource_version:
             raise ValueError(f"{obj} was read from a server already: to make a copy, give it metadata of its own")
@@ -79,7 +79,7 @@ class Client(Reads, Subresources):
         return await self._object(type(obj), with_body(request, request_body(obj), repeatable=dry_run))
 
     async def update(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
-        """Write what was changed in an object since it was read, and nothing else.
+        """Writes what was changed in an object since it was read, and nothing else.
 
         Fields that the model does not know stay as they are. Raises `Conflict` when somebody else changed the object
         meanwhile. When nothing was changed, nothing is sent and the same object comes back.
@@ -91,11 +91,11 @@ class Client(Reads, Subresources):
         return await self.patch(type(obj), object_name(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
 
     async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
-        """Write what was changed in the status, through the status's own endpoint."""
+        """Writes what was changed in the status, through the status's own endpoint."""
         return await self.update(obj, subresource="status", dry_run=dry_run)
 
     async def replace(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
-        """Write the whole object (PUT). What the model does not know is lost: `update` is nearly always better."""
+        """Writes the whole object (PUT). What the model does not know is lost: `update` is nearly always better."""
         info = info_of_object(obj)
         request = self._for_object(
             "PUT",
@@ -191,7 +191,7 @@ class Client(Reads, Subresources):
         resource_version: str | None = None,
         dry_run: bool = False,
     ) -> Object | None:
-        """Ask for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`.
+        """Asks for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`.
 
         None when it is gone; the object, as it is now, when finalizers or a grace period keep it for a while.
         An object that was read deletes only itself, not another one that has its name by now (else `Conflict`); with a
@@ -218,7 +218,7 @@ class Client(Reads, Subresources):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Ask for the deletion of all objects that match, in one namespace (the client's own unless given).
+        """Asks for the deletion of all objects that match, in one namespace (the client's own unless given).
 
         The server gives itself a minute. With more objects than it can delete in that, it deletes some and says
         `Timeout`: ask again, and it goes on with the rest.
@@ -232,7 +232,7 @@ class Client(Reads, Subresources):
     # Everything else
 
     async def kind(self, api_version: str, kind: str) -> type[Untyped]:
-        """The class for untyped objects of a kind that the server knows; `NotFound` when it does not."""
+        """Returns the class for untyped objects of a kind that the server knows; `NotFound` when it does not."""
         info = await self.discovery.find(api_version, kind)
         return Untyped.kind_of(
             info.api_version,
@@ -267,7 +267,7 @@ class Client(Reads, Subresources):
     async def stream(
         self, path: str, *, query: Mapping[str, str] | None = None, accept: str = "*/*"
     ) -> AsyncIterator[bytes]:
-        """The body of a GET as it arrives."""
+        """Returns the body of a GET as it arrives."""
         request = self._for_path("GET", path, query, accept)
         request.stream, request.timeout = True, None
         response = await self._sender.open(request)
@@ -278,7 +278,7 @@ class Client(Reads, Subresources):
             response.close()
 
     async def close(self) -> None:
-        """Close all connections, unless they are those of the client that this one was made from."""
+        """Closes all connections, unless they are those of the client that this one was made from."""
         if self._transport is not None and self._owner is None:
             await self._transport.close()
 

@@ -16,7 +16,7 @@ class ConfigError(Exception):
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the close matches, or all names when they are few."""
+    """Returns the end of a sentence about an unknown name: the close matches, or all names when they are few."""
     import difflib
 
     names = sorted(known)

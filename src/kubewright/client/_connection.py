@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         bodiless: bool,
         before: Callable[[], None] | None,
     ) -> None:
-        """Send a request and wait for the head of its answer, which is all of it if it is `bodiless`, as of HEAD.
+        """Sends a request and wait for the head of its answer, which is all of it if it is `bodiless`, as of HEAD.
 
         `before` is asked in the last moment; what it raises is raised, and nothing was sent. The time-out is for the
         whole exchange or, with `between`, for the time between two pieces.
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
             await self._until_news()
 
     async def piece(self) -> bytes:
-        """The next piece of the answer's body, as much as has come; empty at its end."""
+        """Returns the next piece of the answer's body, as much as has come; empty at its end."""
         while not self._pieces:
             if self._complete:
                 return b""
@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
         return self._error is None and self.transport is not None and not self.transport.is_closing()
 
     def check(self) -> None:
-        """Raise what it has failed with."""
+        """Raises what it has failed with."""
         if self._error is not None:
             raise self._error
 
@@ -136,11 +136,11 @@ class Connection(asyncio.Protocol):
         self.idle_since = since
 
     def give_up(self) -> None:
-        """End it, because nobody needs it any more."""
+        """Ends it, because nobody needs it any more."""
         self.fail(Broken("it was given up", answered=self._answered))
 
     def fail(self, error: BaseException) -> None:
-        """End it, for this reason. In no good order: over TLS that would mean to wait for the other side."""
+        """Ends it, for this reason. In no good order: over TLS that would mean to wait for the other side."""
         self._error = self._error or error
         self._stop_timer()
         if self.transport is not None:
@@ -275,7 +275,7 @@ class Connection(asyncio.Protocol):
     # What the parser says
 
     def on_message_begin(self) -> None:
-        """The first byte of an answer. One that nobody has asked for is not read."""
+        """Returns the first byte of an answer. One that nobody has asked for is not read."""
         if self._complete:
             raise Broken("the server spoke without being asked", answered=True)
 
@@ -288,7 +288,7 @@ class Connection(asyncio.Protocol):
         self._pairs.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """The head of an answer, or that of one that says to wait for it."""
+        """Returns the head of an answer, or that of one that says to wait for it."""
         status = self._parser.get_status_code()
         pairs, self._pairs = self._pairs, []
         if status >= 200:
@@ -301,13 +301,13 @@ class Connection(asyncio.Protocol):
             raise _over(f"the server sent more than {_MAX_INFORMATIONAL} informational (1xx) responses")
 
     def on_message_complete(self) -> None:
-        """The end of an answer."""
+        """Returns the end of an answer."""
         if self._answered:
             self._complete = True
             self._keep_alive = self._parser.should_keep_alive()
 
     def _ends_with_connection(self) -> bool:
-        """Whether nothing else tells the end of the answer that has begun."""
+        """Returns whether nothing else tells the end of the answer that has begun."""
         told = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         return self._answered and not told
 

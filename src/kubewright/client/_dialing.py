@@ -29,7 +29,7 @@ class Dialer:
         self._proxy = proxy
 
     async def dial(self, context: ssl.SSLContext | None, server_name: str | None, make: Callable[[], C]) -> C:
-        """A connection, open, whose protocol is what `make` makes. The context is for a server with TLS."""
+        """Returns a connection, open, whose protocol is what `make` makes. The context is for a server with TLS."""
         security = (context, server_name or self._server.host) if context is not None else None
         if self._proxy is None:
             return await _opened(self._server, security, make)
@@ -89,7 +89,7 @@ async def _secured(transport: asyncio.Transport, security: tuple[ssl.SSLContext,
 
 
 def _watched_socket(address: Any) -> socket.socket:
-    """A socket on which a peer that vanished is noticed within a minute, also while nothing is being sent."""
+    """Returns a socket on which a peer that vanished is noticed within a minute, also while nothing is being sent."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

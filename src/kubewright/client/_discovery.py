@@ -68,7 +68,7 @@ class Discovery:
         return self._resources
 
     async def find(self, api_version: str, kind: str) -> ResourceInfo:
-        """The resource of a kind. `api_version` may be a group alone, for its preferred version."""
+        """Returns the resource of a kind. `api_version` may be a group alone, for its preferred version."""
         served = await self.served(api_version, kind)
         return served.info
 
@@ -97,7 +97,7 @@ class Discovery:
             raise _not_kubernetes(path) from None
 
     async def _one_by_one(self, root: str, document: dict[str, Any]) -> AsyncIterator[ServedResource]:
-        """The older form: one request for each group version."""
+        """Returns the older form: one request for each group version."""
         for group_version in _group_versions(document):
             listed = (await self._fetch(f"{root}/{group_version}")).get("resources", ())
             subresources: dict[str, set[str]] = {}

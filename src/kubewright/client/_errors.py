@@ -263,7 +263,7 @@ def _end_of_object(text: str) -> int:
 def error_from(
     code: int, headers: Mapping[str, str], body: bytes, *, request: str, verb: str = "", resource: str = ""
 ) -> ApiError:
-    """The exception for an answer that is not a success."""
+    """Returns the exception for an answer that is not a success."""
     status = _status_in(code, body)
     _shorten(status, hide=resource.startswith("secrets"))
     retry_after = headers.get("Retry-After", "")
@@ -279,7 +279,7 @@ def error_from(
 
 
 def error_from_loss(loss: ConnectionLost, request: str) -> ApiError:
-    """The exception for an answer that did not arrive whole."""
+    """Returns the exception for an answer that did not arrive whole."""
     if isinstance(loss, TooLarge):
         return ResponseTooLarge(Status(reason="ResponseTooLarge", message=str(loss)), request)
     return Unavailable(Status(reason="ServiceUnavailable", message=str(loss)), request)

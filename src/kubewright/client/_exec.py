@@ -70,7 +70,7 @@ async def run_plugin(
     timeout: float,
     terminal: bool | None = None,
 ) -> ExecCredential:
-    """Run the plugin once. `terminal` says whether standard input is one; None looks."""
+    """Runs the plugin once. `terminal` says whether standard input is one; None looks."""
     name = f"the exec plugin {plugin.command!r}"
     if config.credentials.user:
         name += f" of user {config.credentials.user!r}"
@@ -176,7 +176,7 @@ class _Run(asyncio.SubprocessProtocol):
             self._end(f"printed more than {_MAX_OUTPUT >> 20} MiB, which cannot be an ExecCredential")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The process has exited, and its pipes are closed."""
+        """Returns the process has exited, and its pipes are closed."""
         if not self._over.done():  # a caller who is cancelled twice cancels it
             self._over.set_result(None)
 

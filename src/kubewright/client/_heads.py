@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """The place of a URL. Raises ValueError for what is none."""
+        """Returns the place of a URL. Raises ValueError for what is none."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("not the URL of a server")
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 def head_of(method: str, target: str, headers: Sequence[tuple[str, str]]) -> bytes:
-    """The head of a request. Raises ValueError for a text that would not stay in its place."""
+    """Returns the head of a request. Raises ValueError for a text that would not stay in its place."""
     if not method.isalpha() or not target.isprintable() or " " in target:
         raise ValueError(f"{method} {target!r} is no request of HTTP")
     check_headers(headers)
@@ -75,6 +75,6 @@ def head_of(method: str, target: str, headers: Sequence[tuple[str, str]]) -> byt
 
 @lru_cache(maxsize=256)  # the queries of an operator are few, and preparing them was a tenth of what a request costs
 def query_text(query: tuple[tuple[str, str], ...]) -> str:
-    """The query of a URL, with its question mark; empty for none."""
+    """Returns the query of a URL, with its question mark; empty for none."""
     text = "&".join(f"{quote(name, safe=_QUERY_SAFE)}={quote(value, safe=_QUERY_SAFE)}" for name, value in query)
     return f"?{text}" if text else ""

@@ -54,7 +54,7 @@ class HttpTransport:
         self._headers.append(("Accept-Encoding", "identity" if near else "gzip"))
 
     async def send(self, request: Request) -> HttpResponse:
-        """Send one request and wait for the head of the answer."""
+        """Sends one request and wait for the head of the answer."""
         # Chosen before anything is waited for: who closes the client meanwhile has closed it for this request too.
         pool = self._pool = self._pool or Pool(self._dialer)
         try:
@@ -69,7 +69,7 @@ class HttpTransport:
         return response
 
     async def close(self) -> None:
-        """Close every connection. Requests that are on their way fail, and are not repeated."""
+        """Closes every connection. Requests that are on their way fail, and are not repeated."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
@@ -123,7 +123,7 @@ class HttpTransport:
 
 
 def _is_near(server: str) -> bool:
-    """Whether the server is on this machine or network, where compressing costs more time than it saves."""
+    """Returns whether the server is on this machine or network, where compressing costs more time than it saves."""
     host = urlsplit(server).hostname or ""
     try:
         return ipaddress.ip_address(host).is_private

@@ -42,7 +42,7 @@ class HttpResponse:
         self._hold = hold
 
     def warnings(self) -> list[str]:
-        """The values of the `Warning` headers."""
+        """Returns the values of the `Warning` headers."""
         return self.headers.all("Warning")
 
     async def read(self) -> bytes:
@@ -72,7 +72,7 @@ class HttpResponse:
         return bytes(whole)  # no copy if it is bytes
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body as it arrives."""
+        """Returns the body as it arrives."""
         connection, packed = self.connection, "Content-Encoding" in self.headers
         if connection is None:
             return
@@ -101,7 +101,7 @@ class HttpResponse:
             self.close()
 
     def close(self) -> None:
-        """Give up the rest of the body."""
+        """Gives up the rest of the body."""
         if self.connection is not None:
             connection, self.connection = self.connection, None
             self._pool.give_back(connection)

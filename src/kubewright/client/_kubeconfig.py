@@ -113,7 +113,7 @@ class Entry(Redacted, msgspec.Struct, frozen=True):
     body: object
 
     def decode(self, kind: type[B]) -> B:
-        """The entry as that type; a ConfigError says which field does not fit."""
+        """Returns the entry as that type; a ConfigError says which field does not fit."""
         if self.body is None:
             return kind()
         try:
@@ -127,11 +127,11 @@ class Entry(Redacted, msgspec.Struct, frozen=True):
         return os.path.join(os.path.dirname(os.path.abspath(self.file)), value)
 
     def error(self, problem: str) -> ConfigError:
-        """An error about this entry."""
+        """Returns an error about this entry."""
         return ConfigError(self.where(problem))
 
     def where(self, what: str) -> str:
-        """The place of something in this entry, for messages."""
+        """Returns the place of something in this entry, for messages."""
         return f"kubeconfig {self.file}: {self.section} {self.name!r}: {what}"
 
 
@@ -150,7 +150,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         return ", ".join(self.files)
 
     def context(self, name: str | None) -> Entry:
-        """The context of that name, or else the current one."""
+        """Returns the context of that name, or else the current one."""
         wanted = name or self.current_context
         if not (self.contexts or self.clusters or self.users):
             raise ConfigError(
@@ -169,11 +169,11 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         return entry
 
     def cluster(self, context: Entry, name: str) -> Entry:
-        """The cluster that a context names."""
+        """Returns the cluster that a context names."""
         return _referenced(context, "cluster", name, self.clusters)
 
     def user(self, context: Entry, name: str) -> Entry:
-        """The user that a context names."""
+        """Returns the user that a context names."""
         return _referenced(context, "user", name, self.users)
 
 
@@ -188,7 +188,7 @@ def _listing(entries: Mapping[str, Entry]) -> str:
 
 
 def read_kubeconfig(files: Iterable[str], *, must_exist: bool) -> Kubeconfig | None:
-    """Read and merge; None when none of the files exists. With `must_exist`, a missing file is an error."""
+    """Reads and merge; None when none of the files exists. With `must_exist`, a missing file is an error."""
     documents = [(file, document) for file in files if (document := _read(file, must_exist)) is not None]
     if not documents:
         return None
@@ -270,7 +270,7 @@ def _current_context(file: str, document: Mapping[str, Any]) -> str:
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    """Turn "Expected `str`, got `int` - at `$.token`" into words about the field."""
+    """Turns "Expected `str`, got `int` - at `$.token`" into words about the field."""
     problem, _, place = str(error).partition(" - at ")
     words = problem.replace("`", "").replace(" | null", "").replace("str", "text", 1)
     field = place.strip("`").removeprefix("$.")

@@ -52,5 +52,5 @@ def _is_first(file: str, what: str) -> bool:
 
 @functools.lru_cache(_FILES)
 def _logged(_file: str) -> set[str]:
-    """The warnings of a file that were logged in this process."""
+    """Returns the warnings of a file that were logged in this process."""
     return set()

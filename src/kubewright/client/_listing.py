@@ -42,7 +42,7 @@ class ObjectList(list[R]):
 
 
 def decode_page(raw: bytes, request: str) -> RawPage:
-    """A page as the server sent it."""
+    """Returns a page as the server sent it."""
     try:
         try:
             return _page_decoder.decode(raw)
@@ -57,7 +57,7 @@ def decode_page(raw: bytes, request: str) -> RawPage:
 
 
 def decode_items(kind: type[R], page: RawPage) -> ObjectList[R]:
-    """The objects of a page. Each keeps its own bytes, not the page's."""
+    """Returns the objects of a page. Each keeps its own bytes, not the page's."""
     with collection_paused():
         objects = ObjectList(decode(kind, bytes(item)) for item in page.items or ())
     objects.resource_version = page.metadata.resource_version
@@ -90,7 +90,7 @@ class Listing(Generic[R]):
                 yield obj
 
     async def pages(self) -> AsyncIterator[ObjectList[R]]:
-        """The pages, one after the other."""
+        """Returns the pages, one after the other."""
         token, left = "", self._limit
         while True:
             size = self._page_size if left is None else min(left, self._page_size or left)
@@ -128,7 +128,7 @@ class Listing(Generic[R]):
 
 
 def checked_count(parameter: str, given: int | None) -> int | None:
-    """A number of objects. The server takes 0 for all of them, which nobody means who gives a limit."""
+    """Returns a number of objects. The server takes 0 for all of them, which nobody means who gives a limit."""
     if given is None:
         return None
     right = f"{parameter} is a whole number of at least 1, or None for all objects"

@@ -46,7 +46,7 @@ def load_config(
     environ: Mapping[str, str] | None = None,
     service_account: str | os.PathLike[str] | None = None,
 ) -> ClientConfig:
-    """Find the cluster, in the order: arguments, `KUBECONFIG`, the pod's service account, `~/.kube/config`.
+    """Finds the cluster, in the order: arguments, `KUBECONFIG`, the pod's service account, `~/.kube/config`.
 
     `server` alone stands for itself: no file is read, so that nobody's credentials go to a server they are not for.
     Together with `kubeconfig` or `context` it replaces that context's server, as every other argument replaces what
@@ -121,7 +121,7 @@ def _listed(environ: Mapping[str, str]) -> list[str]:
 
 
 def _files(kubeconfig: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[str]:
-    """The kubeconfig files that count."""
+    """Returns the kubeconfig files that count."""
     home = environ.get("HOME") or os.path.expanduser("~")
     if kubeconfig is None:
         return _listed(environ) or [os.path.join(home, ".kube", "config")]

@@ -55,7 +55,7 @@ class Pool:
         return None
 
     async def open(self, identity: Identity) -> Connection:
-        """A new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
+        """Returns a new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
         if self.closed:
             raise Closed
         task = self._loop.create_task(self._dialed(identity))
@@ -72,7 +72,7 @@ class Pool:
             self._dialing.discard(task)
 
     def give_back(self, connection: Connection) -> None:
-        """The exchange is over, or is given up."""
+        """Returns the exchange is over, or is given up."""
         if self.closed or not connection.reusable:
             connection.give_up()
             return
@@ -82,7 +82,7 @@ class Pool:
             self._sweeper = self._loop.call_later(_IDLE_SECONDS, self._sweep)
 
     async def close(self) -> None:
-        """Close every connection. Who waits for one of them gets `Closed`, and so does who asks for another."""
+        """Closes every connection. Who waits for one of them gets `Closed`, and so does who asks for another."""
         self.closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()

@@ -33,7 +33,7 @@ def check_proxy(url: str, where: str) -> str:
 
 
 def environment_proxy(server: str, environ: Mapping[str, str]) -> str | None:
-    """The proxy for a server URL by the environment, or None."""
+    """Returns the proxy for a server URL by the environment, or None."""
     parts = urlsplit(server)
     found = next((name for name in _variables(parts.scheme) if environ.get(name)), None)
     if found is None or not _proxied(parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme], environ):

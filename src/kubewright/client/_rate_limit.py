@@ -19,7 +19,7 @@ class RateLimit:
         self._full_at = clock.monotonic()  # the moment when the bucket will be full again
 
     async def wait(self) -> None:
-        """Wait for the next turn."""
+        """Waits for the next turn."""
         now = self._clock.monotonic()
         self._full_at = max(self._full_at, now) + self._interval
         delay = self._full_at - now - self._burst * self._interval

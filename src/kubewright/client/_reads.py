@@ -61,7 +61,7 @@ class Reads(Requests):
         resource_version: str | None = None,
         resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
     ) -> Listing[R]:
-        """The objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
+        """Returns the objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
 
         `limit` ends the list after that many; `page_size` is how many are fetched at once. None means all, and what is
         less than 1 is refused.
@@ -130,7 +130,7 @@ class Reads(Requests):
         fields: Selection | None = None,
         timeout_seconds: int | None = None,
     ) -> Watch[R]:
-        """The changes of a kind since a revision; without one, first an ADDED for everything that exists.
+        """Returns the changes of a kind since a revision; without one, first an ADDED for everything that exists.
 
         Resumes by itself; with `timeout_seconds` the server ends it instead.
         """
@@ -157,7 +157,7 @@ class Reads(Requests):
     async def wait_for(
         self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
     ) -> R:
-        """Wait until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`.
+        """Waits until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`.
 
         The condition is a plain function: an async one is refused with TypeError.
         """
@@ -176,7 +176,7 @@ class Reads(Requests):
             await self._clock.sleep(_FORGOTTEN)
 
     async def wait_until_gone(self, kind: type[Object], name: str, namespace: str | None = None) -> None:
-        """Wait until an object is gone, finalizers included, by watching it. Set a limit with `asyncio.timeout`.
+        """Waits until an object is gone, finalizers included, by watching it. Set a limit with `asyncio.timeout`.
 
         One that is not there is gone already. One that was made anew under its name is another.
         """

@@ -111,7 +111,7 @@ class Requests:
         return not self._given_transport and self._owner is None
 
     def twin(self, *, retry: RetryPolicy | None = None, timeout: float | None = None) -> Self:
-        """A client like this one with connections of its own, for another event loop; close it there.
+        """Returns a client like this one with connections of its own, for another event loop; close it there.
 
         It has neither this client's rate limit nor its hooks, which belong to this event loop. Raises `ValueError` when
         this client was given its transport, or was made by `through`: that cannot be doubled.
@@ -270,7 +270,7 @@ class Requests:
 
 
 def with_body(request: Request, body: bytes, content_type: str = JSON_TYPE, *, repeatable: bool = False) -> Request:
-    """The request with a body."""
+    """Returns the request with a body."""
     request.body = body
     request.headers["Content-Type"] = content_type
     request.repeatable = repeatable
@@ -283,7 +283,7 @@ def query_of(**parameters: str | int | None) -> Query:
 
 
 def selector_text(selection: Selection | None) -> str | None:
-    """A selector as the server reads it."""
+    """Returns a selector as the server reads it."""
     if selection is None or isinstance(selection, str):
         return selection
     if isinstance(selection, Mapping):
@@ -305,7 +305,7 @@ def delete_options(
     *,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """The body of a delete request."""
+    """Returns the body of a delete request."""
     preconditions = {
         name: value for name, value in (("uid", uid), ("resourceVersion", resource_version)) if value is not None
     }

@@ -29,7 +29,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     longest_delay: float = 5.0
 
     def may_repeat(self, error: ApiError, *, repeatable: bool, sent: bool) -> bool:
-        """Whether this failure allows another attempt."""
+        """Returns whether this failure allows another attempt."""
         if isinstance(error, TooManyRequests):
             return not _is_eviction_refusal(error)
         if error.code == 0:
@@ -39,7 +39,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return False
 
     def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
-        """Seconds to wait after that attempt (counted from 1)."""
+        """Returns seconds to wait after that attempt (counted from 1)."""
         delay = doubled(attempt - 1, first=self.first_delay, longest=self.longest_delay) * rng.uniform(0.5, 1.0)
         return max(delay, error.retry_after or 0.0)
 

@@ -62,12 +62,12 @@ class Sender:
         self._warnings = WarningLog()
 
     async def open(self, request: Request) -> Response:
-        """A successful answer, its body still to be read; otherwise the exception for it."""
+        """Returns a successful answer, its body still to be read; otherwise the exception for it."""
         response, _ = await self._attempts(request, read=False)
         return response
 
     async def read(self, request: Request) -> bytes:
-        """The body of a successful answer; otherwise the exception for it."""
+        """Returns the body of a successful answer; otherwise the exception for it."""
         _, body = await self._attempts(request, read=True)
         return body
 

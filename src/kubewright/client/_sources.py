@@ -30,7 +30,7 @@ _REMOVED_PROVIDERS = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin", "oi
 
 
 def from_kubeconfig(kubeconfig: Kubeconfig, context_name: str | None, *, home: str) -> ClientConfig:
-    """The configuration that a context stands for."""
+    """Returns the configuration that a context stands for."""
     context_entry = kubeconfig.context(context_name)
     context = context_entry.decode(Context)
     if not context.cluster:
@@ -59,7 +59,7 @@ def from_kubeconfig(kubeconfig: Kubeconfig, context_name: str | None, *, home: s
 
 
 def from_service_account(environ: Mapping[str, str], folder: str) -> ClientConfig | None:
-    """The configuration of a pod, or None when this is not one."""
+    """Returns the configuration of a pod, or None when this is not one."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     token_file, ca_file = os.path.join(folder, "token"), os.path.join(folder, "ca.crt")
     if not host or not port or not os.path.isfile(token_file):
@@ -164,7 +164,7 @@ def _exec(entry: Entry, config: ExecConfig, cluster_entry: Entry, cluster: Clust
 
 
 def _cluster_config(entry: Entry, cluster: Cluster) -> bytes | None:
-    """The cluster's extension for exec plugins, as JSON."""
+    """Returns the cluster's extension for exec plugins, as JSON."""
     found = [item.get("extension") for item in cluster.extensions or () if item.get("name") == _EXEC_EXTENSION]
     if not found or found[0] is None:
         return None

@@ -24,7 +24,7 @@ class Subresources(Requests):
     """The verbs for parts of objects."""
 
     async def get_scale(self, kind: type[Object], name: str, namespace: str | None = None) -> Scale:
-        """How many replicas an object asks for and has."""
+        """Returns how many replicas an object asks for and has."""
         from kubewright.api.autoscaling.v1 import Scale
 
         request = self._for_object("GET", "get", info_of(kind), namespace, name, subresource="scale", repeatable=True)
@@ -33,7 +33,7 @@ class Subresources(Requests):
     async def set_scale(
         self, kind: type[Object], name: str, replicas: int, namespace: str | None = None, *, dry_run: bool = False
     ) -> Scale:
-        """Ask for that many replicas."""
+        """Asks for that many replicas."""
         from kubewright.api.autoscaling.v1 import Scale
 
         request = self._for_object(
@@ -51,7 +51,7 @@ class Subresources(Requests):
     async def evict(
         self, name: str, namespace: str | None = None, *, grace_period_seconds: int | None = None, dry_run: bool = False
     ) -> None:
-        """Ask for a pod's deletion in a way that respects disruption budgets (else `TooManyRequests`)."""
+        """Asks for a pod's deletion in a way that respects disruption budgets (else `TooManyRequests`)."""
         from kubewright.api.core.v1 import Pod
 
         request = self._for_object("POST", "create", info_of(Pod), namespace, name, subresource="eviction")
@@ -71,7 +71,7 @@ class Subresources(Requests):
         audiences: Sequence[str] = (),
         expiration_seconds: int | None = None,
     ) -> TokenRequest:
-        """A token for a service account; it is in `status.token`."""
+        """Returns a token for a service account; it is in `status.token`."""
         from kubewright.api.authentication.v1 import TokenRequest, TokenRequestSpec
         from kubewright.api.core.v1 import ServiceAccount
 
@@ -95,7 +95,7 @@ class Subresources(Requests):
         since: datetime | None = None,
         limit_bytes: int | None = None,
     ) -> AsyncIterator[str]:
-        """The lines that a pod's container has written, as they arrive; with `follow`, until it ends.
+        """Returns the lines that a pod's container has written, as they arrive; with `follow`, until it ends.
 
         A line of more than 1 MiB is returned in parts.
         """

@@ -58,12 +58,12 @@ class ClientCertificate(Redacted, msgspec.Struct, frozen=True):
     key_data: bytes | None = None
 
     def read(self) -> tuple[bytes, bytes]:
-        """The PEM of both, now."""
+        """Returns the PEM of both, now."""
         certificate = self._part("certificate", self.certificate_file, self.certificate_data)
         return certificate, self._part("key", self.key_file, self.key_data)
 
     def check(self) -> None:
-        """Raise ConfigError for a pair that no connection could be opened with."""
+        """Raises ConfigError for a pair that no connection could be opened with."""
         _identify(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *self.read(), self.label)
 
     def _part(self, what: str, file: str | None, data: bytes | None) -> bytes:
@@ -109,7 +109,7 @@ class TLSSource:
             self._certificate, self._context, self._digest = certificate, None, b""
 
     def current(self) -> ssl.SSLContext:
-        """The context to connect with; the same object as before unless something changed."""
+        """Returns the context to connect with; the same object as before unless something changed."""
         stamps = tuple(_stamp(file) for file in self.files)
         if self._context is not None and stamps == self._stamps:
             return self._context
@@ -248,7 +248,7 @@ def _identify(context: ssl.SSLContext, certificate: bytes, key: bytes, label: st
 
 @contextmanager
 def _as_file(secret: bytes) -> Iterator[str]:
-    """A path under which OpenSSL, which only loads keys from files, finds the secret; gone afterwards.
+    """Returns a path under which OpenSSL, which only loads keys from files, finds the secret; gone afterwards.
 
     In memory where the system can, so that no key touches a disk, and pods with a read-only file system work.
     """

@@ -38,7 +38,7 @@ class Trace:
         return f"00-{self.trace_id}-{self.span_id}-01"
 
     def current(self) -> AbstractContextManager[None]:
-        """Let the requests that are made meanwhile, also in tasks and threads that start meanwhile, belong to it."""
+        """Lets the requests that are made meanwhile, also in tasks and threads that start meanwhile, belong to it."""
         return _Current(self)
 
     def __str__(self) -> str:
@@ -63,5 +63,5 @@ class _Current(msgspec.Struct, gc=False):
 
 
 def current_trace() -> Trace | None:
-    """The trace that requests belong to now."""
+    """Returns the trace that requests belong to now."""
     return _current.get()

@@ -59,26 +59,26 @@ class Response(Protocol):
         """The headers; names compare without case."""
 
     def warnings(self) -> list[str]:
-        """The values of the `Warning` headers."""
+        """Returns the values of the `Warning` headers."""
 
     async def read(self) -> bytes:
-        """The whole body."""
+        """Returns the whole body."""
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives."""
+        """Returns the body as it arrives."""
 
     def close(self) -> None:
-        """Give up the rest of the body."""
+        """Gives up the rest of the body."""
 
 
 class Transport(Protocol):
     """Sends requests. Raises `ConnectionLost` when there was no answer, `TimeoutError` when it took too long."""
 
     async def send(self, request: Request) -> Response:
-        """Send one request and wait for the head of the answer."""
+        """Sends one request and wait for the head of the answer."""
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Closes every connection."""
 
 
 class ConnectionLost(Exception):

@@ -88,12 +88,12 @@ class WatchStream:
             self._response.close()
 
     def may_stall(self) -> bool:
-        """Whether it may fall silent without an end, as a network may. An embedded cluster's does not."""
+        """Returns whether it may fall silent without an end, as a network may. An embedded cluster's does not."""
         asked: Callable[[], bool] | None = getattr(self._response, "may_stall", None)
         return asked is None or asked()
 
     def close(self) -> None:
-        """End the watch."""
+        """Ends the watch."""
         self._response.close()
 
 
@@ -181,7 +181,7 @@ class Watch(Generic[R]):
 
 
 def _is_from_server(error: Exception) -> bool:
-    """Whether the server sent the error as an event. Otherwise the connection broke or stalled."""
+    """Returns whether the server sent the error as an event. Otherwise the connection broke or stalled."""
     return isinstance(error, ApiError) and not isinstance(error.__cause__, ConnectionLost)
 
 

@@ -42,7 +42,7 @@ class Holds:
         return [hold.work for hold in self.by_name.values() if not hold.served]
 
     async def until_something_is_released(self) -> None:
-        """Wait in real time until work ends or is served. Raises TimeoutError if nothing does."""
+        """Waits in real time until work ends or is served. Raises TimeoutError if nothing does."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(self._longest):
@@ -58,7 +58,7 @@ class Holds:
             self._waiter = None
 
     def released(self) -> None:
-        """Wake the clock."""
+        """Wakes the clock."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 

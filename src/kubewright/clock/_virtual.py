@@ -81,15 +81,15 @@ class VirtualClock:
         self._holds = Holds(longest_hold)
 
     def now(self) -> datetime:
-        """The virtual time of day."""
+        """Returns the virtual time of day."""
         return self._start + timedelta(microseconds=self._elapsed // 1_000)
 
     def monotonic(self) -> float:
-        """Seconds that this clock was advanced."""
+        """Returns seconds that this clock was advanced."""
         return self._elapsed / _NANOSECONDS
 
     async def sleep(self, seconds: float, *, deferrable: bool = False) -> None:
-        """Wait until the clock has been advanced that far."""
+        """Waits until the clock has been advanced that far."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -102,24 +102,24 @@ class VirtualClock:
             timer.cancel()
 
     def call_later(self, seconds: float, callback: Callable[[], object], *, deferrable: bool = False) -> Timer:
-        """Schedule the callback for a later `advance`."""
+        """Schedules the callback for a later `advance`."""
         timer = _VirtualTimer(callback)
         due = self._elapsed + _nanoseconds(max(seconds, 0))
         heapq.heappush(self._deferrable if deferrable else self._timers, (due, next(self._order), timer))
         return timer
 
     def limit(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Schedule the callback for a later `advance`, or for so many real seconds from now."""
+        """Schedules the callback for a later `advance`, or for so many real seconds from now."""
         return _Limit(self, seconds, callback)
 
     # Holding
 
     def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:
-        """Keep this clock from moving while the block runs."""
+        """Keeps this clock from moving while the block runs."""
         return self._holds.hold(work, name)
 
     def serving(self, name: Hashable, *, foreign: bool = False) -> AbstractContextManager[object]:
-        """Suspend the hold of that name while the block runs, or sleeps; does nothing if there is none."""
+        """Suspends the hold of that name while the block runs, or sleeps; does nothing if there is none."""
         return self._holds.serving(name, foreign=foreign)
 
     @property
@@ -136,13 +136,13 @@ class VirtualClock:
         return (min(dues) - self._elapsed) / _NANOSECONDS if dues else None
 
     async def advance(self, seconds: float) -> None:
-        """Move on by that many seconds, running each timer at its moment and then the tasks it woke."""
+        """Moves on by that many seconds, running each timer at its moment and then the tasks it woke."""
         if seconds < 0:
             raise ValueError(f"a clock never goes backwards: advance({seconds})")
         await self._advance_to(self._elapsed + _nanoseconds(seconds))
 
     async def advance_until(self, predicate: Callable[[], bool | Awaitable[bool]], *, limit: float = 86_400.0) -> None:
-        """Move from timer to timer until the predicate is true, for at most `limit` virtual seconds.
+        """Moves from timer to timer until the predicate is true, for at most `limit` virtual seconds.
 
         The predicate is a function without arguments, plain or async. It is asked first without moving, and then
         whenever nothing is left to do at a moment. Raises `TimeoutError` if it is false at the limit, or if no timer is
@@ -160,7 +160,7 @@ class VirtualClock:
         return found
 
     async def run(self, awaitable: Awaitable[T], limit: float = 86_400.0) -> T:
-        """Await something, moving to the next timer whenever nothing else can run; at most `limit` seconds in all.
+        """Awaits something, moving to the next timer whenever nothing else can run; at most `limit` seconds in all.
 
         Raises `TimeoutError` when the limit would be passed, or when nothing is left that could ever finish it; what
         was awaited is then cancelled.
@@ -176,14 +176,14 @@ class VirtualClock:
             task.cancel()
 
     async def settled(self) -> None:
-        """Run everything that can run without time passing: tasks, work that holds this clock, timers that are due.
+        """Runs everything that can run without time passing: tasks, work that holds this clock, timers that are due.
 
         Bounded, so a busy loop cannot hang a test.
         """
         await self._advance_to(self._elapsed)
 
     async def _step(self, end: int, problem: str, limit: float) -> None:
-        """Move to the next timer; to a deferrable one only if there is no other."""
+        """Moves to the next timer; to a deferrable one only if there is no other."""
         due = _next_due(self._timers)
         if due is None:
             due = _next_due(self._deferrable)
@@ -204,7 +204,7 @@ class VirtualClock:
                 return
 
     async def _run_due(self) -> None:
-        """Run the timers that are due at this moment, in their order, those that were deferred first."""
+        """Runs the timers that are due at this moment, in their order, those that were deferred first."""
         for count in itertools.count():
             heaps = [heap for heap in (self._timers, self._deferrable) if _is_due(heap, self._elapsed)]
             if not heaps:
@@ -218,7 +218,7 @@ class VirtualClock:
             await self._quiet()
 
     async def _quiet(self) -> None:
-        """Let every task run that can, and wait for the work that holds this clock."""
+        """Lets every task run that can, and wait for the work that holds this clock."""
         for _ in range(_SETTLE_ROUNDS):
             await _no_task_is_ready()
             if not self._holds.work:
@@ -227,7 +227,7 @@ class VirtualClock:
 
 
 async def settled(clock: Clock) -> None:
-    """Run everything that can run at this moment; in real time, only the tasks that are ready."""
+    """Runs everything that can run at this moment; in real time, only the tasks that are ready."""
     if isinstance(clock, VirtualClock):
         await clock.settled()
     else:
@@ -235,12 +235,12 @@ async def settled(clock: Clock) -> None:
 
 
 async def _no_task_is_ready() -> None:
-    # asyncio's own loop tells us when nothing is left to run. uvloop does not: there we go round often enough
-    # for any sensible chain of tasks that wake each other.
+    # asyncio's own loop shows when nothing is left to run. uvloop does not: it gets enough rounds for any sensible
+    # chain of tasks that wake each other.
     ready = getattr(asyncio.get_running_loop(), "_ready", None)
     for round_ in range(_SETTLE_ROUNDS_BLIND if ready is None else _SETTLE_ROUNDS):
         await asyncio.sleep(0)
-        # The first rounds let the loop look at its sockets as well: they are how other threads wake it.
+        # The first rounds let the loop poll its sockets as well, because other threads wake it through them.
         if ready is not None and not ready and round_ >= 2:
             return
 
@@ -257,7 +257,7 @@ def _is_due(heap: list[tuple[int, int, _VirtualTimer]], moment: int) -> bool:
 
 
 def _nanoseconds(seconds: float) -> int:
-    """The nearest number of nanoseconds, but at least one for a positive time.
+    """Returns the nearest number of nanoseconds, but at least one for a positive time.
 
     Rounding up would put 0.1 + 0.2 s, as floats, after 0.3 s. Rounding to zero would let a component that waits for the
     rest of its deadline, less than a nanosecond away, set the same timer forever.

@@ -1,12 +1,12 @@
-"""What changed in an object since it was read, as a JSON patch.
+"""The changes of an object since it was read, as a JSON Patch.
 
-Three views of the object are compared side by side: `raw` is what the server sent, `before` is what the model makes of
-it, `after` is what the model holds now. Only where `before` and `after` differ is anything sent, so fields that the
-model does not know never appear in the patch; `raw` tells whether a parent exists there at all.
+Three views of the object are compared: `raw` is the server's JSON, `before` is the model's view of it, `after` is the
+model's content now. Only differences between `before` and `after` are sent, so the patch never contains fields that the
+model does not know; `raw` shows whether a parent exists on the server.
 
-List elements are aligned before they are compared: by their map keys where the list has any (containers by name), by a
-usual key where one tells all elements apart, else by the longest common run. So an element keeps the fields that the
-model does not know, also when others are added, removed or moved around it.
+List elements are aligned before they are compared: by their map keys if the list has any (containers by name), by a
+conventional key if it is unique, otherwise by the longest common run. An element therefore keeps the fields that the
+model does not know, also when other elements are added, removed or moved.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ __all__ = ["Operation", "diff", "identities"]
 Operation: TypeAlias = dict[str, Any]
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-# What tells elements apart by convention, for lists whose keys nobody declared.
+# Conventional keys, for lists without declared keys.
 _USUAL_KEYS = (("name",), ("id",), ("key",), ("type",))
 
 
 def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> Iterator[Operation]:
-    """The operations that turn `before` into `after`, where the server has `raw`. `keys` knows the lists' map keys."""
+    """Returns the operations that turn `before` into `after` on a server that has `raw`.
+
+    `keys` has the map keys of lists.
+    """
     if _same(before, after):
         return
     if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
@@ -67,7 +70,7 @@ def _diff_keyed_list(
     wanted: list[Any],
     path: str,
 ) -> Iterator[Operation]:
-    """Remove what is gone, then put each wanted element in its place, then compare what stayed."""
+    """Removes elements, then moves the others to their positions, then compares those that stay."""
     place = {identity: index for index, identity in enumerate(old)}
     now = list(old)
     keep = set(wanted)
@@ -92,7 +95,7 @@ def _diff_keyed_list(
 def _diff_plain_list(
     keys: ListKeys, raw: list[Any], before: list[Any], after: list[Any], path: str
 ) -> Iterator[Operation]:
-    """Keep the longest common runs; between them, pair elements up in order, then add or remove the rest."""
+    """Keeps the longest common runs. Between them, pairs elements in order, then adds or removes the rest."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, [_canonical(x) for x in before], [_canonical(x) for x in after], autojunk=False)
@@ -113,7 +116,7 @@ def _diff_plain_list(
 
 
 def identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
-    """What these keys say of each element; None when they do not tell all elements apart."""
+    """Returns the key of each element, or None if the keys are not unique."""
     identities = []
     for element in elements:
         if not isinstance(element, dict) or not any(name in element for name in names):
@@ -123,7 +126,7 @@ def identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
 
 
 def _same(before: Any, after: Any) -> bool:
-    # Python calls True equal to 1 and 1 equal to 1.0; JSON does not, so compare what would be sent.
+    # Python calls True equal to 1 and 1 equal to 1.0. JSON does not, so compare the encoded values.
     return before == after and _canonical(before) == _canonical(after)
 
 

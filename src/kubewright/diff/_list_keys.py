@@ -1,4 +1,4 @@
-"""Which keys tell the elements of a list apart, by the place of the list in a model."""
+"""The keys of list elements, by the position of the list in a model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["ListKeys"]
 
 
 class ListKeys:
-    """A place in a typed object. Walks down by member and element as the comparison does.
+    """A position in a typed object. The comparison walks down by member and element.
 
-    The keys come from the class that holds the list, by names on the wire: `Annotated[list[Port], ListType("map",
+    The keys come from the class that contains the list, by their JSON names: `Annotated[list[Port], ListType("map",
     keys=["name"])]`, or in generated classes `__list_keys__ = {"containers": ("name",)}`.
     """
 
@@ -28,34 +28,34 @@ class ListKeys:
         self._keys = keys
 
     def here(self) -> tuple[str, ...]:
-        """The keys of the list at this place; empty when it has none."""
+        """Returns the keys of the list at this position; empty if it has none."""
         return self._keys or ()
 
     def is_set(self) -> bool:
-        """Whether the list at this place is a set: declared with no keys, its elements are told apart by themselves."""
+        """Whether the list at this position is a set: it is declared without keys, and its elements are unique."""
         return self._keys == ()
 
     def member(self, name: str) -> ListKeys:
-        """The place of one member of the object at this place."""
+        """Returns the position of one member of the object at this position."""
         known, other = _members(self._type)
         return known.get(name, other)
 
     def knows(self, name: str) -> bool:
-        """Whether the type at this place has a meaning for such a member; a map has one for any."""
+        """Whether the type at this position has such a member. A map has any member."""
         known, _ = _members(self._type)
         return name in known or get_origin(_without_none(self._type)) is dict
 
     def element(self) -> ListKeys:
-        """The place of any element of the list at this place."""
+        """Returns the position of any element of the list at this position."""
         return _element(self._type)
 
 
 _NOWHERE = ListKeys(None)
 
 
-@cache  # by type, so it grows with the models that are used and not with the objects
+@cache  # keyed by type: it grows with the number of models, not of objects
 def _members(type_: Any) -> tuple[dict[str, ListKeys], ListKeys]:
-    """The places of the members that a type declares, and the place of any other."""
+    """Returns the positions of the members that a type declares, and the position of any other member."""
     plain = _without_none(type_)
     if isinstance(plain, type) and issubclass(plain, Model):
         keys = list_keys_of(plain)

@@ -23,7 +23,7 @@ class Here:
         self._cancelled = False
 
     async def stop(self) -> None:
-        """Cancel it and wait for its end, as often as it is called."""
+        """Cancels it and wait for its end, as often as it is called."""
         if not self._cancelled:
             self._cancelled = True
             self._task.cancel()
@@ -72,7 +72,7 @@ class Apart:
             self._ended.set_result(None)
 
     async def stop(self) -> None:
-        """Cancel the work and wait for its end, as often as it is called."""
+        """Cancels the work and wait for its end, as often as it is called."""
         with self._lock:
             if not self._stopping:
                 self._stopping = True

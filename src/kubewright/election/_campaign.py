@@ -81,7 +81,7 @@ class Campaign:
         return self._lease.metadata.uid if self._lease is not None else None
 
     async def run(self) -> str:
-        """Wait for the lease and keep it. Returns why it could not be kept; the fence is closed then."""
+        """Waits for the lease and keep it. Returns why it could not be kept; the fence is closed then."""
         logger.info("%s waits for %s", self._identity, self._fence.lease)
         while not await self._attempt(self._try_to_acquire(), self._timing.request_timeout):
             await self._clock.sleep(self._wait_as_standby())
@@ -113,7 +113,7 @@ class Campaign:
         return self._fence.renewed(began)
 
     def _others_time_left(self, now: float) -> float:
-        """Seconds for which another holder's lease must still be respected."""
+        """Returns seconds for which another holder's lease must still be respected."""
         if self.record.holder in ("", self._identity):
             return 0.0
         return self.observed_at + (self.record.duration or self._timing.lease_duration) - now
@@ -178,7 +178,7 @@ class Campaign:
     # Giving back
 
     async def release(self) -> bool:
-        """Give the lease back, when it is ours and nothing of ours is under way. The fence must be closed."""
+        """Gives the lease back, when it is ours and nothing of ours is under way. The fence must be closed."""
         if not self._term:
             return False
         if not await self._writes_have_ended():
@@ -229,7 +229,7 @@ class Campaign:
             self._on_observed(record)
 
     def _time_now(self) -> str:
-        """The time of day, and never the same twice: a renewal that changes nothing would not be seen."""
+        """Returns the time of day, and never the same twice: a renewal that changes nothing would not be seen."""
         now = self._clock.now()
         if self._last_time is not None:
             now = max(now, self._last_time + timedelta(microseconds=1))

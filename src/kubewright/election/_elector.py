@@ -85,7 +85,7 @@ class LeaderElector:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """An elector that has not begun.
+        """Returns an elector that has not begun.
 
         Args:
             client: for which cluster; its twin renews the lease.
@@ -154,7 +154,7 @@ class LeaderElector:
         await self.stop()
 
     async def stop(self) -> None:
-        """Stop leading at once, wait for the writes that are under way, and give the lease back."""
+        """Stops leading at once, wait for the writes that are under way, and give the lease back."""
         self._fence.close(_STOPPED)
         if self._runner is not None:
             await self._runner.stop()
@@ -163,7 +163,7 @@ class LeaderElector:
 
     @contextlib.asynccontextmanager
     async def lead(self) -> AsyncIterator[Client]:
-        """Stand, wait until we lead, and run the block with a client that writes only while we do.
+        """Stands, wait until we lead, and run the block with a client that writes only while we do.
 
         When the leadership is lost, the block is cancelled and `NotLeader` is raised in its place.
         """
@@ -201,7 +201,7 @@ class LeaderElector:
         return self._campaign.lease_uid if self._campaign is not None else None
 
     async def wait_for_leadership(self) -> None:
-        """Wait until we lead. Raises `NotLeader` when we led and it is over, or when it was stopped."""
+        """Waits until we lead. Raises `NotLeader` when we led and it is over, or when it was stopped."""
         if self._runner is None:
             raise RuntimeError(f"the elector of {self._fence.lease} has not begun: use it as `async with elector`")
         waits = [asyncio.ensure_future(event.wait()) for event in (self._began, self._ended)]
@@ -214,7 +214,7 @@ class LeaderElector:
             raise NotLeader(f"the leadership of {self._fence.lease} is over: {self._reason}")
 
     async def wait_for_loss(self) -> str:
-        """Wait until it is over, and return why."""
+        """Waits until it is over, and return why."""
         await self._ended.wait()
         return self._reason
 
@@ -286,7 +286,7 @@ class LeaderElector:
                 await owned.close()
 
     def _for_renewals(self, client: Client) -> Client:
-        """The client without retries of its own, and without a line in which renewals would have to wait."""
+        """Returns the client without retries of its own, and without a line in which renewals would have to wait."""
         timeout = self._timing.request_timeout
         return client.through(lambda inner: inner, retry=_ONCE, timeout=timeout, rate_limited=False)
 

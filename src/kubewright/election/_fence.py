@@ -56,7 +56,7 @@ class Fence:
     # The holder of the lease
 
     def renewed(self, began: float) -> bool:
-        """The lease was renewed, by a request that began then. False when that was too late to count."""
+        """Returns the lease was renewed, by a request that began then. False when that was too late to count."""
         with self._lock:
             now = self._clock.monotonic()
             if self._closed or (self._opened and now >= self._until) or now >= began + self._validity:
@@ -66,7 +66,7 @@ class Fence:
             return True
 
     def close(self, reason: str) -> None:
-        """Let nothing through any more. The first reason given is the one that is told."""
+        """Lets nothing through any more. The first reason given is the one that is told."""
         with self._lock:
             self._closed = self._closed or reason
 
@@ -78,7 +78,7 @@ class Fence:
         return 0.0 if self._closed else max(self._until - self._clock.monotonic(), 0.0)
 
     def check(self, what: str = "this write") -> float:
-        """Seconds that are left for something. Raises `NotLeader` when there are none."""
+        """Returns seconds that are left for something. Raises `NotLeader` when there are none."""
         left = self.remaining
         if left <= 0:
             raise NotLeader(f"{what}: not sent, because this process does not lead {self.lease}: {self.why}")
@@ -139,7 +139,7 @@ class Fence:
         return max(self._until - self._clock.monotonic(), 0.0)
 
     def when_idle(self, call: Callable[[], object]) -> None:
-        """Call back as soon as no write is under way, in whichever thread the last one ends."""
+        """Calls back as soon as no write is under way, in whichever thread the last one ends."""
         with self._lock:
             if self._under_way:
                 self._when_idle.append(call)
@@ -159,7 +159,7 @@ class FencedTransport:
         self._fence = fence
 
     async def send(self, request: Request) -> Response:
-        """Send one request. Raises `NotLeader` for a write that must not be."""
+        """Sends one request. Raises `NotLeader` for a write that must not be."""
         if request.method in _READS:
             return await self._inner.send(request)
         what, asked = str(request), request.before_send

@@ -31,7 +31,7 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, lease: Untyped) -> LeaseRecord:
-        """Read a Lease. What is missing or makes no sense is as if it were not there."""
+        """Reads a Lease. What is missing or makes no sense is as if it were not there."""
         spec = lease.get("spec")
         if not isinstance(spec, dict):
             return cls()
@@ -60,14 +60,14 @@ class LeaseLock:
         self.namespace = namespace
 
     async def read(self) -> Untyped | None:
-        """The Lease as it is now, or None."""
+        """Returns the Lease as it is now, or None."""
         try:
             return await self._client.get(_Lease, self.name, self.namespace)
         except NotFound:
             return None
 
     async def create(self, record: LeaseRecord) -> Untyped:
-        """Make it. Raises `AlreadyExists`."""
+        """Makes it. Raises `AlreadyExists`."""
         lease = _Lease(metadata=ObjectMeta(name=self.name, namespace=self.namespace))
         lease["spec"] = _spec(record)
         return await self._client.create(lease)

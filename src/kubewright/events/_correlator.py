@@ -65,7 +65,7 @@ class Series(msgspec.Struct, eq=False):
     """Whether it is in line to be written."""
 
     def restart(self) -> None:
-        """The server has forgotten it (events live for an hour): what was told since is a new one."""
+        """Returns the server has forgotten it (events live for an hour): what was told since is a new one."""
         self.count -= self.written
         self.written, self.name, self.first_at = 0, "", self.last_at
 
@@ -100,7 +100,7 @@ class Correlator:
         self._allowances: LRUMemory[Hashable, _Allowance] = LRUMemory(remembered)
 
     def tell(self, told: EventRecord) -> tuple[Series, bool]:
-        """The event that this belongs to, its count raised, and whether it may be written now."""
+        """Returns the event that this belongs to, its count raised, and whether it may be written now."""
         now = self._now()
         series = self._find(told, now)
         if series.count:
@@ -110,7 +110,7 @@ class Correlator:
         return series, self._allowed(told, now)
 
     def unwritten(self) -> Iterator[Series]:
-        """The events that the server knows, but not how often they were told by now."""
+        """Returns the events that the server knows, but not how often they were told by now."""
         return (series for series in self._series.values() if series.written and series.count > series.written)
 
     def _find(self, told: EventRecord, now: float) -> Series:

@@ -86,7 +86,7 @@ def object_reference(about: Object | core.ObjectReference) -> core.ObjectReferen
 
 
 def fitted(text: str, most: int) -> str:
-    """The text, cut to that many bytes of UTF-8, between characters."""
+    """Returns the text, cut to that many bytes of UTF-8, between characters."""
     if len(text) * 4 <= most:
         return text
     raw = text.encode("utf-8", "replace")
@@ -94,14 +94,14 @@ def fitted(text: str, most: int) -> str:
 
 
 def name_for(about: core.ObjectReference, number: int) -> str:
-    """A name for an event about an object, whose own name need not be a valid one for events."""
+    """Returns a name for an event about an object, whose own name need not be a valid one for events."""
     ending = f".{number:016x}"
     name = (about.name or "")[: _LONGEST_NAME - len(ending)].rstrip("-.")
     return f"{name if _SUBDOMAIN.fullmatch(name) else 'unnamed'}{ending}"
 
 
 def check_component(component: str) -> str:
-    """The name of who records. Raises ValueError for one that the server would refuse in every event."""
+    """Returns the name of who records. Raises ValueError for one that the server would refuse in every event."""
     if not component:
         raise ValueError("an event recorder needs the name of the component that records")
     if not _QUALIFIED.fullmatch(component):

@@ -78,7 +78,7 @@ class EventRecorder:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """A recorder that has not begun to write.
+        """Returns a recorder that has not begun to write.
 
         Args:
             client: the way to the server. It needs the verbs `create` and `patch` on events of the version's group.
@@ -132,7 +132,7 @@ class EventRecorder:
         action: str = "Reconcile",
         related: Object | core.ObjectReference | None = None,
     ) -> None:
-        """Tell something about an object.
+        """Tells something about an object.
 
         Args:
             about: the object.
@@ -152,19 +152,19 @@ class EventRecorder:
     # Life
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begins to write."""
         if self._task is None:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.get_ident()
             self._task = self._loop.create_task(self._write_all(), name=f"events of {self.component}")
 
     async def flush(self) -> None:
-        """Wait until everything recorded so far was written, or given up."""
+        """Waits until everything recorded so far was written, or given up."""
         await asyncio.sleep(0)  # lets in what other threads recorded
         await self._line.join()
 
     async def close(self, timeout: float = 2.0) -> None:
-        """Write what waits, for a short while, and stop."""
+        """Writes what waits, for a short while, and stop."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -298,10 +298,10 @@ class EventRecorder:
 
 
 def _may_pass(error: ApiError) -> bool:
-    """Whether it is the server's condition that is wrong, and not the event."""
+    """Returns whether it is the server's condition that is wrong, and not the event."""
     return error.code == 0 or error.code == 429 or error.code >= 500
 
 
 def _is_terminating(error: Exception) -> bool:
-    """The last events about the objects of a namespace that is going: nobody will miss them."""
+    """Returns the last events about the objects of a namespace that is going: nobody will miss them."""
     return isinstance(error, Forbidden) and error.namespace_is_going

@@ -21,10 +21,10 @@ class Writing(Protocol):
         """The kind of that object."""
 
     def new(self, series: Series, component: str, instance: str, host: str | None = None) -> Object:
-        """The event as it is created."""
+        """Returns the event as it is created."""
 
     def again(self, series: Series) -> dict[str, Any]:
-        """The merge patch that says how often it was told by now."""
+        """Returns the merge patch that says how often it was told by now."""
 
 
 class _EventsV1:
@@ -90,7 +90,7 @@ _WRITINGS: Final[dict[str, Writing]] = {"events.k8s.io/v1": _EventsV1(), "v1": _
 
 
 def writing(version: EventVersion) -> Writing:
-    """The way of writing of a version. Raises ValueError that names the two."""
+    """Returns the way of writing of a version. Raises ValueError that names the two."""
     found = _WRITINGS.get(version)
     if found is None:
         raise ValueError(f"events have the versions {' and '.join(_WRITINGS)}, not {version!r}")

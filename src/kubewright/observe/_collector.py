@@ -34,7 +34,7 @@ class Collector:
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Every family that has a source."""
+        """Returns every family that has a source."""
         sources = self._sources()
         if controllers := sources.controllers():
             yield from _reconciles(controllers)
@@ -299,7 +299,7 @@ class Canonical:
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:
-        """The registry's families."""
+        """Returns the registry's families."""
         for family in self._registry.collect():
             if family.type == "histogram":
                 family.samples = [_canonical(sample) for sample in family.samples]

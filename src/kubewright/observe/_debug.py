@@ -111,7 +111,7 @@ class DebugPages:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a server that is bound to this host can be reached from this machine alone."""
+    """Returns whether a server that is bound to this host can be reached from this machine alone."""
     if host == "localhost":
         return True
     try:

@@ -99,11 +99,11 @@ class History:
         return int(self._kept.weight)
 
     def objects(self) -> list[ObjectKey]:
-        """The objects, the most recently reconciled last."""
+        """Returns the objects, the most recently reconciled last."""
         return self._kept.keys()
 
     def of(self, key: ObjectKey) -> tuple[HistoryEntry, ...]:
-        """The last reconciles of an object, the newest last; none when it is not remembered."""
+        """Returns the last reconciles of an object, the newest last; none when it is not remembered."""
         return tuple([kept.entry() for kept in _several(self._kept.peek(key) or ())])
 
     def change_of(self, write: Write) -> Change | None:
@@ -111,7 +111,7 @@ class History:
         return next((change for change in self._changes if change[0] is write), None)
 
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
-        """Remember a reconcile."""
+        """Remembers a reconcile."""
         key = reconcile.key
         before = self._kept.peek(key)
         new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)

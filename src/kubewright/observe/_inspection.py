@@ -65,7 +65,7 @@ class Observed(Protocol):
         """The time that its history and its queue go by."""
 
     def snapshot(self, key: ObjectKey) -> Snapshot[Any] | None:
-        """The object as the cache has it."""
+        """Returns the object as the cache has it."""
 
     @property
     def resync_in(self) -> float | None:
@@ -191,7 +191,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 def inspect(controller: Observed, key: ObjectKey) -> Inspection:
-    """All that a controller knows about a key. Plain reading; from the controller's event loop."""
+    """Returns all that a controller knows about a key. Plain reading; from the controller's event loop."""
     now, monotonic, info = controller.clock.now(), controller.clock.monotonic(), controller.info
 
     def moment(at: float) -> datetime:

@@ -56,7 +56,7 @@ class LogBook:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many objects there are lines of."""
+        """Returns how many objects there are lines of."""
         return len(self._lines)
 
     @property
@@ -65,7 +65,7 @@ class LogBook:
         return int(self._lines.weight)
 
     def add(self, controller: str, key: ObjectKey, line: LogLine) -> None:
-        """Keep a line."""
+        """Keeps a line."""
         encoded = msgspec.json.encode(line)
         if len(encoded) > self.bounds.line_bytes:
             shorter = line.message[:200]

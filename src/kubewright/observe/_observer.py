@@ -38,5 +38,5 @@ class Observer:
         return (self.requests,) if self.tracing is None else (self.tracing.hook, self.requests)
 
     def history(self) -> History:
-        """The memory of one more controller."""
+        """Returns the memory of one more controller."""
         return History(self._bounds)

@@ -132,7 +132,7 @@ class OperatorClient:
             raise OperatorError(f"{self.address} answers {error.code}: {message}; is it an operator?") from error
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         if self._client is not None:
             await self._client.close()
             self._client = None
@@ -194,7 +194,7 @@ class OperatorClient:
 
 
 def tokens_of(config: ClientConfig) -> Credentials:
-    """The credentials of a configuration that an operator can review: tokens, and plugins that make them.
+    """Returns the credentials of a configuration that an operator can review: tokens, and plugins that make them.
 
     Raises `OperatorError` if there are none. Passwords and client certificates are left out.
     """
@@ -208,7 +208,7 @@ def tokens_of(config: ClientConfig) -> Credentials:
 
 
 def read_token(path: str | os.PathLike[str]) -> Credentials:
-    """The token in a file. Raises `OperatorError`."""
+    """Returns the token in a file. Raises `OperatorError`."""
     try:
         with open(path, encoding="ascii") as file:
             token = file.read(65_536).strip()
@@ -234,7 +234,7 @@ def _normal(fingerprint: str) -> str:
 
 
 def _line(text: str) -> str:
-    """A message of a server, as one line that a terminal can show."""
+    """Returns a message of a server, as one line that a terminal can show."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 

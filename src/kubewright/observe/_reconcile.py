@@ -69,10 +69,10 @@ class Reconcile(Trace):
         self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
 
     def ended(self, ending: Ending) -> None:
-        """How it ended is known now. Called inside of `around`."""
+        """Returns how it ended is known now. Called inside of `around`."""
 
     def wrote(self, write: Write) -> None:
-        """A request was made. The first 50 are remembered, the others counted."""
+        """Returns a request was made. The first 50 are remembered, the others counted."""
         if len(self.writes) < _WRITES_AT_MOST:
             self.writes = (*self.writes, write)
         else:

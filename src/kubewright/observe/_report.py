@@ -45,7 +45,7 @@ class KindName(_Part, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, info: ResourceInfo) -> KindName:
-        """The name of this kind."""
+        """Returns the name of this kind."""
         return cls(group=info.group, version=info.version, kind=info.kind, plural=info.plural)
 
 
@@ -155,7 +155,7 @@ class OperatorReport(_Part, frozen=True, kw_only=True):
 
 
 def report(sources: Sources, *, name: str = "", started_at: datetime | None = None) -> OperatorReport:
-    """All that is known of an operator as a whole. Plain reading; from the operator's event loop."""
+    """Returns all that is known of an operator as a whole. Plain reading; from the operator's event loop."""
     from kubewright.version import VERSION
 
     requests: dict[str, int] = {}

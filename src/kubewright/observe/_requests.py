@@ -38,7 +38,7 @@ class RequestStats:
         """By method."""
 
     def __call__(self, request: Request) -> Callable[[Outcome], None]:
-        """The hook: called before each attempt, returns what is called after it."""
+        """Returns the hook: called before each attempt, returns what is called after it."""
         trace = current_trace()
         reconcile = trace if isinstance(trace, Reconcile) and request.method not in _READS else None
 
@@ -74,7 +74,7 @@ _named_decoder: Final = msgspec.json.Decoder(_Named)
 
 
 def _name(request: Request) -> str:
-    """The object's name, which a request that creates it has in its body only."""
+    """Returns the object's name, which a request that creates it has in its body only."""
     if request.name or request.verb != "create" or request.body is None:
         return request.name
     try:

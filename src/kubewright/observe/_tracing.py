@@ -47,7 +47,7 @@ class Tracing:
         return partial(_Traced, self)
 
     def hook(self, request: Request) -> Callable[[Outcome], None] | None:
-        """The client's hook: a span around each attempt, inside of the reconcile that makes it."""
+        """Returns the client's hook: a span around each attempt, inside of the reconcile that makes it."""
         parent = current_trace()
         if not isinstance(parent, _Traced) or parent.span is None:
             return None
@@ -88,7 +88,7 @@ class _Traced(Reconcile):
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """The span lasts as long; the reconciler's own spans are inside of it."""
+        """Returns the span lasts as long; the reconciler's own spans are inside of it."""
         api = self._tracing._api
         with self._tracing.tracer.start_as_current_span(
             f"reconcile {self.controller}",

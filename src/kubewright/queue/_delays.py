@@ -56,14 +56,14 @@ class Delays(Generic[K]):
         self.arm()
 
     def pop(self, key: K) -> Delay[K] | None:
-        """Remove the key's delay. The timer stays: firing once for nothing is cheaper than setting it anew."""
+        """Removes the key's delay. The timer stays: firing once for nothing is cheaper than setting it anew."""
         delay = self.by_key.pop(key, None)
         if delay is not None:
             self._compact()
         return delay
 
     def clear(self) -> None:
-        """Forget every delay and cancel the timer."""
+        """Forgets every delay and cancel the timer."""
         self.by_key.clear()
         self._heap.clear()
         if self._timer is not None:
@@ -71,7 +71,7 @@ class Delays(Generic[K]):
             self._timer = None
 
     def arm(self) -> None:
-        """Set the timer to the earliest delay, unless it is set for then or sooner."""
+        """Sets the timer to the earliest delay, unless it is set for then or sooner."""
         self._drop_stale()
         if not self._heap:
             return
@@ -88,7 +88,7 @@ class Delays(Generic[K]):
         self._timer_at = due
 
     def rearm(self) -> None:
-        """Set the timer anew, in the event loop that is running now."""
+        """Sets the timer anew, in the event loop that is running now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -19,13 +19,13 @@ class RateLimiter(Protocol[K_contra]):
     """Decides how long a key waits. Any object with these three methods will do; used from the event loop's thread."""
 
     def when(self, key: K_contra) -> float:
-        """Count one more retry of the key and return the seconds it must wait for it."""
+        """Counts one more retry of the key and return the seconds it must wait for it."""
 
     def forget(self, key: K_contra) -> None:
-        """Start anew with this key: it succeeded, or nobody will retry it."""
+        """Starts anew with this key: it succeeded, or nobody will retry it."""
 
     def retries(self, key: K_contra) -> int:
-        """How often `when` was asked for the key since it was last forgotten."""
+        """Returns how often `when` was asked for the key since it was last forgotten."""
 
 
 class ExponentialBackoff(Generic[K]):
@@ -49,18 +49,18 @@ class ExponentialBackoff(Generic[K]):
         self._retries: dict[K, int] = {}
 
     def when(self, key: K) -> float:
-        """Seconds until the next try; the one after that waits twice as long."""
+        """Returns seconds until the next try; the one after that waits twice as long."""
         retries = self._retries.get(key, 0)
         self._retries[key] = retries + 1
         delay = doubled(retries, first=self._base, longest=self._cap)
         return delay * (1 + self._jitter * self._rng.random()) if self._jitter else delay
 
     def forget(self, key: K) -> None:
-        """The key's next delay is the base again."""
+        """Returns the key's next delay is the base again."""
         self._retries.pop(key, None)
 
     def retries(self, key: K) -> int:
-        """How often the key was retried since it was last forgotten."""
+        """Returns how often the key was retried since it was last forgotten."""
         return self._retries.get(key, 0)
 
 
@@ -77,7 +77,7 @@ class TokenBucket(Generic[K]):
         self._filled_at = self._now()
 
     def when(self, key: K) -> float:
-        """Take a token; when none is left, take the next that will drop in, and say in how many seconds that is."""
+        """Takes a token; when none is left, take the next that will drop in, and say in how many seconds that is."""
         now = self._now()
         self._tokens = min(self._tokens + (now - self._filled_at) * self._rate, self._burst) - 1
         self._filled_at = now
@@ -100,14 +100,14 @@ class MaxOf(Generic[K]):
         self._limiters = limiters
 
     def when(self, key: K) -> float:
-        """The longest of the limiters' delays."""
+        """Returns the longest of the limiters' delays."""
         return max([limiter.when(key) for limiter in self._limiters])
 
     def forget(self, key: K) -> None:
-        """Every limiter forgets the key."""
+        """Returns every limiter forgets the key."""
         for limiter in self._limiters:
             limiter.forget(key)
 
     def retries(self, key: K) -> int:
-        """The highest of the limiters' counts."""
+        """Returns the highest of the limiters' counts."""
         return max([limiter.retries(key) for limiter in self._limiters])

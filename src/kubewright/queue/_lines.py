@@ -40,14 +40,14 @@ class Lines(Generic[K]):
         self._stale = 0
 
     def push(self, place: Place[K]) -> None:
-        """Join the line of the place's priority, at its end."""
+        """Joins the line of the place's priority, at its end."""
         line = self._by_priority.get(place[1])
         if line is None:
             line = self._open(place[1])
         line.append(place)
 
     def pop(self) -> Place[K] | None:
-        """The place whose turn it is, or None when nobody waits."""
+        """Returns the place whose turn it is, or None when nobody waits."""
         waiting = self._waiting
         for _, line in self._lines:
             while line:

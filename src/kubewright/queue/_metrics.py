@@ -22,22 +22,22 @@ class QueueMetrics(Protocol):
     """
 
     def added(self, priority: int) -> None:
-        """A key became ready (`workqueue_adds_total`, and `workqueue_depth` grows)."""
+        """Returns a key became ready (`workqueue_adds_total`, and `workqueue_depth` grows)."""
 
     def raised(self, old: int, new: int) -> None:
-        """A ready key moved to a higher priority (`workqueue_depth` by priority)."""
+        """Returns a ready key moved to a higher priority (`workqueue_depth` by priority)."""
 
     def taken(self, priority: int, waited: float) -> None:
-        """A key went to a worker after so many seconds (`workqueue_queue_duration_seconds`; depth shrinks)."""
+        """Returns a key went to a worker after so many seconds (`workqueue_queue_duration_seconds`; depth shrinks)."""
 
     def dropped(self, priority: int) -> None:
-        """A ready key was thrown away by a shutdown that does not drain (depth shrinks)."""
+        """Returns a ready key was thrown away by a shutdown that does not drain (depth shrinks)."""
 
     def finished(self, worked: float) -> None:
-        """A worker was done with a key after so many seconds (`workqueue_work_duration_seconds`)."""
+        """Returns a worker was done with a key after so many seconds (`workqueue_work_duration_seconds`)."""
 
     def retried(self) -> None:
-        """A key was added with a delay, by a rate limiter or explicitly (`workqueue_retries_total`)."""
+        """Returns a key was added with a delay, by a rate limiter or explicitly (`workqueue_retries_total`)."""
 
 
 class Histogram(msgspec.Struct, frozen=True):
@@ -72,12 +72,12 @@ class Durations:
         self.sum = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one duration."""
+        """Counts one duration."""
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.sum += seconds
 
     def snapshot(self) -> Histogram:
-        """The numbers as they are now."""
+        """Returns the numbers as they are now."""
         return Histogram(tuple(self.counts), self.sum, self.bounds)
 
 

@@ -90,7 +90,7 @@ class WorkQueue(Generic[K]):
     # Adding
 
     def add(self, key: K, *, priority: int = 0) -> None:
-        """Make the key ready. Ignored after a shutdown."""
+        """Makes the key ready. Ignored after a shutdown."""
         if get_ident() != self._thread:
             self._from_other_thread(partial(self.add, key, priority=priority))
             return
@@ -106,7 +106,7 @@ class WorkQueue(Generic[K]):
             self._make_ready(key, priority)
 
     def add_after(self, key: K, seconds: float, *, priority: int | None = None) -> None:
-        """Make the key ready after so many seconds, to the precision of the event loop's timers.
+        """Makes the key ready after so many seconds, to the precision of the event loop's timers.
 
         A key that is ready already stays so. Without a priority it has the one it is running with, or 0.
         """
@@ -133,7 +133,7 @@ class WorkQueue(Generic[K]):
             self._raise(place, priority)
 
     def add_rate_limited(self, key: K, *, priority: int | None = None) -> None:
-        """Make the key ready after the delay that the rate limiter wants: the way to retry after a failure.
+        """Makes the key ready after the delay that the rate limiter wants: the way to retry after a failure.
 
         Each call makes the next delay longer, until `forget`.
         """
@@ -143,17 +143,17 @@ class WorkQueue(Generic[K]):
             self.add_after(key, self.rate_limiter.when(key), priority=priority)
 
     def forget(self, key: K) -> None:
-        """Let the key's backoff start anew: after a success, or when it is given up. It does not remove the key."""
+        """Lets the key's backoff start anew: after a success, or when it is given up. It does not remove the key."""
         self.rate_limiter.forget(key)
 
     def retries(self, key: K) -> int:
-        """How many rate-limited adds the key has had since it was last forgotten."""
+        """Returns how many rate-limited adds the key has had since it was last forgotten."""
         return self.rate_limiter.retries(key)
 
     # Working
 
     async def get(self) -> K:
-        """Wait for a key and take it; call `done` when the work is over. Raises `QueueShutDown` at the end.
+        """Waits for a key and take it; call `done` when the work is over. Raises `QueueShutDown` at the end.
 
         Cancelling it takes nothing.
         """
@@ -182,7 +182,7 @@ class WorkQueue(Generic[K]):
             await self._until_woken()
 
     def done(self, key: K) -> None:
-        """The worker is finished with the key. Goes exactly once with each `get`, whatever came of the work."""
+        """Returns the worker is finished with the key. Goes exactly once with each `get`, whatever came of the work."""
         if get_ident() != self._thread:
             raise RuntimeError(f"{self!r} belongs to the thread that made it: call done() there, not in the worker's")
         running = self._running.pop(key, None)
@@ -207,7 +207,7 @@ class WorkQueue(Generic[K]):
     # Shutting down
 
     def shutdown(self, *, drain: bool = True) -> None:
-        """Accept nothing more, and let the workers go home when there is nothing left.
+        """Accepts nothing more, and let the workers go home when there is nothing left.
 
         With `drain`, keys that are ready are still handed out, and a key that was added again while it runs still
         runs once more. Without, they are dropped. Delayed keys, and so all retries, are dropped in both cases: they
@@ -230,7 +230,7 @@ class WorkQueue(Generic[K]):
         return self._shut_down
 
     async def drained(self) -> None:
-        """Wait until the queue was shut down, the last key was handed out, and each worker is done."""
+        """Waits until the queue was shut down, the last key was handed out, and each worker is done."""
         await self._drained.wait()
 
     # Looking
@@ -244,7 +244,7 @@ class WorkQueue(Generic[K]):
         return f"<WorkQueue {self.name!r}: {counts}{', shut down' if self._shut_down else ''}>"
 
     def keys(self) -> set[K]:
-        """Every key that is ready, delayed or running."""
+        """Returns every key that is ready, delayed or running."""
         return {*list(self._waiting), *list(self._delays.by_key), *list(self._running)}
 
     def state(self, key: K) -> KeyState:
@@ -261,12 +261,12 @@ class WorkQueue(Generic[K]):
         )
 
     def waited(self, key: K) -> float:
-        """How many seconds a key that a worker has now had been ready before; 0 for any other."""
+        """Returns how many seconds a key that a worker has now had been ready before; 0 for any other."""
         running = self._running.get(key)
         return 0.0 if running is None else running[2]
 
     def stats(self) -> QueueStats:
-        """The queue's numbers at this moment."""
+        """Returns the queue's numbers at this moment."""
         now = self._now()
         running = [now - since for _, since, _ in list(self._running.values())]
         return QueueStats(

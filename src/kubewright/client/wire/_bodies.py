@@ -23,7 +23,7 @@ def request_body(obj: Object, subresource: str | None = None) -> bytes:
 
 
 def apply_body(obj: Object, subresource: str | None = None) -> bytes:
-    """The object as an intent, for server-side apply: without what only the server writes."""
+    """Returns the object as an intent, for server-side apply: without what only the server writes."""
     content = _top_level(obj)
     content["metadata"] = msgspec.structs.replace(
         obj.metadata,
@@ -43,7 +43,7 @@ def apply_body(obj: Object, subresource: str | None = None) -> bytes:
 
 
 def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
-    """The JSON patch for what changed since the object was read; empty when nothing did.
+    """Returns the JSON patch for what changed since the object was read; empty when nothing did.
 
     The patch writes the resource version that was read, so that the server refuses it as a conflict when somebody else
     changed the object meanwhile. (A `test` operation would do too, but its failure does not say what failed.)
@@ -75,7 +75,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
 
 
 def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:
-    """Whether a change is for this endpoint. What the server alone writes in the metadata is never sent."""
+    """Returns whether a change is for this endpoint. What the server alone writes in the metadata is never sent."""
     if path in ("/metadata/resourceVersion", "/metadata/managedFields", "/metadata/generation"):
         return False
     in_status = path == "/status" or path.startswith("/status/")
@@ -132,7 +132,7 @@ _answers = msgspec.json.Decoder(_Answer)
 
 
 def kept_object(kind: type[Object], answer: bytes) -> Object | None:
-    """The object in the answer to a deletion, if something keeps it for a while; None when it is gone.
+    """Returns the object in the answer to a deletion, if something keeps it for a while; None when it is gone.
 
     The server answers with a Status, or with the last state of the object, whether it is gone or not.
     """

@@ -12,14 +12,14 @@ _SAFE = ":@!$&'()*+,;=~"
 
 
 def resource_path(info: ResourceInfo, namespace: str | None) -> str:
-    """The path of all objects of a kind, in one namespace or in all."""
+    """Returns the path of all objects of a kind, in one namespace or in all."""
     if info.namespaced and namespace:
         return f"{info.path}/namespaces/{segment(namespace, 'namespace', info)}/{info.plural}"
     return f"{info.path}/{info.plural}"
 
 
 def object_path(info: ResourceInfo, namespace: str | None, name: str, subresource: str | None = None) -> str:
-    """The path of one object, or of a part of it."""
+    """Returns the path of one object, or of a part of it."""
     if info.namespaced and not namespace:
         raise ValueError(f"{info.kind} {name!r} lives in a namespace, and none was given")
     path = f"{resource_path(info, namespace)}/{segment(name, 'name', info)}"
@@ -27,7 +27,7 @@ def object_path(info: ResourceInfo, namespace: str | None, name: str, subresourc
 
 
 def qualified_resource(info: ResourceInfo, subresource: str | None = None) -> str:
-    """The resource as RBAC messages write it: `deployments.apps/status`."""
+    """Returns the resource as RBAC messages write it: `deployments.apps/status`."""
     name = f"{info.plural}.{info.group}" if info.group else info.plural
     return f"{name}/{subresource}" if subresource else name
 
@@ -56,7 +56,7 @@ def info_of_object(obj: Object) -> ResourceInfo:
 
 
 def object_name(obj: Object) -> str:
-    """The object's name; a clear error when it has none."""
+    """Returns the object's name; a clear error when it has none."""
     info = info_of_object(obj)
     if obj.metadata.name:
         return obj.metadata.name

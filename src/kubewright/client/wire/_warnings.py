@@ -16,7 +16,7 @@ _MOST = 1000  # a hostile server must not fill our memory
 
 
 def warning_messages(headers: list[str]) -> list[str]:
-    """The texts in the values of `Warning` headers."""
+    """Returns the texts in the values of `Warning` headers."""
     return [re.sub(r"\\(.)", r"\1", match["text"]) for header in headers for match in _WARNING.finditer(header)]
 
 
@@ -27,7 +27,7 @@ class WarningLog:
         self._seen: set[str] = set()
 
     def log(self, headers: list[str], request: str) -> None:
-        """Log the texts of these `Warning` headers."""
+        """Logs the texts of these `Warning` headers."""
         for text in warning_messages(headers):
             if text not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(text)
