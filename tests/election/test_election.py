@@ -142,7 +142,7 @@ async def test_a_leader_that_falls_silent_is_followed_when_its_lease_has_run_out
         assert 15 - 2 <= took <= 15 + 4.4 + 0.2
         assert server.lease()["spec"]["leaseTransitions"] == 1
         assert leader.status.state == "over"
-        assert "last renewed 10s ago, and that counts for 10s" in await leader.wait_for_loss()
+        assert "last renewed 10s ago, and a renewal is valid for 10s" in await leader.wait_for_loss()
         assert "no answer" in leader.status.reason
 
 
@@ -466,15 +466,15 @@ async def test_an_elector_that_was_stopped_before_it_could_lead(time: VirtualClo
     elector = process("a").elector()
     await elector.__aenter__()
     await time.run(elector.stop())
-    with pytest.raises(NotLeader, match="is over: it was asked to stop"):
+    with pytest.raises(NotLeader, match="is over: it was stopped"):
         await elector.wait_for_leadership()
-    with pytest.raises(RuntimeError, match="stands only once: make another"):
+    with pytest.raises(RuntimeError, match="runs only once: create another"):
         await elector.__aenter__()
 
 
 async def test_an_elector_that_has_not_begun_says_so(process: Make) -> None:
     elector = process("a").elector()
-    with pytest.raises(RuntimeError, match="has not begun: use it as `async with elector`"):
+    with pytest.raises(RuntimeError, match="has not started: use it as `async with elector`"):
         await elector.wait_for_leadership()
     assert elector.status.state == "new"
     assert not elector.is_leader

@@ -82,7 +82,7 @@ async def test_what_is_over_never_opens_again(time: VirtualClock) -> None:
     assert not fence.renewed(began=10)
     assert fence.remaining == 0
     closed = fence_of(time)
-    closed.close("it was asked to stop")
+    closed.close("it was stopped")
     assert not closed.renewed(began=10)
     assert closed.remaining == 0
 
@@ -116,7 +116,9 @@ async def test_writes_are_refused_with_the_reason_and_reads_pass(time: VirtualCl
     await client.get(ConfigMap, "x", "ns")
     fence.renewed(began=0)
     await time.advance(12.5)
-    with pytest.raises(NotLeader, match=r"the lease was last renewed 12\.5s ago, and that counts for 10s") as caught:
+    with pytest.raises(
+        NotLeader, match=r"the lease was last renewed 12\.5s ago, and a renewal is valid for 10s"
+    ) as caught:
         await client.apply(config_map("x"))
     assert not caught.value.sent
     fence.close("b holds the lease now")
@@ -139,9 +141,7 @@ async def test_a_write_has_no_more_time_than_what_is_left(time: VirtualClock) ->
 async def test_a_write_that_outlives_the_lease_says_that_it_may_have_happened(time: VirtualClock) -> None:
     fence = fence_of(time)
     fence.renewed(began=0)
-    with pytest.raises(
-        NotLeader, match="no answer before the time of lease ns/lead was up; it may have happened"
-    ) as caught:
+    with pytest.raises(NotLeader, match="no answer before lease ns/lead expired; it may have happened") as caught:
         await behind(fence, Scripted(silent), time).create(config_map("x"))
     assert caught.value.sent
 
@@ -235,7 +235,7 @@ async def test_the_lease_is_given_back_after_the_writes_that_are_under_way(
         await time.advance(2.9)
         assert server.lease()["spec"]["holderIdentity"] == "a"
         assert not stop.done()
-        with pytest.raises(NotLeader, match="it was asked to stop"):
+        with pytest.raises(NotLeader, match="it was stopped"):
             await leader.fence().create(config_map("y"))
         await time.advance(0.2)
         assert write.done()
@@ -255,7 +255,7 @@ async def test_a_lease_is_left_to_expire_while_a_write_may_still_happen(
         write.cancel()
         await time.run(leader.stop())
     assert server.lease()["spec"]["holderIdentity"] == "a"
-    assert "lease ns/lead is left to expire: writes are under way whose end is not known" in caplog.text
+    assert "lease ns/lead is left to expire: the outcome of some writes is unknown" in caplog.text
 
 
 async def test_a_write_that_never_left_does_not_keep_the_lease(

@@ -59,14 +59,14 @@ async def test_the_same_event_again_is_a_series(
         await clock.advance(60)
     recorder.record(subject, "Synced", "another message")
     await recorder.flush()
-    other, told = sorted(await client.list(events.Event, namespace), key=lambda event: event.series is not None)
+    other, recorded = sorted(await client.list(events.Event, namespace), key=lambda event: event.series is not None)
     assert other.series is None
-    assert told.event_time == began
-    assert told.series is not None
-    assert told.series.count == 3
-    assert told.series.last_observed_time is not None
-    assert told.series.last_observed_time - timedelta(seconds=120) == began
-    assert (recorder.stats.told, recorder.stats.written, recorder.stats.repeated) == (4, 4, 2)
+    assert recorded.event_time == began
+    assert recorded.series is not None
+    assert recorded.series.count == 3
+    assert recorded.series.last_observed_time is not None
+    assert recorded.series.last_observed_time - timedelta(seconds=120) == began
+    assert (recorder.stats.recorded, recorder.stats.written, recorder.stats.repeated) == (4, 4, 2)
 
 
 async def test_what_is_told_often_before_it_is_written_is_one_request(
@@ -89,12 +89,12 @@ async def test_in_the_older_version_it_raises_the_count(
         core_recorder.record(subject, "Synced", "Subject synced successfully")
         await core_recorder.flush()
         await clock.advance(60)
-    [told] = await client.list(core.Event, namespace)
-    assert (told.count, told.first_timestamp, told.action) == (3, began, "Reconcile")
-    assert told.last_timestamp is not None
-    assert (told.last_timestamp - began).total_seconds() == 120
-    assert told.source is not None
-    assert (told.source.component, told.reporting_component) == ("test-controller", "test-controller")
+    [recorded] = await client.list(core.Event, namespace)
+    assert (recorded.count, recorded.first_timestamp, recorded.action) == (3, began, "Reconcile")
+    assert recorded.last_timestamp is not None
+    assert (recorded.last_timestamp - began).total_seconds() == 120
+    assert recorded.source is not None
+    assert (recorded.source.component, recorded.reporting_component) == ("test-controller", "test-controller")
 
 
 async def test_similar_events_become_one_which_shows_the_last_message_where_the_server_lets_it(
@@ -137,17 +137,17 @@ async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
     assert {event.reason for event in await client.list(events.Event, namespace)} == {"Reason0", "Reason1"}
 
 
-@pytest.mark.promise("The embedded cluster", "Events of one moment are listed as they were told.")
+@pytest.mark.promise("The embedded cluster", "Events of one moment are listed as they were recorded.")
 async def test_events_of_one_moment_are_listed_as_they_were_told(
     client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
 ) -> None:
     """kubectl goes by seconds, and then by the order of the list. Those of kubelets name their node."""
-    told = [f"Reason{number}" for number in range(20)]
+    recorded = [f"Reason{number}" for number in range(20)]
     async with EventRecorder(client, "kubelet", host="node-1", version="v1", clock=clock) as recorder:
-        for reason in told:
+        for reason in recorded:
             recorder.record(subject, reason, "at once")
     found = list(await client.list(core.Event, namespace))
-    assert [event.reason for event in found] == told
+    assert [event.reason for event in found] == recorded
     assert found[0].source == core.EventSource(component="kubelet", host="node-1")
 
 
@@ -241,11 +241,11 @@ class Unreachable:
     async def send(self, request: Request) -> Response:
         self.bodies.append(request.body or b"")
         if self.script:
-            told = self.script.pop(0)
-            if isinstance(told, ConnectionLost):
-                raise told
-            reason = {404: "NotFound", 409: "AlreadyExists"}[told]
-            return Answer(msgspec.json.encode({"kind": "Status", "code": told, "reason": reason}), told)
+            recorded = self.script.pop(0)
+            if isinstance(recorded, ConnectionLost):
+                raise recorded
+            reason = {404: "NotFound", 409: "AlreadyExists"}[recorded]
+            return Answer(msgspec.json.encode({"kind": "Status", "code": recorded, "reason": reason}), recorded)
         if self.left:
             self.left -= 1
             raise ConnectionLost("nobody answers", sent=self.sent)
@@ -349,7 +349,7 @@ async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(
         recorder.record(config_map(), "Synced", "synced")
         await clock.run(recorder.flush())
     assert (recorder.stats.written, recorder.stats.dropped) == (1, {})
-    assert caplog.text.count("cannot be written, trying again") == 1
+    assert caplog.text.count("cannot be written, retrying") == 1
 
 
 @pytest.mark.promise(
@@ -366,7 +366,7 @@ async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: py
     )
     for number in range(1_010):
         recorder.record(config_map(), "Synced", f"message {number}")
-    assert "too many events wait to be written" in caplog.text
+    assert "the queue of events is full" in caplog.text
     assert (recorder.stats.waiting, recorder.stats.dropped) == (1_000, {"line_full": 10})
     async with recorder:
         await clock.run(recorder.flush(), limit=10**6)
@@ -397,13 +397,13 @@ async def test_recording_makes_no_task_and_sends_nothing_itself() -> None:
 def test_what_the_server_would_refuse_is_refused_at_once() -> None:
     recorder = EventRecorder(Client(transport=Unreachable()), "test-controller")
     subject = core.ConfigMap(metadata=meta.ObjectMeta(name="subject"))
-    with pytest.raises(ValueError, match='the type of an event is "Normal" or "Warning", not \'Info\''):
+    with pytest.raises(ValueError, match='the type of an event must be "Normal" or "Warning", not \'Info\''):
         recorder.record(subject, "Synced", "synced", type="Info")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="an event needs a reason"):
         recorder.record(subject, "", "synced")
     with pytest.raises(ValueError, match="an event needs an action"):
         recorder.record(subject, "Synced", "synced", action="")
-    with pytest.raises(ValueError, match="needs the name of the component"):
+    with pytest.raises(ValueError, match="needs the name of its component"):
         EventRecorder(Client(transport=Unreachable()), "")
     with pytest.raises(ValueError, match=r"events have the versions events.k8s.io/v1 and v1, not 'v2'"):
         EventRecorder(Client(transport=Unreachable()), "test-controller", version="v2")  # type: ignore[arg-type]

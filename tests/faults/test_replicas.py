@@ -122,4 +122,4 @@ async def test_a_leader_that_was_paused_past_its_lease_begins_no_write_when_it_w
 
     assert await first.wake_too_late() == []
     await written_by(admin, room, "second")
-    assert "does not lead" in first.log.read_text()
+    assert "no longer leads" in first.log.read_text()

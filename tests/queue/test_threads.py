@@ -108,7 +108,7 @@ def test_an_add_that_a_loop_was_told_of_but_did_not_live_to_see_waits_for_the_ne
 
 async def test_waiting_in_the_loop_of_another_thread_is_refused() -> None:
     queue = WorkQueue[str]("foos")
-    with pytest.raises(RuntimeError, match=r"<WorkQueue 'foos': .*> belongs to the thread that made it"):
+    with pytest.raises(RuntimeError, match=r"<WorkQueue 'foos': .*> belongs to the thread that created it"):
         await asyncio.to_thread(lambda: asyncio.run(queue.get()))
 
 
@@ -116,6 +116,6 @@ async def test_done_in_another_thread_is_refused() -> None:
     queue = WorkQueue[str]("foos")
     queue.add("a")
     key = await queue.get()
-    with pytest.raises(RuntimeError, match=r"belongs to the thread that made it: call done\(\) there"):
+    with pytest.raises(RuntimeError, match=r"belongs to the thread that created it: call done\(\) in"):
         await asyncio.to_thread(queue.done, key)
     queue.done(key)

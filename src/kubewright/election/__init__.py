@@ -1,19 +1,19 @@
-"""Leader election: of several replicas one works, and the others are ready to.
+"""Leader election: one of several replicas works, and the others stand by.
 
     elector = LeaderElector(client, "sample-controller", "default")
-    async with elector.lead() as leader:            # waits as long as another replica leads
-        await leader.apply(...)                     # a client that writes only while we lead
+    async with elector.lead() as leader:            # waits while another replica leads
+        await leader.apply(...)                     # a client that writes only while this process leads
 
-The protocol is that of client-go, on a Lease (coordination.k8s.io/v1), so that replicas in Go and in Python can stand
-for the same one. What is promised beyond it:
+The protocol is that of client-go, on a Lease (coordination.k8s.io/v1), so replicas in Go and in Python can compete for
+the same Lease. Additional guarantees:
 
-- **No write of an old leader is begun.** A client made by `fence` compares a clock with the start of the last renewal
-  before each write, before each retry, and once more before the first byte; otherwise it raises `NotLeader`. The clock
-  goes on while the process is paused or the machine asleep. A write gets no more time than what is left.
-- **Blocking code does not lose the lease.** The lease is renewed in a thread of its own, with connections of its own.
-- **A lease is given back only when nothing of ours is under way.** Otherwise it is left to expire.
+- **A former leader starts no write.** A client made by `fence` compares a clock with the start of the last renewal
+  before each write, before each retry, and again before the first byte; otherwise it raises `NotLeader`. The clock
+  continues while the process is paused or the machine is suspended. A write gets no more time than the lease has left.
+- **Blocking code does not lose the lease.** A separate thread with its own connections renews it.
+- **The lease is released only when no write is in flight.** Otherwise it is left to expire.
 
-Time by the other's clock is never compared with time by ours. An elector stands once; to stand again, make another.
+Times of different machines are never compared. An elector runs once; to compete again, create another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A coroutine in a thread of its own, with an event loop of its own."""
+"""Runs a coroutine in its own thread, with its own event loop."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Here:
-    """A task in this event loop."""
+    """Runs the work as a task in this event loop."""
 
     def __init__(self, work: Work, name: str) -> None:
         self._task = asyncio.get_running_loop().create_task(work(), name=name)
         self._cancelled = False
 
     async def stop(self) -> None:
-        """Cancels it and wait for its end, as often as it is called."""
+        """Cancels the work and waits for its end. Can be called repeatedly."""
         if not self._cancelled:
             self._cancelled = True
             self._task.cancel()
@@ -31,7 +31,7 @@ class Here:
 
 
 class Apart:
-    """A thread. Code that blocks this event loop does not block the work there."""
+    """Runs the work in a thread, which code that blocks this event loop does not block."""
 
     def __init__(self, work: Work, name: str) -> None:
         self._work = work
@@ -40,7 +40,7 @@ class Apart:
         self._lock = threading.Lock()
         self._stopping = False
         self._cancel: Callable[[], object] | None = None
-        # A daemon: a program that ends without stopping it must not be kept alive by it.
+        # A daemon, so that a program that ends without stopping it is not kept alive.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -48,13 +48,13 @@ class Apart:
         try:
             asyncio.run(self._main())
         finally:
-            with contextlib.suppress(RuntimeError):  # that loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # that loop is closed: no task waits
                 self._loop.call_soon_threadsafe(self._end)
 
     async def _main(self) -> None:
         task = asyncio.ensure_future(self._work())
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(0)  # so that cancelling it does not keep it from beginning, and so from ending properly
+        await asyncio.sleep(0)  # so that a cancellation does not keep it from starting, and so from ending properly
         with self._lock:
             self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
             if self._stopping:
@@ -62,7 +62,7 @@ class Apart:
         while not task.done():
             await asyncio.wait([task], timeout=_LOOK_EVERY)
             if self._loop.is_closed() and not self._stopping:
-                self._stopping = True  # a program that is gone without a word leads nothing
+                self._stopping = True  # a program that was killed leads nothing
                 task.cancel()
         with self._lock:
             self._cancel = None
@@ -72,7 +72,7 @@ class Apart:
             self._ended.set_result(None)
 
     async def stop(self) -> None:
-        """Cancels the work and wait for its end, as often as it is called."""
+        """Cancels the work and waits for its end. Can be called repeatedly."""
         with self._lock:
             if not self._stopping:
                 self._stopping = True

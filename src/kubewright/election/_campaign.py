@@ -1,11 +1,11 @@
-"""The protocol: a candidate waits for a lease, takes it, renews it, and gives it back.
+"""The protocol: a candidate waits for a lease, acquires it, renews it, and releases it.
 
-Whether somebody else's lease has run out is told by our own clock, from the moment in which we saw it change last; the
-times that others wrote into it are never compared with ours. Every write is for the version that was read, so of two
-who try at once one fails.
+Whether the lease of another holder has expired is decided by this process's own clock, counted from the last observed
+change. Times that others wrote into the Lease are never compared with it. Every write is for the version that was read,
+so one of two concurrent writes fails.
 
-Who leads needs a lease that lasts longer than its own trust in it: another candidate sees a renewal no earlier than we
-began it, waits for the lease's duration, and by then our fence has been closed for the difference of the two.
+The lease lasts longer than its holder trusts it. Another candidate sees a renewal no earlier than it began and then
+waits for the lease duration. By then, the fence of the former leader has been closed for the difference of the two.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ T = TypeVar("T")
 logger = logging.getLogger("kubewright.election")
 
 _RELEASE_TRIES = 3
-_HARDLY_ANY = 0.001  # seconds: no time for another try
+_HARDLY_ANY = 0.001  # seconds: too short for another attempt
 _EXPECTED = (ApiError, ConfigError, TimeoutError)
 
 
 class _Taken(Exception):
-    """The lease is in other hands."""
+    """Another process holds the lease."""
 
 
 class Campaign:
-    """One candidacy, from the first look at the lease to its end. Runs in one event loop, with a clock of that loop."""
+    """One candidacy, from the first read of the lease to its end. Runs in one event loop, with a clock of that loop."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Campaign:
         self._on_started = on_started
         self._lease: Untyped | None = None
         self._last_time: datetime | None = None
-        self._term = ""  # the acquireTime that we wrote: it tells our own lease from one of an earlier or other process
+        self._term = ""  # the acquireTime that this process wrote: it identifies its own lease
         self._gone = False
         self._logged = ""
         self.record = LeaseRecord()
@@ -77,11 +77,11 @@ class Campaign:
 
     @property
     def lease_uid(self) -> str | None:
-        """The uid of the Lease that we last wrote; None before that."""
+        """The uid of the Lease that this process last wrote; None before that."""
         return self._lease.metadata.uid if self._lease is not None else None
 
     async def run(self) -> str:
-        """Waits for the lease and keep it. Returns why it could not be kept; the fence is closed then."""
+        """Acquires the lease and keeps it. Returns why it was lost; the fence is then closed."""
         logger.info("%s waits for %s", self._identity, self._fence.lease)
         while not await self._attempt(self._try_to_acquire(), self._timing.request_timeout):
             await self._clock.sleep(self._wait_as_standby())
@@ -99,7 +99,7 @@ class Campaign:
         if lease is not None:
             self._observe(LeaseRecord.of(lease), now)
         elif not self._gone:
-            self.observed_at = now  # deleted, perhaps under a leader who renewed it just before and does not know yet
+            self.observed_at = now  # deleted, perhaps while its holder does not know it yet
         self._gone = lease is None
         if self._others_time_left(now) > 0:
             return False
@@ -109,11 +109,12 @@ class Campaign:
         record, began = self._renewal(transitions), self._clock.monotonic()
         self._lease = await (self._lock.create(record) if lease is None else self._lock.write(lease, record))
         self._observe(record, self._clock.monotonic())
-        # Too late to count: we were held up in the middle. The lease is ours, so the next try comes through.
+        # The process was paused, and the renewal is too old to count. The lease is acquired, so the next attempt
+        # succeeds.
         return self._fence.renewed(began)
 
     def _others_time_left(self, now: float) -> float:
-        """Returns seconds for which another holder's lease must still be respected."""
+        """Returns the seconds for which the lease of another holder is still valid."""
         if self.record.holder in ("", self._identity):
             return 0.0
         return self.observed_at + (self.record.duration or self._timing.lease_duration) - now
@@ -121,7 +122,7 @@ class Campaign:
     def _wait_as_standby(self) -> float:
         wait = self._timing.retry_period * (1 + JITTER * self._rng.random())
         left = self._others_time_left(self._clock.monotonic())
-        # Not to lose a whole period when the lease runs out in the middle of it; a little apart from other candidates.
+        # Retry soon after the lease expires, and not a whole period later, with some jitter between candidates.
         return min(wait, left + self._timing.retry_period * 0.1 * self._rng.random()) if left > 0 else wait
 
     # Leading
@@ -140,7 +141,7 @@ class Campaign:
         try:
             self._lease = await self._lock.write(self._lease, record)
         except (Conflict, NotFound):
-            # Somebody else wrote it or deleted it, or an answer to ourselves was lost on its way.
+            # Another process wrote or deleted it, or the response to an own write was lost.
             lease = await self._lock.read()
             if lease is not None:
                 self._check_ours(lease)
@@ -166,7 +167,7 @@ class Campaign:
         self._observe(found, self._clock.monotonic())
         if found.holder == self._identity:
             raise _Taken(f"another process took the lease under the same identity, {self._identity}")
-        raise _Taken(f"{found.holder_shown or 'nobody'} holds the lease now")
+        raise _Taken(f"{found.holder_shown or 'no process'} holds the lease now")
 
     def _is_ours(self, record: LeaseRecord) -> bool:
         return record.holder == self._identity and record.acquire_time == self._term != ""
@@ -175,19 +176,19 @@ class Campaign:
         term = self._time_now()
         return term if term != self.record.acquire_time else self._time_now()
 
-    # Giving back
+    # Release
 
     async def release(self) -> bool:
-        """Gives the lease back, when it is ours and nothing of ours is under way. The fence must be closed."""
+        """Releases the lease if this process holds it and no write is in flight. The fence must be closed."""
         if not self._term:
             return False
         if not await self._writes_have_ended():
-            logger.warning("lease %s is left to expire: writes are under way whose end is not known", self._fence.lease)
+            logger.warning("lease %s is left to expire: the outcome of some writes is unknown", self._fence.lease)
             return False
         try:
             return await self._within(self._timing.request_timeout, self._give_back())
         except Exception as error:
-            logger.warning("lease %s was not given back, and is left to expire: %s", self._fence.lease, error)
+            logger.warning("lease %s was not released, and is left to expire: %s", self._fence.lease, error)
             return False
 
     async def _give_back(self) -> bool:
@@ -203,7 +204,7 @@ class Campaign:
             try:
                 await self._lock.write(lease, record)
             except (Conflict, NotFound):
-                lease = None  # a renewal that we did not wait for any more, or another holder
+                lease = None  # a renewal that timed out, or another holder
             else:
                 self._observe(record, self._clock.monotonic())
                 return True
@@ -218,7 +219,7 @@ class Campaign:
             return False
         return self._fence.settled
 
-    # Tools
+    # Helpers
 
     def _observe(self, record: LeaseRecord, now: float) -> None:
         if record == self.record:
@@ -229,7 +230,10 @@ class Campaign:
             self._on_observed(record)
 
     def _time_now(self) -> str:
-        """Returns the time of day, and never the same twice: a renewal that changes nothing would not be seen."""
+        """Returns the time of day, and never the same twice:
+
+        other candidates would not see a renewal that changes nothing.
+        """
         now = self._clock.now()
         if self._last_time is not None:
             now = max(now, self._last_time + timedelta(microseconds=1))
@@ -237,7 +241,7 @@ class Campaign:
         return format_micro_time(now)
 
     async def _attempt(self, work: Coroutine[Any, Any, bool], limit: float) -> bool:
-        """Whether it worked. A failure of whatever kind is only a failed attempt: the fence knows when it is over."""
+        """Returns whether the work succeeded. Any failure is only a failed attempt: the fence decides when to stop."""
         try:
             done = await self._within(limit, work)
         except _Taken:

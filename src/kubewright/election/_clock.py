@@ -1,4 +1,4 @@
-"""A clock that also counts the time that the machine was asleep."""
+"""A clock that includes the time in which the machine was suspended."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def _since_boot() -> float:
 
 
 class BootClock(SystemClock):
-    """The time of this machine, whose `monotonic` goes on while the machine is suspended.
+    """The time of this machine. `monotonic` continues while the machine is suspended.
 
-    Where the system has no such clock (it is Linux's CLOCK_BOOTTIME), `monotonic` is the ordinary one.
+    If the system has no such clock (Linux has CLOCK_BOOTTIME), `monotonic` is the ordinary one.
     """
 
     monotonic = staticmethod(_since_boot if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic)

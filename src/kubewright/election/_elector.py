@@ -1,4 +1,4 @@
-"""`LeaderElector`: a campaign in the background, and what a program needs to know about it."""
+"""`LeaderElector`: runs a campaign in the background and reports its state."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ __all__ = ["ElectionStatus", "LeaderElector"]
 
 logger = logging.getLogger("kubewright.election")
 
-_STOPPED = "it was asked to stop"
-_ONCE = RetryPolicy(attempts=1)  # the campaign knows better when to try again
+_STOPPED = "it was stopped"
+_ONCE = RetryPolicy(attempts=1)  # the campaign decides when to retry
 
 
 class ElectionStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """An elector at one moment."""
+    """The state of an elector at one moment."""
 
     lease: str
     identity: str
     state: Literal["new", "standby", "leading", "over"]
     leader: str
-    """Who holds the lease, as far as we have seen; "" when nobody does."""
+    """The last observed holder of the lease; "" if the lease is free."""
     since: str
-    """When the holder took the lease, as the Lease says."""
+    """When the holder acquired the lease, as written in the Lease."""
     seconds_left: float
-    """How long we lead without another renewal."""
+    """How long this process leads without another renewal."""
     transitions: int
-    """How often the lease has passed from one holder to another."""
+    """How often the holder of the lease has changed."""
     renewals: int
     failures: int
-    """How many attempts to look at, take or renew the lease have failed."""
+    """How many attempts to read, acquire or renew the lease have failed."""
     last_error: str
-    """Why the last attempt failed; "" when it did not."""
+    """Why the last attempt failed; "" if it succeeded."""
     reason: str
-    """Why it is over."""
+    """Why the leadership ended."""
 
 
 class LeaderElector:
-    """Stands for election as the leader of a Lease, once.
+    """A candidate for a Lease, once.
 
-    `async with elector` begins to stand, and gives the lease back at the end; meanwhile `wait_for_leadership`,
-    `wait_for_loss`, `is_leader` and `leader` tell how it goes. `async with elector.lead()` does all of it around a
-    block of code. `fence` makes a client that writes only while this elector leads; it can be made at any time.
+    `async with elector` starts the candidacy and releases the lease at the end. In the block, `wait_for_leadership`,
+    `wait_for_loss`, `is_leader` and `leader` report its state. `async with elector.lead()` does all of this around a
+    block of code. `fence` returns a client that writes only while this elector leads; it can be called at any time.
 
-    What is lost stays lost: an elector whose leadership is over does not stand again, so that work of an earlier term
-    can never write in a later one.
+    A lost leadership is final: the elector does not compete again, so work of an earlier term can never write in a
+    later one.
 
     Properties may be read from any thread; everything else belongs to the event loop in which it began.
     """
@@ -85,29 +85,29 @@ class LeaderElector:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """Returns an elector that has not begun.
+        """Creates an elector that has not started.
 
         Args:
-            client: for which cluster; its twin renews the lease.
-            name: the Lease. All that stand for the same one elect one leader.
-            namespace: of the Lease; the client's own unless given.
-            identity: who we are; made from the host's name and a random part unless given. Must be unique among the
-                processes that run at any time: a lease that names us is taken at once.
+            client: for the cluster of the Lease. A copy of it renews the lease.
+            name: the name of the Lease. Electors of the same Lease elect one leader.
+            namespace: the namespace of the Lease. Default: that of the client.
+            identity: the name of this candidate. Default: the host name and a random part. It must be unique
+                among running processes, because a lease with this identity is acquired immediately.
             lease_duration: seconds that others wait after the last renewal that they saw.
-            renew_deadline: seconds that we trust a renewal; less than that.
-            retry_period: seconds between renewals, and at least between looks of those who wait.
-            release_on_exit: give the lease back at the end, so that others need not wait for it to expire.
+            renew_deadline: seconds for which this process trusts a renewal; less than `lease_duration`.
+            retry_period: seconds between renewals, and the minimum between attempts of waiting candidates.
+            release_on_exit: release the lease at the end, so that others need not wait until it expires.
             on_event: called in the event loop when something changes.
-            renewal_client: makes the client that renews the lease, in the thread where it is used.
-            in_thread: renew in a thread of its own, so that blocking code does not lose the lease. Unless given: yes,
-                when a second client can be made and the clock is the system's.
-            clock: time; `BootClock` unless given.
+            renewal_client: creates the client that renews the lease, in the thread where it is used.
+            in_thread: renew in a separate thread, so that blocking code does not lose the lease. Default: yes, if
+                a second client can be created and the clock is the system's.
+            clock: time. Default: `BootClock`.
             rng: randomness for jitter.
         """
         if not name:
             raise ValueError("a Lease needs a name")
         if identity is not None and not identity:
-            raise ValueError("an identity cannot be empty: that is what a free lease says")
+            raise ValueError("an identity cannot be empty: a Lease without a holder is free")
         self.name = name
         self.namespace = namespace or client.namespace
         self.identity = identity or f"{socket.gethostname()}_{uuid.uuid4()}"
@@ -122,8 +122,8 @@ class LeaderElector:
         self.in_thread = able if in_thread is None else in_thread
         if self.in_thread and not able:
             raise ValueError(
-                "renewing in a thread needs the system's clock and a second client: give renewal_client a function "
-                "that makes one"
+                "renewing in a thread needs the system's clock and a second client: pass a function as renewal_client "
+                "that creates one"
             )
         self._fence = Fence(
             f"{self.namespace}/{name}",
@@ -139,11 +139,11 @@ class LeaderElector:
         self._reason = ""
         self._scopes: set[asyncio.Timeout] = set()
 
-    # Life
+    # Lifecycle
 
     async def __aenter__(self) -> Self:
         if self._runner is not None:
-            raise RuntimeError(f"an elector of {self._fence.lease} stands only once: make another")
+            raise RuntimeError(f"an elector of {self._fence.lease} runs only once: create another")
         self._loop = asyncio.get_running_loop()
         self._runner = (Apart if self.in_thread else Here)(self._stand, f"election {self._fence.lease}")
         return self
@@ -154,18 +154,18 @@ class LeaderElector:
         await self.stop()
 
     async def stop(self) -> None:
-        """Stops leading at once, wait for the writes that are under way, and give the lease back."""
+        """Stops leading immediately, waits for the writes in flight, and releases the lease."""
         self._fence.close(_STOPPED)
         if self._runner is not None:
             await self._runner.stop()
-            # What the thread told us last, before it ended, has been said; let it be heard before we return.
+            # Let the last messages of the thread arrive before returning.
             self._over(_STOPPED)
 
     @contextlib.asynccontextmanager
     async def lead(self) -> AsyncIterator[Client]:
-        """Stands, wait until we lead, and run the block with a client that writes only while we do.
+        """Competes, waits until it leads, and runs the block with a client that writes only while it leads.
 
-        When the leadership is lost, the block is cancelled and `NotLeader` is raised in its place.
+        If the leadership is lost, the block is cancelled and `NotLeader` is raised in its place.
         """
         async with self:
             await self.wait_for_leadership()
@@ -183,27 +183,30 @@ class LeaderElector:
             finally:
                 self._scopes.discard(scope)
 
-    # How it goes
+    # State
 
     @property
     def is_leader(self) -> bool:
-        """Whether we lead in this very moment, by the clock."""
+        """Whether this process leads at this moment, by the clock."""
         return self._fence.remaining > 0
 
     @property
     def leader(self) -> str:
-        """The identity that the lease named when we last looked; "" for nobody."""
+        """The last observed holder of the lease; "" if it is free."""
         return self._campaign.record.holder if self._campaign is not None else ""
 
     @property
     def lease_uid(self) -> str | None:
-        """The uid of the Lease that we last wrote; None before that."""
+        """The uid of the Lease that this process last wrote; None before that."""
         return self._campaign.lease_uid if self._campaign is not None else None
 
     async def wait_for_leadership(self) -> None:
-        """Waits until we lead. Raises `NotLeader` when we led and it is over, or when it was stopped."""
+        """Waits until this process leads.
+
+        Raises `NotLeader` if the leadership is over, or if the elector was stopped.
+        """
         if self._runner is None:
-            raise RuntimeError(f"the elector of {self._fence.lease} has not begun: use it as `async with elector`")
+            raise RuntimeError(f"the elector of {self._fence.lease} has not started: use it as `async with elector`")
         waits = [asyncio.ensure_future(event.wait()) for event in (self._began, self._ended)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -214,20 +217,21 @@ class LeaderElector:
             raise NotLeader(f"the leadership of {self._fence.lease} is over: {self._reason}")
 
     async def wait_for_loss(self) -> str:
-        """Waits until it is over, and return why."""
+        """Waits until the leadership is over, and returns why."""
         await self._ended.wait()
         return self._reason
 
     def fence(self, client: Client | None = None) -> Client:
-        """A client that shares the connections of the given one, and raises `NotLeader` for writes unless we lead.
+        """Returns a client that shares the connections of the given one and raises `NotLeader` for writes while not
+        leading.
 
-        Reads pass always. Without a client, the elector's own is taken.
+        Reads always pass. Default: the elector's own client.
         """
         return (client or self._client).through(lambda inner: FencedTransport(inner, self._fence))
 
     @property
     def status(self) -> ElectionStatus:
-        """Everything at once."""
+        """The complete state."""
         campaign, left = self._campaign, self._fence.remaining
         state: Literal["new", "standby", "leading", "over"] = "new" if self._runner is None else "standby"
         if self._ended.is_set():
@@ -251,7 +255,7 @@ class LeaderElector:
     # In the campaign's thread
 
     async def _stand(self) -> None:
-        """Until it is cancelled; then the lease is given back."""
+        """Runs until it is cancelled, and then releases the lease."""
         owned: Client | None = None
         try:
             try:
@@ -286,17 +290,17 @@ class LeaderElector:
                 await owned.close()
 
     def _for_renewals(self, client: Client) -> Client:
-        """Returns the client without retries of its own, and without a line in which renewals would have to wait."""
+        """Returns the client without its retries and rate limit, because a renewal must not wait."""
         timeout = self._timing.request_timeout
         return client.through(lambda inner: inner, retry=_ONCE, timeout=timeout, rate_limited=False)
 
     def _tell(self, hear: Callable[..., object], *args: object) -> None:
-        """Have something heard in the program's event loop."""
+        """Calls a function in the program's event loop."""
         assert self._loop is not None
         if not self.in_thread:
             hear(*args)
         else:
-            with contextlib.suppress(RuntimeError):  # that loop is closed: nobody listens any more
+            with contextlib.suppress(RuntimeError):  # that loop is closed
                 self._loop.call_soon_threadsafe(hear, *args)
 
     # In the program's event loop
@@ -321,7 +325,7 @@ class LeaderElector:
         if self._began.is_set():
             logger.log(
                 logging.INFO if reason == _STOPPED else logging.ERROR,
-                "%s does not lead %s any more: %s",
+                "%s no longer leads %s: %s",
                 self.identity,
                 self._fence.lease,
                 reason,

@@ -1,4 +1,4 @@
-"""What an elector tells when something changes."""
+"""`ElectionEvent`: a change of an elector."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["ElectionEvent"]
 class ElectionEvent(msgspec.Struct, frozen=True):
     """A change.
 
-    - `observed`: the lease names another holder than before, or nobody; `leader` is who.
+    - `observed`: the holder of the lease changed; `leader` is the new one, or empty.
     - `started`: this elector leads now.
-    - `stopped`: this elector led and does not any more; `reason` says why, and `lost` whether it had not asked for it:
-      from then on nothing may be written in its name, not even that.
+    - `stopped`: this elector no longer leads. `reason` says why. `lost` is true if it did not stop on request: from
+      then on nothing may be written in its name, not even an event about it.
     """
 
     kind: Literal["observed", "started", "stopped"]

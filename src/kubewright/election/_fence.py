@@ -1,7 +1,7 @@
-"""The fence: what keeps a leader that is none any more from writing.
+"""The fence: prevents writes of a former leader.
 
-It holds no flag, but the moment until which the last renewal counts. Whoever wants to write is let through while the
-clock has not reached it, however long ago anybody looked at the lease.
+It is not a flag, but the time until which the last renewal counts. A write passes while the clock has not reached it,
+however long ago the lease was read.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class NotLeader(Exception):
-    """This process does not lead, so the write was not begun; or its leadership is over.
+    """This process does not lead, so the write was not sent; or its leadership is over.
 
-    `sent` is true when the write had been begun while we led, and the time of the lease was up before its answer came:
-    it may have happened.
+    `sent` is true if the write was sent while this process led, and the lease expired before the response arrived: the
+    write may have happened.
     """
 
     def __init__(self, message: str, *, sent: bool = False) -> None:
@@ -35,9 +35,9 @@ class NotLeader(Exception):
 
 
 class Fence:
-    """Open from the first renewal until one is `validity` seconds old, or it is closed. It never opens again.
+    """Open from the first renewal until the last one is `validity` seconds old, or it is closed. It never opens again.
 
-    Safe to use from any thread, as the clock's `monotonic` is.
+    Safe to use from any thread, like the clock's `monotonic`.
     """
 
     def __init__(self, lease: str, clock: Clock, *, validity: float, margin: float) -> None:
@@ -56,7 +56,7 @@ class Fence:
     # The holder of the lease
 
     def renewed(self, began: float) -> bool:
-        """Returns the lease was renewed, by a request that began then. False when that was too late to count."""
+        """Records a renewal by a request that began at that time. Returns False if that is too old to count."""
         with self._lock:
             now = self._clock.monotonic()
             if self._closed or (self._opened and now >= self._until) or now >= began + self._validity:
@@ -66,19 +66,19 @@ class Fence:
             return True
 
     def close(self, reason: str) -> None:
-        """Lets nothing through any more. The first reason given is the one that is told."""
+        """Closes the fence. The first reason is kept."""
         with self._lock:
             self._closed = self._closed or reason
 
-    # Those who write
+    # Writers
 
     @property
     def remaining(self) -> float:
-        """Seconds that are left; 0 when this process does not lead."""
+        """Seconds left; 0 if this process does not lead."""
         return 0.0 if self._closed else max(self._until - self._clock.monotonic(), 0.0)
 
     def check(self, what: str = "this write") -> float:
-        """Returns seconds that are left for something. Raises `NotLeader` when there are none."""
+        """Returns the seconds left for a request. Raises `NotLeader` if there are none."""
         left = self.remaining
         if left <= 0:
             raise NotLeader(f"{what}: not sent, because this process does not lead {self.lease}: {self.why}")
@@ -86,7 +86,7 @@ class Fence:
 
     @contextmanager
     def writing(self, what: str = "this write") -> Iterator[float]:
-        """Around a write: `check`, and the lease is not given back before it has ended."""
+        """Wraps a write: calls `check`, and prevents a release of the lease before the write has ended."""
         with self._lock:
             left = self.check(what)
             self._under_way += 1
@@ -108,7 +108,7 @@ class Fence:
         with self._lock:
             self._under_way -= 1
             if doubtful:
-                # The server may still be working on it; the same time is allowed for that as at the end of a lease.
+                # The server may still be working on it. Allow as much time as at the end of a lease.
                 self._doubtful_until = max(self._doubtful_until, self._clock.monotonic() + self._margin)
             if not self._under_way:
                 idle, self._when_idle = self._when_idle, []
@@ -124,22 +124,22 @@ class Fence:
             return "it has not been elected"
         ago = self._clock.monotonic() - self._until + self._validity
         validity = format_duration(self._validity)
-        return f"the lease was last renewed {format_duration(ago)} ago, and that counts for {validity}"
+        return f"the lease was last renewed {format_duration(ago)} ago, and a renewal is valid for {validity}"
 
-    # Giving the lease back
+    # Release of the lease
 
     @property
     def settled(self) -> bool:
-        """Whether every write has ended, and none of them in a way that leaves open whether it still happens."""
+        """Whether all writes have ended with a known outcome."""
         return not self._under_way and self._clock.monotonic() >= self._doubtful_until
 
     @property
     def last_moment(self) -> float:
-        """Seconds until every write that is under way has ended, because none is given more time."""
+        """Seconds until every write in flight has ended, because none has more time."""
         return max(self._until - self._clock.monotonic(), 0.0)
 
     def when_idle(self, call: Callable[[], object]) -> None:
-        """Calls back as soon as no write is under way, in whichever thread the last one ends."""
+        """Calls back when no write is in flight, in the thread in which the last one ends."""
         with self._lock:
             if self._under_way:
                 self._when_idle.append(call)
@@ -148,10 +148,10 @@ class Fence:
 
 
 class FencedTransport:
-    """A transport that lets reads through, and writes only while a fence is open.
+    """A transport that passes reads always, and writes only while a fence is open.
 
-    The fence is asked before each attempt, and again by the transport behind it before the first byte goes out. A write
-    has no more time for its answer than what is left.
+    It checks the fence before each attempt, and the wrapped transport checks it again before the first byte. A write
+    has no more time for its response than the lease has left.
     """
 
     def __init__(self, inner: Transport, fence: Fence) -> None:
@@ -159,7 +159,7 @@ class FencedTransport:
         self._fence = fence
 
     async def send(self, request: Request) -> Response:
-        """Sends one request. Raises `NotLeader` for a write that must not be."""
+        """Sends one request. Raises `NotLeader` for a write while the fence is closed."""
         if request.method in _READS:
             return await self._inner.send(request)
         what, asked = str(request), request.before_send
@@ -177,8 +177,8 @@ class FencedTransport:
             except TimeoutError:
                 if timeout < left:
                     raise
-                message = f"{what}: no answer before the time of lease {self._fence.lease} was up; it may have happened"
+                message = f"{what}: no answer before lease {self._fence.lease} expired; it may have happened"
                 raise NotLeader(message, sent=True) from None
 
     async def close(self) -> None:
-        """Nothing: the connections are those of the transport behind it."""
+        """Does nothing: the connections belong to the wrapped transport."""

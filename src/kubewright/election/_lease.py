@@ -1,4 +1,4 @@
-"""The Lease as an election sees it: who holds it, and reading and writing it one version at a time."""
+"""The Lease of an election: its holder, and versioned reads and writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kubewright.election._timing import LONGEST_LEASE
 
 __all__ = ["LeaseLock", "LeaseRecord"]
 
-# Untyped, for two reasons: whatever somebody wrote into the Lease can be read, and what others keep in it (labels, a
-# strategy, fields of later versions) survives a whole update. Only get, create and update are needed, as by client-go.
+# Untyped, for two reasons: any content of the Lease can be read, and fields of others (labels, a strategy, fields of
+# later versions) survive a full update. Only get, create and update are needed, as in client-go.
 _Lease = Untyped.kind_of("coordination.k8s.io/v1", "Lease", plural="leases")
 
 _MOST_TRANSITIONS = 2**31 - 1
@@ -21,7 +21,10 @@ _LONGEST_NAME = 256
 
 
 class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a Lease says. The times are the text that its holder wrote: they tell versions apart, and no time."""
+    """The content of a Lease.
+
+    The times are strings as its holder wrote them: they distinguish versions and are not compared.
+    """
 
     holder: str = ""
     duration: float | None = None
@@ -31,7 +34,7 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, lease: Untyped) -> LeaseRecord:
-        """Reads a Lease. What is missing or makes no sense is as if it were not there."""
+        """Reads a Lease. Missing and invalid fields are treated as empty."""
         spec = lease.get("spec")
         if not isinstance(spec, dict):
             return cls()
@@ -46,13 +49,16 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holder_shown(self) -> str:
-        """The holder for a log line: one line, and not too long."""
+        """The holder for log messages: one line of limited length."""
         shown = "".join(c if c.isprintable() else "?" for c in self.holder[: _LONGEST_NAME + 1])
         return shown if len(shown) <= _LONGEST_NAME else shown[:_LONGEST_NAME] + "…"
 
 
 class LeaseLock:
-    """One Lease on the server. A write is for the version that was read, else it raises `Conflict` or `NotFound`."""
+    """One Lease on the server.
+
+    A write is for the version that was read; otherwise it raises `Conflict` or `NotFound`.
+    """
 
     def __init__(self, client: Client, name: str, namespace: str) -> None:
         self._client = client
@@ -60,20 +66,20 @@ class LeaseLock:
         self.namespace = namespace
 
     async def read(self) -> Untyped | None:
-        """Returns the Lease as it is now, or None."""
+        """Returns the current Lease, or None."""
         try:
             return await self._client.get(_Lease, self.name, self.namespace)
         except NotFound:
             return None
 
     async def create(self, record: LeaseRecord) -> Untyped:
-        """Makes it. Raises `AlreadyExists`."""
+        """Creates the Lease. Raises `AlreadyExists`."""
         lease = _Lease(metadata=ObjectMeta(name=self.name, namespace=self.namespace))
         lease["spec"] = _spec(record)
         return await self._client.create(lease)
 
     async def write(self, lease: Untyped, record: LeaseRecord) -> Untyped:
-        """Change the version that was read."""
+        """Updates the version that was read."""
         spec = lease.get("spec")
         changed = _Lease(metadata=lease.metadata, content={**lease.content})
         changed["spec"] = {**(spec if isinstance(spec, dict) else {}), **_spec(record)}

@@ -11,14 +11,14 @@ from kubewright.durations import format_duration
 __all__ = ["JITTER", "LONGEST_LEASE", "Timing"]
 
 JITTER = 1.2
-"""A waiting candidate looks again after the retry period and up to 1.2 times that again, as in client-go."""
+"""A waiting candidate retries after 1 to 2.2 retry periods, at random, as in client-go."""
 
 LONGEST_LEASE = 3600.0
-"""A lease that was not renewed for an hour is nobody's, whatever it says."""
+"""A lease that was not renewed for an hour is free, whatever duration it has."""
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """How long a lease lasts, how long its holder trusts it, and how often it is renewed or looked at. In seconds."""
+    """How long a lease lasts, how long its holder trusts it, and how often it is renewed or read. In seconds."""
 
     lease_duration: float = 15.0
     renew_deadline: float = 10.0
@@ -42,20 +42,20 @@ class Timing(msgspec.Struct, frozen=True):
         if self.retry_period * JITTER >= self.renew_deadline:
             raise ValueError(
                 f"retry_period ({format_duration(self.retry_period)}) times {JITTER} must be shorter than"
-                f" renew_deadline ({deadline}): a leader needs more than one try to renew"
+                f" renew_deadline ({deadline}): a leader needs more than one attempt to renew"
             )
 
     @property
     def request_timeout(self) -> float:
-        """Seconds for one try, so that a connection that went silent leaves time for another."""
+        """Seconds for one attempt, so that a dead connection leaves time for another attempt."""
         return self.renew_deadline / 2
 
     @property
     def margin(self) -> float:
-        """Seconds between the end of a leader's trust and the earliest start of another."""
+        """Seconds between the end of a leader's trust and the earliest start of another leader."""
         return self.lease_duration - self.renew_deadline
 
     @property
     def lease_seconds(self) -> int:
-        """The duration as a Lease can tell it: rounded up, so that nobody waits too short a time."""
+        """The duration as an integer for the Lease: rounded up, so that others do not wait too short."""
         return math.ceil(self.lease_duration)

@@ -1,14 +1,13 @@
-"""Events: what a controller tells people about an object, shown by `kubectl describe`.
+"""Events: messages of a controller about an object, shown by `kubectl describe`.
 
     async with EventRecorder(client, component="sample-controller") as recorder:
         recorder.record(foo, "Synced", "Foo synced successfully")
 
-`record` only takes note; a task writes. Recording never waits and never fails: an event that cannot be written is
-counted, logged and dropped. What is told again raises the count of the first event (its series) instead of making
-another; many similar events become one; an object about which too much is told is heard less often. See `Correlator`
-for the numbers, which are those of client-go.
+`record` only queues the event; a task writes it. Recording never waits and never fails: an event that cannot be written
+is counted, logged and dropped. A repeated event raises the count of the first one (its series); many similar events
+become one; an object with too many events is limited. See `Correlator` for the numbers, which are those of client-go.
 
-Events are written as `events.k8s.io/v1`, or as the older `v1` for those who ask for it; kubectl shows both alike.
+Events are written as `events.k8s.io/v1`, or as the older `v1` on request; kubectl shows both alike.
 """
 
 from __future__ import annotations

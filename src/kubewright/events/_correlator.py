@@ -1,14 +1,14 @@
-"""`Correlator`: from what is told to the events that are worth writing.
+"""`Correlator`: aggregates event records into the events that are written.
 
 The rules are those of client-go:
 
-- The same thing told again is one event with a count: a series.
-- Similar things (all but the message is the same) become one event from the tenth message on, if no more than ten
-  minutes lie between one and the next: "(combined from similar events): ...".
-- About one object, 25 events of a type can be told at once, and then one more each five minutes. What is told
-  meanwhile still raises the count, which is written with the next one that may pass.
+- A repeated record is one event with a count: a series.
+- Similar records (equal except for the message) become one event from the tenth message on, if no more than ten minutes
+  lie between two of them: "(combined from similar events): ...".
+- An object can have 25 events of a type in a burst, and then one every five minutes. Further records still raise the
+  count, which is written with the next event that is allowed.
 
-Only the most recent are remembered, a bounded number of each, so memory is bounded too.
+Only a bounded number of recent series, groups and objects is remembered.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ COMBINED = "(combined from similar events): "
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much may be told."""
+    """How many events are written."""
 
     similar: int = 10
-    """With that many different messages, similar events become one."""
+    """With this many different messages, similar events become one."""
     similar_within: float = 600.0
-    """Seconds after which similar events are a new story."""
+    """Seconds after which similar events form a new group."""
     burst: int = 25
-    """Events about one object, of one type, at once."""
+    """Events of one type in a burst, for each object."""
     refill: float = 300.0
-    """Seconds until one more may be told."""
+    """Seconds until one more event is allowed."""
     remembered: int = 4_096
-    """Events, groups of similar ones, and objects, each."""
+    """The number of series, of groups of similar events, and of objects that are remembered."""
 
 
 class Series(msgspec.Struct, eq=False):
-    """One event, told once or many times."""
+    """One event, record once or many times."""
 
     about: core.ObjectReference
     related: core.ObjectReference | None
@@ -56,73 +56,73 @@ class Series(msgspec.Struct, eq=False):
     first_at: datetime
     last_at: datetime
     count: int = 0
-    """How often it was told."""
+    """How often it was record."""
     written: int = 0
-    """The count that the server knows; 0 when it does not know the event."""
+    """The count on the server; 0 if the server does not have the event."""
     name: str = ""
     """Its name on the server."""
     waiting: bool = False
-    """Whether it is in line to be written."""
+    """Whether it is queued to be written."""
 
     def restart(self) -> None:
-        """Returns the server has forgotten it (events live for an hour): what was told since is a new one."""
+        """Starts a new event, because the server has deleted the old one (events live for an hour)."""
         self.count -= self.written
         self.written, self.name, self.first_at = 0, "", self.last_at
 
 
 class _Group(msgspec.Struct):
-    """Similar events: hashes of their messages, which are enough to tell them apart, and the last one's time."""
+    """Similar events: the hashes of their messages, and the time of the last one."""
 
     messages: set[int] = msgspec.field(default_factory=set)
     last: float = 0.0
 
 
 class _Allowance(msgspec.Struct):
-    """How much may still be told about an object."""
+    """The token bucket of an object."""
 
     tokens: float
     at: float
 
 
 class Correlator:
-    """Decides what becomes of each thing that is told. For one thread."""
+    """Aggregates records. Belongs to one thread."""
 
     def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.repeated = 0
-        """How often something raised a count instead of making an event."""
+        """How many records raised a count instead of creating an event."""
         self.combined = 0
-        """How often something was combined with similar events."""
+        """How many records were combined with similar events."""
         self._now = clock.monotonic
         remembered = self.limits.remembered
         self._series: LRUMemory[Hashable, Series] = LRUMemory(remembered)
         self._groups: LRUMemory[Hashable, _Group] = LRUMemory(remembered)
         self._allowances: LRUMemory[Hashable, _Allowance] = LRUMemory(remembered)
 
-    def tell(self, told: EventRecord) -> tuple[Series, bool]:
-        """Returns the event that this belongs to, its count raised, and whether it may be written now."""
+    def count(self, record: EventRecord) -> tuple[Series, bool]:
+        """Counts a record. Returns its series, and whether it may be written now."""
         now = self._now()
-        series = self._find(told, now)
+        series = self._find(record, now)
         if series.count:
             self.repeated += 1
         series.count += 1
-        series.last_at = told.at
-        return series, self._allowed(told, now)
+        series.last_at = record.at
+        return series, self._allowed(record, now)
 
     def unwritten(self) -> Iterator[Series]:
-        """Returns the events that the server knows, but not how often they were told by now."""
+        """Returns the series whose count on the server is out of date."""
         return (series for series in self._series.values() if series.written and series.count > series.written)
 
-    def _find(self, told: EventRecord, now: float) -> Series:
-        similar = (told.object_identity, told.type, told.reason, told.action)
+    def _find(self, record: EventRecord, now: float) -> Series:
+        similar = (record.object_identity, record.type, record.reason, record.action)
         group = self._groups.get(similar)
         if group is None or now - group.last > self.limits.similar_within:
             group = _Group()
             self._groups.put(similar, group)
         group.last = now
-        group.messages.add(hash(told.message))
+        group.messages.add(hash(record.message))
         combined = len(group.messages) >= self.limits.similar
-        message = told.message
+        message = record.message
         identity: Hashable = (similar, message)
         if combined:
             group.messages.pop()
@@ -131,30 +131,30 @@ class Correlator:
         series = self._series.get(identity)
         if series is None:
             series = Series(
-                about=told.about,
-                related=told.related,
-                type=told.type,
-                reason=told.reason,
-                action=told.action,
+                about=record.about,
+                related=record.related,
+                type=record.type,
+                reason=record.reason,
+                action=record.action,
                 message=message,
                 combined=combined,
-                first_at=told.at,
-                last_at=told.at,
+                first_at=record.at,
+                last_at=record.at,
             )
             self._series.put(identity, series)
             return series
-        series.message = message  # of the similar ones, the last is shown where the server lets it be changed
+        series.message = message  # the last message of similar events is shown, if the server allows a change
         return series
 
-    def _allowed(self, told: EventRecord, now: float) -> bool:
-        limits, whose = self.limits, (told.object_identity, told.type)
+    def _allowed(self, record: EventRecord, now: float) -> bool:
+        limits, whose = self.limits, (record.object_identity, record.type)
         allowance = self._allowances.get(whose)
         if allowance is None:
             allowance = _Allowance(float(limits.burst), now)
             self._allowances.put(whose, allowance)
         allowance.tokens = min(allowance.tokens + (now - allowance.at) / limits.refill, float(limits.burst))
         allowance.at = now
-        # A hair less than one: a sum of many small fractions of a token need not reach 1.0.
+        # Slightly less than one, because a sum of many small fractions need not reach 1.0.
         if allowance.tokens < 1 - 1e-9:
             return False
         allowance.tokens -= 1

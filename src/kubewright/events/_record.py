@@ -1,4 +1,4 @@
-"""`EventRecord`: one thing that was said about an object, cut to what the server accepts."""
+"""`EventRecord`: one recorded event, cut to the limits of the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EventRecord", "EventType", "check_component", "fitted", "name_for", 
 
 EventType: TypeAlias = Literal["Normal", "Warning"]
 
-# What the server accepts, in bytes of UTF-8.
+# The limits of the server, in bytes of UTF-8.
 LONGEST_NOTE = 1_024
 LONGEST_WORD = 128
 _LONGEST_NAME = 253
@@ -25,7 +25,7 @@ _QUALIFIED = re.compile(r"([-a-z0-9.]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[
 
 
 class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What was said, and when. Two that differ in `at` alone are the same event, told twice."""
+    """One recorded event. Two that differ only in `at` are repetitions."""
 
     about: core.ObjectReference
     type: EventType
@@ -46,9 +46,9 @@ class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
         at: datetime,
         related: Object | core.ObjectReference | None = None,
     ) -> EventRecord:
-        """Checked and cut, and as text. Raises ValueError for what no server would take and nobody could have meant."""
+        """Checks the arguments and cuts them to the limits. Raises ValueError for an invalid type, reason or action."""
         if type not in ("Normal", "Warning"):
-            raise ValueError(f'the type of an event is "Normal" or "Warning", not {type!r}')
+            raise ValueError(f'the type of an event must be "Normal" or "Warning", not {type!r}')
         if not reason:
             raise ValueError("an event needs a reason: a short CamelCase word, such as Synced")
         if not action:
@@ -65,13 +65,13 @@ class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def object_identity(self) -> tuple[str | None, ...]:
-        """Which object it is about."""
+        """Identifies the object."""
         about = self.about
         return (about.api_version, about.kind, about.namespace, about.name, about.uid, about.field_path)
 
 
 def object_reference(about: Object | core.ObjectReference) -> core.ObjectReference:
-    """What `kubectl describe` finds the event by."""
+    """Returns a reference to an object, by which `kubectl describe` finds its events."""
     if isinstance(about, core.ObjectReference):
         return about
     meta = about.metadata
@@ -86,7 +86,7 @@ def object_reference(about: Object | core.ObjectReference) -> core.ObjectReferen
 
 
 def fitted(text: str, most: int) -> str:
-    """Returns the text, cut to that many bytes of UTF-8, between characters."""
+    """Returns the string, cut to that many bytes of UTF-8, between characters."""
     if len(text) * 4 <= most:
         return text
     raw = text.encode("utf-8", "replace")
@@ -94,19 +94,19 @@ def fitted(text: str, most: int) -> str:
 
 
 def name_for(about: core.ObjectReference, number: int) -> str:
-    """Returns a name for an event about an object, whose own name need not be a valid one for events."""
+    """Returns a name for an event about an object, whose own name may not be valid for events."""
     ending = f".{number:016x}"
     name = (about.name or "")[: _LONGEST_NAME - len(ending)].rstrip("-.")
     return f"{name if _SUBDOMAIN.fullmatch(name) else 'unnamed'}{ending}"
 
 
 def check_component(component: str) -> str:
-    """Returns the name of who records. Raises ValueError for one that the server would refuse in every event."""
+    """Returns the component name. Raises ValueError for one that the server would reject in every event."""
     if not component:
-        raise ValueError("an event recorder needs the name of the component that records")
+        raise ValueError("an event recorder needs the name of its component")
     if not _QUALIFIED.fullmatch(component):
         raise ValueError(
-            f"{component!r} cannot be the component of events: it takes up to 63 letters, digits, '-', '_' and '.', "
+            f"{component!r} is not a valid component of events: use up to 63 letters, digits, '-', '_' and '.', "
             "such as sample-controller"
         )
     return component

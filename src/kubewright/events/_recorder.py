@@ -1,4 +1,4 @@
-"""`EventRecorder`: a line of events and the task that writes them."""
+"""`EventRecorder`: a queue of events and the task that writes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kubewright.queue import TokenBucket
 __all__ = ["Dropped", "EventRecorder", "EventStats"]
 
 Dropped: TypeAlias = Literal["line_full", "spam", "rejected", "unreachable", "stopped"]
-"""Why an event was not written."""
+"""Why an event was dropped."""
 
 logger = logging.getLogger("kubewright.events")
 
@@ -38,32 +38,36 @@ _LOGGED_AT_MOST = 1_000
 
 
 class EventStats(msgspec.Struct):
-    """What a recorder has done so far."""
+    """The counts of a recorder."""
 
-    told: int = 0
-    """How often something was recorded."""
+    recorded: int = 0
+    """How often `record` was called."""
     written: int = 0
     """How often an event was created, or its count raised, on the server."""
     repeated: int = 0
-    """How often something only raised the count of an event."""
+    """How many records only raised the count of an event."""
     combined: int = 0
-    """How often something was combined with similar events."""
+    """How many records were combined with similar events."""
     waiting: int = 0
-    """Events that are in line."""
+    """Events in the queue."""
     dropped: Counter[Dropped] = msgspec.field(default_factory=Counter)
-    """What was not written, by the reason for it."""
+    """Dropped events by reason."""
 
 
 class EventRecorder:
     """Writes events about objects, in the name of a component.
 
-    Use it as `async with`, or `start` and `close` it. `record` may be called from any thread, and before `start`.
+    Use it as `async with`, or call `start` and `close`. `record` may be called from any thread, and before `start`.
 
-    What it promises: `record` does not wait, and raises only for what cannot be meant (no reason, an unknown type).
-    At most 1000 events wait in line; what finds the line full is dropped. They are written one after the other, 100 a
-    second at most, 1000 at once. A server that cannot be reached is tried 12 times for an event, about ten seconds
-    apart, while the others wait; what the server rejects is dropped at once. Every drop is counted in `stats`; the log
-    tells of the first of its kind. `close` writes what waits, and the last counts.
+    Guarantees:
+
+    - `record` does not wait, and raises only for invalid arguments (no reason, an unknown type).
+    - At most 1000 events are queued. Further ones are dropped.
+    - Events are written one after the other, at most 100 per second after a burst of 1000.
+    - If the server is unreachable, an event is retried 12 times, about ten seconds apart, while the others wait. Events
+      that the server rejects are dropped immediately.
+    - Every drop is counted in `stats`, and the first of its kind is logged.
+    - `close` writes the queued events and the last counts.
     """
 
     def __init__(
@@ -78,17 +82,17 @@ class EventRecorder:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """Returns a recorder that has not begun to write.
+        """Creates a recorder. Call `start` to begin writing.
 
         Args:
-            client: the way to the server. It needs the verbs `create` and `patch` on events of the version's group.
-            component: who records, such as the name of the operator.
-            instance: which one of several replicas; made of the component and the host's name unless given.
-            host: the node that it speaks for, as kubelets do; only events of `v1` tell it.
-            version: of the API.
-            limits: how much may be told.
-            clock: time; the system's unless given.
-            rng: randomness, for the names of events and for delays.
+            client: sends the requests. It needs the verbs `create` and `patch` on events of the version's group.
+            component: the name of the recording component, such as the name of the operator.
+            instance: identifies one of several replicas. Default: the component and the host name.
+            host: the node that it reports for, as kubelets do; only events of `v1` contain it.
+            version: the version of the API.
+            limits: how many events are written.
+            clock: time. Default: the system clock.
+            rng: randomness for the names of events and for delays.
         """
         self.component = check_component(component)
         self.instance = instance or f"{component}-{socket.gethostname()}"
@@ -104,7 +108,7 @@ class EventRecorder:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.get_ident()
         self._last_number = 0
-        self._told = 0
+        self._recorded = 0
         self._written = 0
         self._dropped: Counter[Dropped] = Counter()
         self._dropped_at_the_line = 0
@@ -112,9 +116,9 @@ class EventRecorder:
 
     @property
     def stats(self) -> EventStats:
-        """What it has done so far."""
+        """The counts so far."""
         return EventStats(
-            told=self._told,
+            recorded=self._recorded,
             written=self._written,
             repeated=self._correlator.repeated,
             combined=self._correlator.combined,
@@ -132,39 +136,39 @@ class EventRecorder:
         action: str = "Reconcile",
         related: Object | core.ObjectReference | None = None,
     ) -> None:
-        """Tells something about an object.
+        """Records an event about an object.
 
         Args:
             about: the object.
-            reason: one CamelCase word, for programs: why it is told.
+            reason: one CamelCase word, for programs: why the event happened.
             message: for people. Cut after 1024 bytes.
             type: whether it is a warning.
-            action: one CamelCase word: what was done, or tried.
-            related: a second object that has to do with it.
+            action: one CamelCase word: what was done or attempted.
+            related: a second object that is involved.
         """
-        told = EventRecord.of(about, reason, message, type, action, self._clock.now(), related)
+        recorded = EventRecord.of(about, reason, message, type, action, self._clock.now(), related)
         if self._loop is not None and threading.get_ident() != self._thread:
-            with contextlib.suppress(RuntimeError):  # that loop is closed: nobody would write it any more
-                self._loop.call_soon_threadsafe(self._put, told)
+            with contextlib.suppress(RuntimeError):  # that loop is closed: no task would write the event
+                self._loop.call_soon_threadsafe(self._put, recorded)
         else:
-            self._put(told)
+            self._put(recorded)
 
-    # Life
+    # Lifecycle
 
     def start(self) -> None:
-        """Begins to write."""
+        """Starts writing."""
         if self._task is None:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.get_ident()
             self._task = self._loop.create_task(self._write_all(), name=f"events of {self.component}")
 
     async def flush(self) -> None:
-        """Waits until everything recorded so far was written, or given up."""
-        await asyncio.sleep(0)  # lets in what other threads recorded
+        """Waits until everything recorded so far is written or dropped."""
+        await asyncio.sleep(0)  # lets events of other threads arrive
         await self._line.join()
 
     async def close(self, timeout: float = 2.0) -> None:
-        """Writes what waits, for a short while, and stop."""
+        """Writes the queued events, for a short while, and stops."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -178,7 +182,7 @@ class EventRecorder:
             await task
         if left := self._line.qsize():
             self._dropped["stopped"] += left
-            logger.warning("%d events were not written before the end", left)
+            logger.warning("%d events were not written before the recorder was closed", left)
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -189,11 +193,11 @@ class EventRecorder:
     ) -> None:
         await self.close()
 
-    # Into the line
+    # Into the queue
 
-    def _put(self, told: EventRecord) -> None:
-        self._told += 1
-        series, allowed = self._correlator.tell(told)
+    def _put(self, recorded: EventRecord) -> None:
+        self._recorded += 1
+        series, allowed = self._correlator.count(recorded)
         if not allowed:
             if not series.written and not series.waiting:
                 self._dropped["spam"] += 1
@@ -202,18 +206,18 @@ class EventRecorder:
 
     def _enqueue(self, series: Series) -> None:
         if series.waiting:
-            return  # its turn will come, and write how often it was told by then
+            return  # it is queued already, and will be written with its current count
         try:
             self._line.put_nowait(series)
         except asyncio.QueueFull:
             self._dropped["line_full"] += 1
             self._dropped_at_the_line += 1
             if self._dropped_at_the_line == 1:
-                logger.warning("too many events wait to be written; further ones are dropped until the line is shorter")
+                logger.warning("the queue of events is full; further events are dropped until it is shorter")
         else:
             series.waiting = True
 
-    # Out of the line
+    # Out of the queue
 
     async def _write_all(self) -> None:
         while True:
@@ -224,7 +228,7 @@ class EventRecorder:
             except asyncio.CancelledError:
                 self._dropped["stopped"] += 1
                 raise
-            except Exception as error:  # an event must never hurt anything, whatever is wrong with it
+            except Exception as error:  # whatever is wrong with an event must not affect anything else
                 self._drop(series, "rejected", error)
             finally:
                 self._line.task_done()
@@ -233,14 +237,14 @@ class EventRecorder:
                     self._dropped_at_the_line = 0
 
     async def _write(self, series: Series) -> None:
-        unsure = False  # whether an earlier try may have made the event, although no answer said so
+        unsure = False  # whether an earlier attempt may have created the event, although its response was lost
         for attempt in range(1, _TRIES + 1):
             if (wait := self._pace.when("")) > 0:
                 await self._clock.sleep(wait)
             try:
                 await self._send(series, unsure=unsure)
                 break
-            except AlreadyExists as error:  # somebody else's: a program that was started with the same seed, say
+            except AlreadyExists as error:  # an event of another program with that name
                 series.name = ""
                 if attempt == _TRIES:
                     return self._drop(series, "rejected", error)
@@ -250,8 +254,8 @@ class EventRecorder:
                 if attempt == _TRIES:
                     return self._drop(series, "unreachable", error)
                 unsure = True
-                self._log("away", "event %s for %s %s cannot be written, trying again: %s", series, error)
-                # The first pause is random, so that replicas do not come back together.
+                self._log("away", "event %s for %s %s cannot be written, retrying: %s", series, error)
+                # The first delay is random, so that replicas do not retry together.
                 await self._clock.sleep(_PAUSE * self._rng.random() if attempt == 1 else _PAUSE)
         self._written += 1
         self._logged.discard("away")
@@ -270,7 +274,7 @@ class EventRecorder:
             else:
                 series.written = count
                 return
-        # The name stays the same from try to try: when the answer to one was lost, the next finds the event there.
+        # The name stays the same for all attempts: if a response was lost, the next attempt finds the event.
         series.name = series.name or name_for(series.about, self._number_of(series))
         try:
             await self._client.create(self._writing.new(series, self.component, self.instance, self.host))
@@ -280,7 +284,7 @@ class EventRecorder:
         series.written = count
 
     def _number_of(self, series: Series) -> int:
-        """Higher for what was told later: kubectl shows events of one second in the order of their names."""
+        """Returns a number that grows with time: kubectl shows events of one second in the order of their names."""
         number = int(series.first_at.timestamp() * 1_000_000) * 1_000 + self._rng.randrange(1_000)
         self._last_number = max(self._last_number + 1, number)
         return self._last_number
@@ -291,17 +295,17 @@ class EventRecorder:
         self._log(what, "event %s for %s %s was not written: %s", series, error)
 
     def _log(self, what: str, text: str, series: Series, error: Exception) -> None:
-        """Warn of the first failure of its kind; the others are counted, and for those who debug."""
+        """Warns about the first failure of its kind. Further ones are counted and logged at debug level."""
         level = logging.DEBUG if what in self._logged or _is_terminating(error) else logging.WARNING
         self._logged.put(what, True)
         logger.log(level, text, series.reason, series.about.kind, series.about.name, error)
 
 
 def _may_pass(error: ApiError) -> bool:
-    """Returns whether it is the server's condition that is wrong, and not the event."""
+    """Whether the error is a state of the server, which may pass, and not a problem of the event."""
     return error.code == 0 or error.code == 429 or error.code >= 500
 
 
 def _is_terminating(error: Exception) -> bool:
-    """Returns the last events about the objects of a namespace that is going: nobody will miss them."""
+    """Whether the namespace of the object is being deleted. Such an event is not worth a warning."""
     return isinstance(error, Forbidden) and error.namespace_is_going

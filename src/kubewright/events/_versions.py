@@ -1,4 +1,4 @@
-"""The two versions of events, as they are written: `events.k8s.io/v1`, and the older `v1`."""
+"""The two versions of events on the wire: `events.k8s.io/v1`, and the older `v1`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ EventVersion: TypeAlias = Literal["events.k8s.io/v1", "v1"]
 
 
 class Writing(Protocol):
-    """How a series becomes an object of the API, and a change of it."""
+    """Writes a series as an object of the API, or as a patch of it."""
 
     @property
     def kind(self) -> type[Object]:
         """The kind of that object."""
 
     def new(self, series: Series, component: str, instance: str, host: str | None = None) -> Object:
-        """Returns the event as it is created."""
+        """Returns the event to create."""
 
     def again(self, series: Series) -> dict[str, Any]:
-        """Returns the merge patch that says how often it was told by now."""
+        """Returns the merge patch with the current count."""
 
 
 class _EventsV1:
-    """The server fixes everything but the series, also the note: a combined event keeps its first message."""
+    """The server allows changes of the series only, not of the note: a combined event keeps its first message."""
 
     @property
     def kind(self) -> type[Object]:
@@ -90,7 +90,7 @@ _WRITINGS: Final[dict[str, Writing]] = {"events.k8s.io/v1": _EventsV1(), "v1": _
 
 
 def writing(version: EventVersion) -> Writing:
-    """Returns the way of writing of a version. Raises ValueError that names the two."""
+    """Returns the writer of a version. Raises ValueError with the known versions."""
     found = _WRITINGS.get(version)
     if found is None:
         raise ValueError(f"events have the versions {' and '.join(_WRITINGS)}, not {version!r}")
@@ -98,5 +98,8 @@ def writing(version: EventVersion) -> Writing:
 
 
 def namespace_of(series: Series) -> str:
-    """Where the event lives: beside its object; that of a cluster-scoped one in `default`, where kubectl looks."""
+    """Returns the namespace of the event:
+
+    that of its object, or `default` for cluster-scoped ones, where kubectl looks.
+    """
     return series.about.namespace or "default"

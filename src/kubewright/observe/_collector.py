@@ -226,7 +226,7 @@ def _requests(requests: Iterable[Any]) -> Iterator[Metric]:
 
 def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
     label = ["component"]
-    told = CounterMetricFamily("kubewright_events_recorded", "Events that were recorded.", labels=label)
+    recorded = CounterMetricFamily("kubewright_events_recorded", "Events that were recorded.", labels=label)
     written = CounterMetricFamily("kubewright_events_written", "Events that reached the server.", labels=label)
     merged = CounterMetricFamily(
         "kubewright_events_aggregated", "Events that became part of an earlier one.", labels=[*label, "how"]
@@ -237,14 +237,14 @@ def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
     waiting = GaugeMetricFamily("kubewright_events_waiting", "Events that wait to be written.", labels=label)
     for recorder in recorders:
         name, stats = recorder.component, recorder.stats
-        told.add_metric([name], stats.told)
+        recorded.add_metric([name], stats.recorded)
         written.add_metric([name], stats.written)
         merged.add_metric([name, "repeated"], stats.repeated)
         merged.add_metric([name, "combined"], stats.combined)
         for reason in ("line_full", "spam", "rejected", "unreachable", "stopped"):
             dropped.add_metric([name, reason], stats.dropped[reason])
         waiting.add_metric([name], stats.waiting)
-    yield from (told, written, merged, dropped, waiting)
+    yield from (recorded, written, merged, dropped, waiting)
 
 
 def _webhooks(servers: Sequence[WebhookStats]) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
 """The work queue and its rate limiters.
 
-A queue holds the keys of objects that need work, for a few workers to take one after the other. It knows nothing of
-Kubernetes, and can be used alone:
+A queue holds the keys of objects that need work and hands them to workers. It knows nothing about Kubernetes and can be
+used alone:
 
     queue = WorkQueue[str]("foos")
     queue.add("default/one")
@@ -15,14 +15,13 @@ Kubernetes, and can be used alone:
                 except Exception:
                     queue.add_rate_limited(key)
 
-It keeps the promises of client-go and controller-runtime: keys are deduplicated, no key is with two workers at once, a
-key that is added while it runs runs once more, higher priorities go first, delayed adds keep the earliest time,
-retries back off exponentially, and a shutdown drains. See `WorkQueue` for each of them.
+It gives the guarantees of client-go and controller-runtime: keys are deduplicated, no two workers have the same key, a
+key that is added while it runs runs once more, higher priorities go first, delayed adds keep the earliest time, retries
+back off exponentially, and a shutdown drains. See `WorkQueue` for each of them.
 
-Without a rate limiter of its own a queue has `ExponentialBackoff()`, 5 ms to 1000 s for each key: what
-controller-runtime gives its priority queue. client-go's older default also lets all retries together pass at only 10
-per second (`MaxOf(ExponentialBackoff(), TokenBucket(10, 100))`): when an outage made 10,000 keys fail, they are not
-through before a quarter of an hour after its end.
+The default rate limiter is `ExponentialBackoff()`, 5 ms to 1000 s for each key, as in controller-runtime's priority
+queue. The older default of client-go also limits all retries together to 10 per second (`MaxOf(ExponentialBackoff(),
+TokenBucket(10, 100))`). After an outage that made 10,000 keys fail, it takes a quarter of an hour to retry them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keys that become ready later: a heap of moments and one timer for all of them."""
+"""Keys that become ready later: a heap of times and one timer for all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Delay", "Delays"]
 
 K = TypeVar("K", bound=Hashable)
 
-# (when it is due, order of setting, key, priority)
+# (due time, insertion order, key, priority)
 Delay: TypeAlias = tuple[float, int, K, int]
 
 _FEW = 64
@@ -21,8 +21,8 @@ _FEW = 64
 class Delays(Generic[K]):
     """At most one delay for each key; `by_key` is for reading.
 
-    Calls `ready(key, priority)` for each one that falls due, earliest first.
-    Outside of an event loop the timer cannot be set; `armed` is then False, and `arm` is to be called inside of one.
+    Calls `ready(key, priority)` for each key that is due, earliest first. Outside of an event loop the timer cannot be
+    set: `armed` is then False, and `arm` must be called inside of one.
     """
 
     __slots__ = ("_clock", "_heap", "_order", "_ready", "_timer", "_timer_at", "by_key")
@@ -42,7 +42,7 @@ class Delays(Generic[K]):
         return self._timer is not None or not self.by_key
 
     def set(self, key: K, due: float, priority: int) -> None:
-        """Delay the key; of two delays the earlier time and the higher priority count."""
+        """Delays the key. Of two delays, the earlier time and the higher priority count."""
         current = self.by_key.get(key)
         if current is not None:
             if due >= current[0] and priority <= current[3]:
@@ -56,14 +56,14 @@ class Delays(Generic[K]):
         self.arm()
 
     def pop(self, key: K) -> Delay[K] | None:
-        """Removes the key's delay. The timer stays: firing once for nothing is cheaper than setting it anew."""
+        """Removes the key's delay. The timer stays: firing once for nothing is cheaper than setting it again."""
         delay = self.by_key.pop(key, None)
         if delay is not None:
             self._compact()
         return delay
 
     def clear(self) -> None:
-        """Forgets every delay and cancel the timer."""
+        """Removes all delays and cancels the timer."""
         self.by_key.clear()
         self._heap.clear()
         if self._timer is not None:
@@ -71,7 +71,7 @@ class Delays(Generic[K]):
             self._timer = None
 
     def arm(self) -> None:
-        """Sets the timer to the earliest delay, unless it is set for then or sooner."""
+        """Sets the timer to the earliest delay, unless it already fires by then."""
         self._drop_stale()
         if not self._heap:
             return
@@ -88,7 +88,7 @@ class Delays(Generic[K]):
         self._timer_at = due
 
     def rearm(self) -> None:
-        """Sets the timer anew, in the event loop that is running now."""
+        """Sets the timer again, in the event loop that is running now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -96,7 +96,7 @@ class Delays(Generic[K]):
 
     def _fire(self) -> None:
         self._timer = None
-        # A loop may call a little early, and floats round: the moment the timer was set for has come in any case.
+        # A loop may call a little early, and floats round: the time that the timer was set for counts as reached.
         now = max(self._clock.monotonic(), self._timer_at)
         heap, by_key = self._heap, self.by_key
         while heap and heap[0][0] <= now:
@@ -112,7 +112,7 @@ class Delays(Generic[K]):
             heapq.heappop(heap)
 
     def _compact(self) -> None:
-        # Without this, a key that is delayed by hours and then runs at once, again and again, would fill the heap.
+        # Otherwise a key that is repeatedly delayed by hours and then made ready would fill the heap.
         if len(self._heap) > 2 * len(self.by_key) + _FEW:
             self._heap = list(self.by_key.values())
             heapq.heapify(self._heap)

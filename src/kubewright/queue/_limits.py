@@ -1,4 +1,4 @@
-"""How long a key waits before it is tried again."""
+"""Rate limiters: how long a key waits before it is retried."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Decides how long a key waits. Any object with these three methods will do; used from the event loop's thread."""
+    """Decides how long a key waits. Any object with these three methods works. Used from the event loop's thread."""
 
     def when(self, key: K_contra) -> float:
-        """Counts one more retry of the key and return the seconds it must wait for it."""
+        """Counts one more retry of the key and returns the seconds that it must wait."""
 
     def forget(self, key: K_contra) -> None:
-        """Starts anew with this key: it succeeded, or nobody will retry it."""
+        """Resets the key: it succeeded, or will not be retried."""
 
     def retries(self, key: K_contra) -> int:
-        """Returns how often `when` was asked for the key since it was last forgotten."""
+        """Returns how often `when` was called for the key since it was last forgotten."""
 
 
 class ExponentialBackoff(Generic[K]):
-    """Doubles a key's delay with each retry: 5 ms, 10 ms, 20 ms, … up to 1000 s, each key for itself.
+    """Doubles a key's delay with each retry: 5 ms, 10 ms, 20 ms, … up to 1000 s, for each key separately.
 
     `jitter` makes each delay longer by a random part of up to that fraction (0.2: up to a fifth), also at the cap, so
-    that keys that failed together do not come back together. Only keys that are being retried take memory.
+    that keys that failed together are not retried together. Only keys that are being retried take memory.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class ExponentialBackoff(Generic[K]):
         self._retries: dict[K, int] = {}
 
     def when(self, key: K) -> float:
-        """Returns seconds until the next try; the one after that waits twice as long."""
+        """Returns the seconds until the next retry. The one after that waits twice as long."""
         retries = self._retries.get(key, 0)
         self._retries[key] = retries + 1
         delay = doubled(retries, first=self._base, longest=self._cap)
         return delay * (1 + self._jitter * self._rng.random()) if self._jitter else delay
 
     def forget(self, key: K) -> None:
-        """Returns the key's next delay is the base again."""
+        """Resets the key's delay to the base."""
         self._retries.pop(key, None)
 
     def retries(self, key: K) -> int:
@@ -65,7 +65,7 @@ class ExponentialBackoff(Generic[K]):
 
 
 class TokenBucket(Generic[K]):
-    """Limits the retries of all keys together: `burst` at once, then `rate` per second, in the order of asking."""
+    """Limits the retries of all keys together: `burst` immediately, then `rate` per second, in order of arrival."""
 
     def __init__(self, rate: float = 10.0, burst: int = 100, *, clock: Clock | None = None) -> None:
         if rate <= 0 or burst < 1:
@@ -77,22 +77,22 @@ class TokenBucket(Generic[K]):
         self._filled_at = self._now()
 
     def when(self, key: K) -> float:
-        """Takes a token; when none is left, take the next that will drop in, and say in how many seconds that is."""
+        """Takes a token. If none is left, takes the next one and returns the seconds until it arrives."""
         now = self._now()
         self._tokens = min(self._tokens + (now - self._filled_at) * self._rate, self._burst) - 1
         self._filled_at = now
         return max(-self._tokens / self._rate, 0.0)
 
     def forget(self, key: K) -> None:
-        """Nothing: the bucket does not know keys."""
+        """Does nothing: the bucket does not distinguish keys."""
 
     def retries(self, key: K) -> int:
-        """Always 0: the bucket does not know keys."""
+        """Returns 0: the bucket does not distinguish keys."""
         return 0
 
 
 class MaxOf(Generic[K]):
-    """Asks several limiters and obeys the one that wants the longest wait. Each of them counts the retry."""
+    """Combines several limiters: the longest delay counts. Each limiter counts the retry."""
 
     def __init__(self, *limiters: RateLimiter[K]) -> None:
         if not limiters:
@@ -104,7 +104,7 @@ class MaxOf(Generic[K]):
         return max([limiter.when(key) for limiter in self._limiters])
 
     def forget(self, key: K) -> None:
-        """Returns every limiter forgets the key."""
+        """Makes every limiter forget the key."""
         for limiter in self._limiters:
             limiter.forget(key)
 

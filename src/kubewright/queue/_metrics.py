@@ -1,4 +1,4 @@
-"""What a queue counts and measures, under the names that controller-runtime's dashboards know."""
+"""The numbers of a queue, under the metric names of controller-runtime."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import msgspec
 
 __all__ = ["BUCKETS", "Durations", "Histogram", "QueueMetrics", "QueueStats"]
 
-#: Upper bounds of the durations' buckets, in seconds: the ones that controller-runtime uses, 10 ns to 1000 s. They are
-#: multiplied up as it does it, because Prometheus tells buckets apart by their text: it has 9.999999999999999e-06.
+#: Upper bounds of the buckets of durations in seconds: those of controller-runtime, 10 ns to 1000 s. They are
+#: multiplied as it does, because Prometheus compares buckets by their string: controller-runtime has 9.999999999999999e-06.
 BUCKETS: tuple[float, ...] = tuple(accumulate(range(11), lambda bound, _: bound * 10, initial=10e-9))
 
 
 class QueueMetrics(Protocol):
-    """Hears of everything a queue does, at once, in the event loop: keep it short and let it raise nothing.
+    """Receives every action of a queue immediately, in the event loop. It must be fast and raise nothing.
 
-    For most uses `WorkQueue.stats`, read when it is asked for, is enough and costs nothing in between.
+    For most uses `WorkQueue.stats` is enough, which is computed on demand.
     """
 
     def added(self, priority: int) -> None:
-        """Returns a key became ready (`workqueue_adds_total`, and `workqueue_depth` grows)."""
+        """A key became ready (`workqueue_adds_total`, and `workqueue_depth` grows)."""
 
     def raised(self, old: int, new: int) -> None:
-        """Returns a ready key moved to a higher priority (`workqueue_depth` by priority)."""
+        """A ready key moved to a higher priority (`workqueue_depth` by priority)."""
 
     def taken(self, priority: int, waited: float) -> None:
-        """Returns a key went to a worker after so many seconds (`workqueue_queue_duration_seconds`; depth shrinks)."""
+        """A worker took a key after that many seconds (`workqueue_queue_duration_seconds`; depth shrinks)."""
 
     def dropped(self, priority: int) -> None:
-        """Returns a ready key was thrown away by a shutdown that does not drain (depth shrinks)."""
+        """A shutdown without draining dropped a ready key (depth shrinks)."""
 
     def finished(self, worked: float) -> None:
-        """Returns a worker was done with a key after so many seconds (`workqueue_work_duration_seconds`)."""
+        """A worker finished a key after that many seconds (`workqueue_work_duration_seconds`)."""
 
     def retried(self) -> None:
-        """Returns a key was added with a delay, by a rate limiter or explicitly (`workqueue_retries_total`)."""
+        """A key was added with a delay, by a rate limiter or explicitly (`workqueue_retries_total`)."""
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Durations by bucket. `counts` has one number for each of the `bounds`, and one for what is longer."""
+    """Durations by bucket. `counts` has one number for each of the `bounds`, and one for longer durations."""
 
     counts: tuple[int, ...]
     sum: float
@@ -49,11 +49,11 @@ class Histogram(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many durations were measured."""
+        """The number of durations."""
         return sum(self.counts)
 
     def cumulative(self) -> list[tuple[float, int]]:
-        """Pairs of upper bound and number of durations up to it, as Prometheus wants them; the last bound is inf."""
+        """Pairs of upper bound and cumulative count, as Prometheus expects them; the last bound is inf."""
         total = 0
         return [
             (bound, total := total + count)
@@ -77,12 +77,12 @@ class Durations:
         self.sum += seconds
 
     def snapshot(self) -> Histogram:
-        """Returns the numbers as they are now."""
+        """Returns the current numbers."""
         return Histogram(tuple(self.counts), self.sum, self.bounds)
 
 
 class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
-    """A queue's numbers at one moment."""
+    """The numbers of a queue at one moment."""
 
     name: str
     depth: int
@@ -91,7 +91,7 @@ class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
     delayed: int
     """Keys that become ready later."""
     running: int
-    """Keys that workers are busy with."""
+    """Keys that workers are processing."""
     adds: int
     """How often a key became ready."""
     retries: int
@@ -99,11 +99,11 @@ class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
     queue_duration: Histogram
     work_duration: Histogram
     unfinished_work_seconds: float
-    """How long the running keys have been running, added up."""
+    """The running times of all running keys, added up."""
     longest_running_processor_seconds: float
 
     def metrics(self) -> dict[str, float | Histogram | dict[int, int]]:
-        """The same by the metrics' names; `workqueue_depth` is divided by priority, as in controller-runtime."""
+        """Returns the same under the metric names. `workqueue_depth` is split by priority, as in controller-runtime."""
         return {
             "workqueue_depth": self.depth_by_priority,
             "workqueue_adds_total": self.adds,

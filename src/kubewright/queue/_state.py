@@ -1,4 +1,4 @@
-"""What a queue knows about one key."""
+"""`KeyState`: the state of one key in a queue."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["KeyState"]
 
 
 class KeyState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one key is. A running key can at the same time wait, or be delayed, for its next run.
+    """The state of one key. A running key can also wait, or be delayed, for its next run.
 
-    `str()` of it is a sentence for people: "running for 2s; runs again in 5s; 3 retries".
+    `str()` returns a description for people: "running for 2s; runs again in 5s; 3 retries".
     """
 
     running_for: float | None = None
@@ -22,13 +22,13 @@ class KeyState(msgspec.Struct, frozen=True, kw_only=True):
     ready_in: float | None = None
     """Seconds until its delay is over."""
     priority: int | None = None
-    """The priority with which it waits or is delayed or, when it only runs, with which it was taken."""
+    """The priority with which it waits or is delayed. If it only runs, the priority with which it was taken."""
     retries: int = 0
     """Rate-limited adds since it was last forgotten."""
 
     @property
     def known(self) -> bool:
-        """Whether the queue holds the key at all."""
+        """Whether the key is in the queue."""
         return self.running_for is not None or self.waiting_for is not None or self.ready_in is not None
 
     def __str__(self) -> str:
