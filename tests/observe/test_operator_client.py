@@ -153,7 +153,7 @@ async def test_why_rejects_certificate_of_unknown_ca(served: Served, capsys: pyt
     other = served.folder / "other.crt"
     other.write_bytes(CertificateAuthority().pair.certificate)
     assert await why(served, "--ca-file", str(other), "--token-file", str(served.reader)) == 1
-    assert "give the file of its CA, or the fingerprint" in capsys.readouterr().err
+    assert "pass the file of its CA, or the fingerprint" in capsys.readouterr().err
 
 
 @pytest.mark.promise(

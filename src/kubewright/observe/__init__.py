@@ -1,21 +1,20 @@
-"""Observing: what an operator does and has done, as numbers, as traces, and object by object.
+"""Observability: metrics, traces, and the history of each object.
 
-Nothing here is process-wide; all of it belongs to one operator.
+Nothing here is process-wide; everything belongs to one operator.
 
-- `Observer` is what controllers and clients report to. It counts requests (`RequestStats`), remembers the last
-  reconciles of each object (`History`), and begins spans where traces are wanted (`Tracing`). It is always there, and
-  costs next to nothing: plain numbers and bounded memory.
-- `Metrics` makes Prometheus' text of those numbers when somebody asks for it, under controller-runtime's names.
-  prometheus_client is imported then, and not before.
-- `inspect` tells all that is known about one object: what woke it, where it is in the queue, how its last reconciles
-  ended and what they wrote. `report` tells of the operator as a whole: controllers and queues, caches and watches,
-  leader, webhooks. `LogBook` keeps the last lines of the log about each object. `DebugPages` serves all of it as JSON,
-  and `OperatorClient` reads these pages from another process.
-- `SlowReconciles`, `FormerFinalizers` and `UndeclaredWrites` only advise: they find what is worth a warning in the log,
-  and change nothing.
+- Controllers and clients report to the `Observer`. It counts requests (`RequestStats`), remembers the last reconciles
+  of each object (`History`), and starts spans if tracing is enabled (`Tracing`). It is always on and costs little:
+  plain numbers and bounded memory.
+- `Metrics` renders these numbers for Prometheus on each scrape, under controller-runtime's names. prometheus_client is
+  imported by the first scrape.
+- `inspect` returns everything that is known about one object: what triggered it, its state in the queue, how its last
+  reconciles ended and what they wrote. `report` describes the whole operator: controllers and queues, caches and
+  watches, leader, webhooks. `LogBook` keeps the last log records of each object. `DebugPages` serves all of this as
+  JSON, and `OperatorClient` reads these pages from another process.
+- `SlowReconciles`, `FormerFinalizers` and `UndeclaredWrites` only advise: they log warnings and change nothing.
 
-The floor is below the controllers, which report here; so what is looked at (controllers, caches, recorder, electors)
-is taken as it comes, by protocol.
+Controllers report here, so this package is below them. It reads controllers, caches, recorders and electors through
+protocols.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From plain numbers to Prometheus' families. Imported only when metrics are asked for."""
+"""Turns plain numbers into Prometheus metric families. Imported by the first scrape."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Collector:
         self._sources = sources
 
     def describe(self) -> list[Metric]:
-        """Nothing: the families are known only when they are collected."""
+        """Returns nothing: the families are known only when they are collected."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Returns every family that has a source."""
+        """Yields every family that has a source."""
         sources = self._sources()
         if controllers := sources.controllers():
             yield from _reconciles(controllers)
@@ -45,7 +45,7 @@ class Collector:
         if electors := sources.electors():
             leading = GaugeMetricFamily(
                 "leader_election_master_status",
-                "1 while this process leads by the named lease, else 0.",
+                "1 while this process holds the named lease, else 0.",
                 labels=["name"],
             )
             for elector in electors:
@@ -60,22 +60,22 @@ class Collector:
         for certificate in sources.certificates():
             yield GaugeMetricFamily(
                 "kubewright_webhook_certificate_expiration_timestamp_seconds",
-                "When the certificate that the webhooks are served with ends, in seconds since 1970.",
+                "When the certificate of the webhook server expires, in seconds since 1970.",
                 value=certificate.expires.timestamp(),
             )
 
 
 def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
     labels = ["group", "version", "kind", "selector"]
-    objects = GaugeMetricFamily("kubewright_cache_objects", "Objects that are cached.", labels=labels)
+    objects = GaugeMetricFamily("kubewright_cache_objects", "Cached objects.", labels=labels)
     sizes = GaugeMetricFamily("kubewright_cache_bytes", "Bytes of JSON of the cached objects.", labels=labels)
-    synced = GaugeMetricFamily("kubewright_cache_synced", "1 when the cache is in sync, else 0.", labels=labels)
-    up = GaugeMetricFamily("kubewright_watch_up", "1 while the watch stands, else 0.", labels=labels)
+    synced = GaugeMetricFamily("kubewright_cache_synced", "1 if the cache is in sync, else 0.", labels=labels)
+    up = GaugeMetricFamily("kubewright_watch_up", "1 while the watch is open, else 0.", labels=labels)
     age = GaugeMetricFamily(
         "kubewright_watch_last_event_age_seconds", "Seconds since the server last sent anything.", labels=labels
     )
     counters = {
-        "restarts": "Watches that were opened again where they had ended.",
+        "restarts": "Watches that were reopened where they had ended.",
         "relists": "Lists after the first one.",
         "stalls": "Watches that were closed because the server sent nothing for too long.",
         "blocked": "Times that index functions and handlers blocked the event loop for 0.1 s or longer.",
@@ -102,7 +102,7 @@ def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
 
 
 def _alike(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Informer[Any]]]:
-    """The informers by their labels: those that differ in namespaces alone are one series, as sum or by the worst."""
+    """Returns the informers by their labels. Informers that differ only in namespaces form one series."""
     found: dict[tuple[str, ...], list[Informer[Any]]] = {}
     for informer in informers:
         info = informer.info
@@ -113,25 +113,27 @@ def _alike(informers: Iterable[Informer[Any]]) -> dict[tuple[str, ...], list[Inf
 def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
     label = ["controller"]
     total = CounterMetricFamily(
-        "controller_runtime_reconcile", "Reconciles, by how they ended.", labels=["controller", "result"]
+        "controller_runtime_reconcile", "Reconciles, by result.", labels=["controller", "result"]
     )
     errors = CounterMetricFamily("controller_runtime_reconcile_errors", "Reconciles that failed.", labels=label)
     terminal = CounterMetricFamily(
         "controller_runtime_terminal_reconcile_errors", "Reconciles that failed and are not retried.", labels=label
     )
     panics = CounterMetricFamily(
-        "controller_runtime_reconcile_panics", "Reconciles that failed by a mistake in the program.", labels=label
+        "controller_runtime_reconcile_panics", "Reconciles that failed because of a bug in the program.", labels=label
     )
     timeouts = CounterMetricFamily(
-        "controller_runtime_reconcile_timeouts", "Reconciles that took longer than they may.", labels=label
+        "controller_runtime_reconcile_timeouts", "Reconciles that exceeded their timeout.", labels=label
     )
     time = HistogramMetricFamily("controller_runtime_reconcile_time_seconds", "How long reconciles take.", labels=label)
     most = GaugeMetricFamily(
-        "controller_runtime_max_concurrent_reconciles", "Reconciles that may run at a time.", labels=label
+        "controller_runtime_max_concurrent_reconciles", "Maximum number of concurrent reconciles.", labels=label
     )
-    active = GaugeMetricFamily("controller_runtime_active_workers", "Reconciles that run now.", labels=label)
+    active = GaugeMetricFamily("controller_runtime_active_workers", "Running reconciles.", labels=label)
     loops = CounterMetricFamily(
-        "kubewright_write_loops", "Reconciles that wrote again what had woken them, and were slowed down.", labels=label
+        "kubewright_write_loops",
+        "Reconciles that were slowed down because they repeat a write that triggers them.",
+        labels=label,
     )
     for controller in controllers:
         name, stats = controller.name, controller.stats
@@ -152,14 +154,12 @@ def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
 
 def _queues(controllers: Iterable[Observed]) -> Iterator[Metric]:
     labels = ["name", "controller"]
-    depth = GaugeMetricFamily("workqueue_depth", "Keys that are ready, by priority.", labels=[*labels, "priority"])
+    depth = GaugeMetricFamily("workqueue_depth", "Ready keys, by priority.", labels=[*labels, "priority"])
     adds = CounterMetricFamily("workqueue_adds", "How often a key became ready.", labels=labels)
     waited = HistogramMetricFamily(
         "workqueue_queue_duration_seconds", "How long keys are ready before a worker takes them.", labels=labels
     )
-    worked = HistogramMetricFamily(
-        "workqueue_work_duration_seconds", "How long workers are busy with a key.", labels=labels
-    )
+    worked = HistogramMetricFamily("workqueue_work_duration_seconds", "How long workers process a key.", labels=labels)
     unfinished = GaugeMetricFamily(
         "workqueue_unfinished_work_seconds", "How long the running keys have been running, added up.", labels=labels
     )
@@ -183,7 +183,7 @@ def _queues(controllers: Iterable[Observed]) -> Iterator[Metric]:
 
 
 def _depths(by_priority: dict[int, int]) -> Iterator[tuple[str, int]]:
-    """The usual priorities always, so that an empty queue reads 0; of unusual ones no more than a bounded number."""
+    """Returns the depth by priority. The usual priorities are always included, so that an empty queue reads 0."""
     depths = {0: 0, LOW_PRIORITY: 0, **by_priority}
     if len(depths) <= _PRIORITIES_AT_MOST:
         yield from ((str(priority), keys) for priority, keys in sorted(depths.items()))
@@ -196,7 +196,7 @@ def _memory(controllers: Iterable[Observed]) -> Iterator[Metric]:
         "kubewright_history_objects", "Objects whose last reconciles are remembered.", labels=["controller"]
     )
     size = GaugeMetricFamily(
-        "kubewright_history_bytes", "Memory of the last reconciles, as estimated.", labels=["controller"]
+        "kubewright_history_bytes", "Estimated memory of the last reconciles.", labels=["controller"]
     )
     for controller in controllers:
         objects.add_metric([controller.name], len(controller.history))
@@ -229,12 +229,12 @@ def _events(recorders: Iterable[Any]) -> Iterator[Metric]:
     recorded = CounterMetricFamily("kubewright_events_recorded", "Events that were recorded.", labels=label)
     written = CounterMetricFamily("kubewright_events_written", "Events that reached the server.", labels=label)
     merged = CounterMetricFamily(
-        "kubewright_events_aggregated", "Events that became part of an earlier one.", labels=[*label, "how"]
+        "kubewright_events_aggregated", "Events that were merged into an earlier one.", labels=[*label, "how"]
     )
     dropped = CounterMetricFamily(
         "kubewright_events_dropped", "Events that were not written.", labels=[*label, "reason"]
     )
-    waiting = GaugeMetricFamily("kubewright_events_waiting", "Events that wait to be written.", labels=label)
+    waiting = GaugeMetricFamily("kubewright_events_waiting", "Queued events.", labels=label)
     for recorder in recorders:
         name, stats = recorder.component, recorder.stats
         recorded.add_metric([name], stats.recorded)
@@ -253,17 +253,15 @@ def _webhooks(servers: Sequence[WebhookStats]) -> Iterator[Metric]:
         "controller_runtime_webhook_requests", "Requests to webhooks, by HTTP status.", labels=[*label, "code"]
     )
     in_flight = GaugeMetricFamily(
-        "controller_runtime_webhook_requests_in_flight", "Requests that are being answered.", labels=label
+        "controller_runtime_webhook_requests_in_flight", "Requests in progress.", labels=label
     )
     latency = HistogramMetricFamily(
-        "controller_runtime_webhook_latency_seconds", "How long answers take.", labels=label
+        "controller_runtime_webhook_latency_seconds", "How long responses take.", labels=label
     )
-    reviews = CounterMetricFamily(
-        "kubewright_webhook_reviews", "Reviews, by how they ended.", labels=[*label, "result"]
-    )
+    reviews = CounterMetricFamily("kubewright_webhook_reviews", "Reviews, by result.", labels=[*label, "result"])
     hanging = GaugeMetricFamily(
         "kubewright_webhook_hanging_handlers",
-        "Calls of plain handlers that were given up and have not returned: each keeps a thread.",
+        "Calls of plain handlers that timed out and have not returned: each occupies a thread.",
         value=sum(len(stats.hanging) for stats in servers),
     )
     for stats in servers:
@@ -279,7 +277,7 @@ def _webhooks(servers: Sequence[WebhookStats]) -> Iterator[Metric]:
 
 
 def _add_histogram(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
-    """Buckets are labelled as Go writes numbers, "1" and not "1.0": Prometheus 2 takes these for different series."""
+    """Labels buckets as Go formats numbers, "1" and not "1.0": Prometheus 2 treats these as different series."""
     buckets = [(_go(bound), float(count)) for bound, count in histogram.cumulative()]
     family.add_metric(labels, buckets=buckets, sum_value=histogram.sum)
 
@@ -293,7 +291,7 @@ def _canonical_text(bound: float) -> str:
 
 
 class Canonical:
-    """A registry whose buckets have the labels that OpenMetrics demands: "1.0"."""
+    """A registry whose buckets have the labels that OpenMetrics requires: "1.0"."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry

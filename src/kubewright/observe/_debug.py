@@ -1,12 +1,12 @@
-"""`DebugPages`: what is known about objects, as JSON, for tools on the same machine.
+"""`DebugPages`: JSON about an operator and its objects, for tools on the same machine.
 
     /debug/kubewright                                      the operator: controllers, caches, leader, webhooks
-    /debug/kubewright/objects                              the objects that are remembered, newest first
+    /debug/kubewright/objects                              the remembered objects, newest first
     /debug/kubewright/objects/CONTROLLER/NAMESPACE/NAME    one object (without a namespace: CONTROLLER/NAME)
-    /debug/kubewright/logs/CONTROLLER/NAMESPACE/NAME       the last lines of the log about it, the newest last
+    /debug/kubewright/logs/CONTROLLER/NAMESPACE/NAME       its last log records, the newest last
 
-No field of an object is shown, but names and error messages are: so whoever serves these pages does it on loopback
-alone, unless the user asked for more (`is_loopback`).
+The pages contain no fields of objects, but names and error messages. Serve them on loopback only (`is_loopback`),
+unless the user requests more.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class _Object(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DebugPages:
-    """Answers the paths above.
+    """Serves the paths above.
 
     Args:
-        sources: where everything comes from; asked at each request, since parts of an operator come and go.
-        name: the operator's.
+        sources: the parts of the operator. They are called for each request, because parts start and stop.
+        name: the name of the operator.
         started_at: when it started.
-        logs: the lines of the log, where they are kept.
+        logs: the log records, if they are kept.
     """
 
     def __init__(
@@ -61,11 +61,14 @@ class DebugPages:
 
     @staticmethod
     def may_ask(host: str) -> bool:
-        """Whether a request with this `Host` header was sent to this machine by its address, or as localhost."""
+        """Whether the `Host` header names this machine by its address, or as localhost."""
         return is_loopback(urlsplit(f"//{host}").hostname or "")
 
     def answer(self, below: str) -> tuple[int, bytes]:
-        """The HTTP status and the JSON, for a path below `/debug/kubewright`. For the controllers' event loop."""
+        """Returns the HTTP status and the JSON of a path below `/debug/kubewright`.
+
+        Call it in the controllers' event loop.
+        """
         parts = below.strip("/").split("/")
         match parts:
             case [""]:
@@ -111,12 +114,12 @@ class DebugPages:
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a server that is bound to this host can be reached from this machine alone."""
+    """Whether a server that is bound to this host can be reached only from this machine."""
     if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:  # another name, or nothing, which means every address
+    except ValueError:  # another name, or none, which means all addresses
         return False
 
 

@@ -1,4 +1,4 @@
-"""`History`: how the last reconciles of the objects of a controller went, in bounded memory."""
+"""`History`: the results of the last reconciles of each object, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubewright.observe._stats import Ending
 
 __all__ = ["History", "HistoryBounds", "HistoryEntry"]
 
-# Rough sizes, in bytes, of what is kept besides texts: an object's place, an entry, what it shares with none, a write.
+# Estimated sizes in bytes, without strings: an object, an entry, the part of an entry that is not shared, a write.
 _OBJECT, _ENTRY, _OWN, _WRITE = 128, 90, 120, 160
 
 _TIMES: Final = Struct("ddd")
@@ -28,7 +28,7 @@ Change: TypeAlias = tuple[Write, bytes | None, bytes]
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
-    """One reconcile that has ended. Times are of the monotonic clock."""
+    """One finished reconcile. Times are of the monotonic clock."""
 
     ended: float
     seconds: float
@@ -44,16 +44,16 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 _What: TypeAlias = tuple[Ending, int, str, ObjectKey | None, str, tuple[Write, ...], int, str]
-"""The fields of an entry after its times. Most reconciles have the same ones as many others, and share them."""
+"""The fields of an entry after its times. Many reconciles have the same fields and share them."""
 
 
 class _Kept(msgspec.Struct, frozen=True, gc=False):
-    """An entry in a third of its space."""
+    """An entry in a third of its memory."""
 
     times: bytes
     what: _What
     size: int
-    """Bytes, as estimated: fewer where `what` is shared, since nothing of it is of this reconcile alone."""
+    """Estimated bytes. Smaller if `what` is shared."""
 
     def entry(self) -> HistoryEntry:
         ended, seconds, waited = _TIMES.unpack(self.times)
@@ -61,28 +61,28 @@ class _Kept(msgspec.Struct, frozen=True, gc=False):
 
 
 class HistoryBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a controller remembers. Whatever bound is met first counts; the least recent goes."""
+    """How much a controller remembers. The first bound that is reached counts; the least recent objects are dropped."""
 
     objects: int = 10_000
     bytes: int = 4 * 1024 * 1024
-    """Of all entries together, as estimated."""
+    """The estimated size of all entries."""
     results: int = 10
-    """Of each object."""
+    """The number of results of each object."""
     changes: int = 256
-    """Writes of which it is still known what they changed."""
+    """The number of writes whose changes are kept."""
     change_bytes: int = 1024 * 1024
 
 
 class History:
-    """The last reconciles of each object: recorded in a microsecond, without looking at what is recorded.
+    """The last reconciles of each object. Recording takes a few microseconds, because nothing is decoded or compared.
 
-    Belongs to one controller, and to its event loop.
+    Belongs to one controller and its event loop.
     """
 
     def __init__(self, bounds: HistoryBounds | None = None) -> None:
         self.bounds = bounds or HistoryBounds()
         self.change_size = 0
-        """Bytes of the objects that changes are told from."""
+        """The size of the objects that changes are computed from, in bytes."""
         self._kept: LRUMemory[ObjectKey, _Kept | tuple[_Kept, ...]] = LRUMemory(
             self.bounds.objects, max_weight=self.bounds.bytes, weigh=_size
         )
@@ -103,15 +103,15 @@ class History:
         return self._kept.keys()
 
     def of(self, key: ObjectKey) -> tuple[HistoryEntry, ...]:
-        """Returns the last reconciles of an object, the newest last; none when it is not remembered."""
+        """Returns the last reconciles of an object, the newest last; empty if the object is not remembered."""
         return tuple([kept.entry() for kept in _several(self._kept.peek(key) or ())])
 
     def change_of(self, write: Write) -> Change | None:
-        """What a write changed, if that is still known."""
+        """Returns the change of a write, or None if it is no longer kept."""
         return next((change for change in self._changes if change[0] is write), None)
 
     def ended(self, reconcile: Reconcile, ending: Ending, *, ended: float, seconds: float, waited: float) -> None:
-        """Remembers a reconcile."""
+        """Records a finished reconcile."""
         key = reconcile.key
         before = self._kept.peek(key)
         new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)
@@ -126,7 +126,7 @@ class History:
         trace_id = reconcile.__dict__.get("trace_id", "")
         if cause or error or writes or trace_id:
             if error and before is not None and (last := _several(before)[-1].what[4]) == error:
-                error = last  # the same text a thousand times is kept once
+                error = last  # an error that repeats is stored once
             what = ending, reconcile.attempt, reconcile.trigger, cause, error, writes, reconcile.more_writes, trace_id
             return _Kept(times, what, _ENTRY + _OWN + len(error) + _WRITE * len(writes))
         what = ending, reconcile.attempt, reconcile.trigger, None, "", (), 0, ""
@@ -142,7 +142,7 @@ class History:
 
 
 def _several(kept: _Kept | tuple[_Kept, ...]) -> tuple[_Kept, ...]:
-    """Most objects have one entry, which stands there without a tuple around it."""
+    """Returns the entries as a tuple. Most objects have one entry, which is stored without a tuple."""
     return (kept,) if isinstance(kept, _Kept) else kept
 
 

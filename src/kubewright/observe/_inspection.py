@@ -1,7 +1,7 @@
-"""`inspect`: all that is known about one object, as a typed snapshot that can be shown, sent as JSON and kept.
+"""`inspect`: everything that is known about one object, as a typed snapshot that can be shown, sent as JSON and stored.
 
-It holds names, times, results and the paths of fields that were changed, and never a value of a field: objects hold
-secrets. Error messages are the exceptions' own, cut, and without credentials, as in the log.
+It contains names, times, results and the paths of changed fields, and never a value of a field, because objects contain
+secrets. Error messages are those of the exceptions, cut and without credentials, as in the log.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOOKKEEPING: Final = ("/metadata/managedFields", "/metadata/resourceVersion", "
 
 
 class Observed(Protocol):
-    """What is asked of a controller."""
+    """The part of a controller that is inspected."""
 
     name: str
     stats: ControllerStats
@@ -54,59 +54,59 @@ class Observed(Protocol):
 
     @property
     def owns(self) -> Sequence[ResourceInfo]:
-        """The kinds whose objects wake their owner."""
+        """The kinds whose objects trigger their owner."""
 
     @property
     def concurrency(self) -> int:
-        """How many reconciles it may run at a time."""
+        """The maximum number of concurrent reconciles."""
 
     @property
     def clock(self) -> Clock:
-        """The time that its history and its queue go by."""
+        """The clock of its history and queue."""
 
     def snapshot(self, key: ObjectKey) -> Snapshot[Any] | None:
-        """Returns the object as the cache has it."""
+        """Returns the object from the cache."""
 
     @property
     def resync_in(self) -> float | None:
         """Seconds until every object is reconciled again; None without a resync."""
 
     def write_loop(self, key: ObjectKey) -> str:
-        """Returns the loop that the key is slowed down for, in a line; empty for most."""
+        """Describes the write loop that the key is slowed down for; empty for most keys."""
 
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
-        """What has woken a key that waits, and which object it was; None when nothing that is remembered did."""
+        """Returns what triggered a waiting key, and the object that did; None if that is not remembered."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One field that a write changed: which, not from what to what."""
+    """The path of one field that a write changed, without values."""
 
     op: Literal["add", "remove", "replace"]
     path: str
 
 
 class WriteRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A request of a reconcile that was to change something."""
+    """A write request of a reconcile."""
 
     verb: str
     resource: str
     namespace: str = ""
     name: str = ""
     status: int
-    """The answer's HTTP status; 0 when there was none."""
+    """The HTTP status of the response; 0 if there was none."""
     seconds: float
     changes: tuple[FieldChange, ...] | None = None
-    """The fields that it changed, at most 50; None when that is not known, or not any more."""
+    """The changed fields, at most 50; None if they are not known, or no longer kept."""
 
 
 class ReconcileRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A reconcile that has ended."""
+    """A finished reconcile."""
 
     result: Ending
     trigger: str
-    """What brought the key to the queue: "initial", "updated", "Deployment deleted", "resync", "retry", …"""
+    """What triggered it: "initial", "updated", "Deployment deleted", "resync", "retry", …"""
     cause: str = ""
-    """The object that did, where it was another one."""
+    """The object that triggered it, if it was another one."""
     woken_at: datetime
     began_at: datetime
     ended_at: datetime
@@ -115,44 +115,44 @@ class ReconcileRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     error: str = ""
     writes: tuple[WriteRecord, ...] = ()
     more_writes: int = 0
-    """Writes beyond the first 50, which are not kept."""
+    """The number of writes beyond the first 50, which are not kept."""
     trace: str = ""
-    """The id of its trace, when its log records or requests carry one."""
+    """The id of its trace, if its log records or requests carry one."""
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Where the key is."""
+    """The state of the key in the queue."""
 
     state: Literal["idle", "waiting", "running", "delayed"]
     since: datetime | None = None
-    """Since when it waits, or runs."""
+    """Since when it waits or runs."""
     ready_at: datetime | None = None
-    """When its delay is over: its next retry, or the time it asked for."""
+    """When its delay ends: its next retry, or the requested time."""
     resync_at: datetime | None = None
-    """When a resync reconciles it, if that is before its delay is over."""
+    """When a resync reconciles it, if that is before its delay ends."""
     runs_again: bool = False
-    """Whether it will run once more after the present run."""
+    """Whether it will run again after the current run."""
     priority: int | None = None
     retries: int = 0
     """How often it was retried since it last succeeded."""
     trigger: str = ""
-    """What has woken it, while it waits."""
+    """What triggered it, while it waits."""
     cause: str = ""
 
 
 class CachedState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The object as the cache has it."""
+    """The object in the cache."""
 
     uid: str
     resource_version: str
     generation: int = 0
     deleting: bool = False
     problem: str = ""
-    """Why it cannot be used, if it cannot."""
+    """Why it cannot be used; empty if it can."""
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is known about one object, at one moment."""
+    """Everything that is known about one object at one moment."""
 
     controller: str
     api_version: str
@@ -161,24 +161,24 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     name: str
     at: datetime
     cached: CachedState | None = None
-    """None when the cache does not have it: it is gone, or was never there."""
+    """None if the object is not in the cache: it is gone, or never existed."""
     queue: QueueState
     write_loop: str = ""
-    """Why changes of this object wait, if they do: it keeps waking itself."""
+    """Why changes of this object are delayed: it keeps triggering itself. Empty otherwise."""
     last_error: str = ""
-    """Of the newest reconcile that failed, among those that are remembered."""
+    """The error of the newest remembered reconcile that failed."""
     last_error_at: datetime | None = None
     results: tuple[ReconcileRecord, ...] = ()
-    """The last reconciles, the newest first. Empty for an object that was not reconciled, or not for long."""
+    """The last reconciles, the newest first. Empty if none is remembered."""
 
     @property
     def attempt(self) -> int:
-        """Of the newest reconcile; 0 when none is remembered."""
+        """The attempt of the newest reconcile; 0 if none is remembered."""
         return self.results[0].attempt if self.results else 0
 
     @property
     def last_trigger(self) -> str:
-        """What woke it last: what it waits with now, or what its newest reconcile began with."""
+        """The last trigger: that of the waiting key, or that of the newest reconcile."""
         newest = self.queue if self.queue.trigger else self.results[0] if self.results else None
         if newest is None:
             return ""
@@ -186,12 +186,12 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
     @property
     def next_retry(self) -> datetime | None:
-        """When it comes back by itself, if it does."""
+        """When it will be reconciled again without a change, if ever."""
         return self.queue.ready_at
 
 
 def inspect(controller: Observed, key: ObjectKey) -> Inspection:
-    """Returns all that a controller knows about a key. Plain reading; from the controller's event loop."""
+    """Returns everything that a controller knows about a key. Call it in the controller's event loop."""
     now, monotonic, info = controller.clock.now(), controller.clock.monotonic(), controller.info
 
     def moment(at: float) -> datetime:

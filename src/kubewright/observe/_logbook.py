@@ -1,4 +1,4 @@
-"""`LogBook`: the last lines of the log about each object, in bounded memory."""
+"""`LogBook`: the last log records of each object, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kubewright.lru import LRUMemory
 
 __all__ = ["LogBook", "LogBookBounds", "LogLine"]
 
-# A rough size, in bytes, of what a line takes besides its text.
+# Estimated overhead of a line in bytes.
 _LINE: Final = 80
 
 _Place: TypeAlias = tuple[str, ObjectKey]
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the log, as its JSON has it."""
+    """One log record, with the fields of its JSON."""
 
     time: datetime
     level: str
@@ -31,22 +31,22 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stack: str = ""
     trace: str = ""
     extra: dict[str, Any] = {}
-    """What else the line was given, by name. Any, because it is whatever the program logs."""
+    """Other fields of the record, by name. Any, because a program can log any value."""
 
 
 class LogBookBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is kept. Whatever bound is met first counts; the objects that were logged about least recently go."""
+    """How much is kept. The first bound that is reached counts; the least recently logged objects are dropped."""
 
     lines: int = 100
-    """Of each object."""
+    """The number of lines of each object."""
     line_bytes: int = 8 * 1024
-    """Of one line; a longer one is left out, and a short one in its place says so."""
+    """The size of one line. A longer line is replaced by a short notice."""
     objects: int = 1_000
     bytes: int = 4 * 1024 * 1024
 
 
 class LogBook:
-    """The last lines about each object. Lines are kept as JSON, and decoded when somebody looks. For any thread."""
+    """The last lines of each object. Lines are stored as JSON and decoded on read. Safe from any thread."""
 
     def __init__(self, bounds: LogBookBounds | None = None) -> None:
         self.bounds = bounds or LogBookBounds()
@@ -56,7 +56,7 @@ class LogBook:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Returns how many objects there are lines of."""
+        """Returns the number of objects with lines."""
         return len(self._lines)
 
     @property
@@ -65,7 +65,7 @@ class LogBook:
         return int(self._lines.weight)
 
     def add(self, controller: str, key: ObjectKey, line: LogLine) -> None:
-        """Keeps a line."""
+        """Adds a line."""
         encoded = msgspec.json.encode(line)
         if len(encoded) > self.bounds.line_bytes:
             shorter = line.message[:200]

@@ -1,4 +1,4 @@
-"""`Observer`: what the controllers and the client of one operator report to."""
+"""`Observer`: the controllers and the client of one operator report to it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ __all__ = ["Observer"]
 
 
 class Observer:
-    """Counts requests, makes the memory of each controller, and begins a span for each reconcile if asked to.
+    """Counts requests, creates the history of each controller, and starts a span for each reconcile if tracing is
+    enabled.
 
     Args:
         host: the API server, as metrics name it.
         bounds: how much each controller remembers.
-        tracing: where spans go; none are made unless given.
+        tracing: where spans go. Default: no spans.
     """
 
     def __init__(
@@ -28,15 +29,15 @@ class Observer:
         self.requests = RequestStats(host)
         self.tracing = tracing
         self.begin: Callable[..., Reconcile] = Reconcile if tracing is None else tracing.reconcile
-        """Makes a `Reconcile`, of the same arguments, that is about to run."""
+        """Creates a `Reconcile` that is about to run, with the same arguments."""
         self._bounds = bounds
 
     @property
     def hooks(self) -> tuple[RequestHook, ...]:
-        """What the operator's client has to call around its requests."""
-        # The span's hook comes first: it begins earlier and ends later than what it tells of.
+        """The hooks for the requests of the operator's client."""
+        # The span's hook comes first, so that the span encloses the request.
         return (self.requests,) if self.tracing is None else (self.tracing.hook, self.requests)
 
     def history(self) -> History:
-        """Returns the memory of one more controller."""
+        """Returns the history of a new controller."""
         return History(self._bounds)

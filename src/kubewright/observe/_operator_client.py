@@ -53,11 +53,11 @@ _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class OperatorError(Exception):
-    """The pages of an operator cannot be read. The message says why, and what to do."""
+    """The pages of an operator cannot be read. The message has the reason and the fix."""
 
 
 class OperatorAddress(msgspec.Struct, frozen=True):
-    """Where an operator serves its pages: `host:port`, and whether that is HTTPS."""
+    """The address of an operator's pages: `host:port`, and whether it uses HTTPS."""
 
     netloc: str
     secure: bool = False
@@ -79,12 +79,12 @@ class OperatorAddress(msgspec.Struct, frozen=True):
 
 
 class OperatorTrust(msgspec.Struct, frozen=True, kw_only=True):
-    """How the certificate of an operator is verified. Without any of it, the CAs of this machine count.
+    """How the certificate of an operator is verified. Default: by the CAs of this machine.
 
     Attributes:
         ca_file: a file of CAs, PEM.
-        server_name: the name that the certificate is for, if it is not the host of the address.
-        fingerprints: SHA-256 fingerprints, one of which the certificate itself must have. The operator logs that of a
+        server_name: the name in the certificate, if it is not the host of the address.
+        fingerprints: SHA-256 fingerprints, one of which the certificate must have. The operator logs that of a
             self-signed certificate.
     """
 
@@ -99,7 +99,7 @@ class OperatorTrust(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperatorClient:
-    """Reads pages of one operator. Close it at the end. `credentials` are sent over HTTPS alone."""
+    """Reads the pages of one operator. Close it at the end. `credentials` are sent only over HTTPS."""
 
     def __init__(
         self, address: OperatorAddress, credentials: Credentials | None = None, trust: OperatorTrust | None = None
@@ -113,7 +113,10 @@ class OperatorClient:
         return f"<OperatorClient {self.address}>"
 
     async def get(self, below: str) -> bytes | None:
-        """A page, by its path below `/debug/kubewright`; None if there is no such page. Raises `OperatorError`."""
+        """Returns a page by its path below `/debug/kubewright`, or None if it does not exist.
+
+        Raises `OperatorError`.
+        """
         try:
             async with asyncio.timeout(_SECONDS):
                 return await self._read(f"{DEBUG_PATH}{below}")
@@ -153,7 +156,7 @@ class OperatorClient:
             server=f"{'https' if self.address.secure else 'http'}://{self.address.netloc}",
             tls=await self._tls() if self.address.secure else TLS(),
             credentials=self._credentials if self.address.secure else Credentials(),
-            disable_compression=True,  # so that the bound of the size is one of the memory
+            disable_compression=True,  # so that the limit of the size also limits the memory
         )
         return Client(config, retry=RetryPolicy(attempts=1), timeout=_SECONDS)
 
@@ -170,11 +173,11 @@ class OperatorClient:
         found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
         if not any(hmac.compare_digest(found, _normal(one)) for one in trust.fingerprints):
             raise OperatorError(
-                f"the certificate of {self.address} has another fingerprint ({found}): look into the log of the"
+                f"the certificate of {self.address} has another fingerprint ({found}): see the log of the"
                 " operator, which has a new certificate after each start"
             )
-        # From here on this very certificate is the only one that is trusted. The names of a self-signed one are those
-        # of loopback, however it is reached.
+        # From here on, only this certificate is trusted. A self-signed certificate is for the names of loopback,
+        # whatever address is used.
         return TLS(ca_data=pem.encode(), server_name=trust.server_name or "localhost")
 
     def _away(self, reason: str) -> OperatorError:
@@ -187,21 +190,21 @@ class OperatorClient:
         for cause in _causes(error):
             if isinstance(cause, ssl.SSLCertVerificationError):
                 return (
-                    f"the certificate of {self.address} cannot be verified ({cause.verify_message}): give the file of"
+                    f"the certificate of {self.address} cannot be verified ({cause.verify_message}): pass the file of"
                     " its CA, or the fingerprint that the log of the operator shows"
                 )
         return str(error)
 
 
 def tokens_of(config: ClientConfig) -> Credentials:
-    """Returns the credentials of a configuration that an operator can review: tokens, and plugins that make them.
+    """Returns the credentials of a configuration that an operator can review: tokens, and plugins that create them.
 
     Raises `OperatorError` if there are none. Passwords and client certificates are left out.
     """
     given = config.credentials
     if not (given.token or given.token_file or given.exec):
         raise OperatorError(
-            f"{config.source} has no token, and an operator accepts nothing else: give one of an account that may get"
+            f"{config.source} has no token, and an operator accepts nothing else: pass one of an account that may get"
             f" {DEBUG_PATH}, such as the output of `kubectl create token ACCOUNT`"
         )
     return Credentials(token=given.token, token_file=given.token_file, exec=given.exec, user=given.user)
@@ -213,7 +216,7 @@ def read_token(path: str | os.PathLike[str]) -> Credentials:
         with open(path, encoding="ascii") as file:
             token = file.read(65_536).strip()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise OperatorError(f"the token cannot be read from {os.fspath(path)}: {reason}") from None
     if not token:
         raise OperatorError(f"the token cannot be read from {os.fspath(path)}: the file is empty")
@@ -234,7 +237,7 @@ def _normal(fingerprint: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Returns a message of a server, as one line that a terminal can show."""
+    """Returns a message of a server in one line that is safe for a terminal."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 

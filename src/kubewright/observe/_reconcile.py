@@ -1,4 +1,4 @@
-"""`Reconcile`: one reconcile while it runs. Requests find it as the current trace, and leave their marks on it."""
+"""`Reconcile`: one running reconcile. It is the current trace of its requests, which record themselves in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERROR_AT_MOST = 1_000
 
 
 class Write(msgspec.Struct, gc=False):
-    """A request that was to change something. What it changed is kept elsewhere, for a while (`History`)."""
+    """A write request. Its change is kept separately, for a while (`History`)."""
 
     verb: str
     resource: str
@@ -33,9 +33,9 @@ class Write(msgspec.Struct, gc=False):
 
 
 class Reconcile(Trace):
-    """What one reconcile of one object is about, and what came of it so far."""
+    """One reconcile of one object: its trigger and its results so far."""
 
-    # Most reconciles neither fail nor write: what they do not have costs them nothing.
+    # Most reconciles neither fail nor write. These attributes cost nothing until they are set.
     error: str = ""
     writes: tuple[Write, ...] = ()
     more_writes: int = 0
@@ -52,7 +52,7 @@ class Reconcile(Trace):
         trigger: str = "",
         cause: ObjectKey | None = None,
     ) -> None:
-        self._rng = rng  # what the base class does; it is called for each reconcile
+        self._rng = rng  # what the base class does; it runs once for each reconcile
         self.controller = controller
         self.info = info
         self.key = key
@@ -61,25 +61,25 @@ class Reconcile(Trace):
         self.cause = cause
 
     around = Trace.current
-    """For the length of the whole reconcile: its requests, in whatever task or thread, belong to it."""
+    """Wraps the whole reconcile: its requests belong to it, in any task or thread."""
 
     def failed(self, error: BaseException) -> None:
-        """It ended with this. What is kept is its text, cut."""
+        """Records the error of the reconcile, as a string of limited length."""
         text = showable(error_text(error))
         self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
 
     def ended(self, ending: Ending) -> None:
-        """Returns how it ended is known now. Called inside of `around`."""
+        """Records the result. Called inside of `around`."""
 
     def wrote(self, write: Write) -> None:
-        """Returns a request was made. The first 50 are remembered, the others counted."""
+        """Records a write request. The first 50 are kept, the others are counted."""
         if len(self.writes) < _WRITES_AT_MOST:
             self.writes = (*self.writes, write)
         else:
             self.more_writes += 1
 
     def changed(self, info: ResourceInfo, key: ObjectKey, before: bytes | None, after: bytes) -> None:
-        """An object was this and is that now: the last write of it did it. Contents of Secrets are not taken."""
+        """Records the content of an object before and after its last write. Secrets are left out."""
         resource = qualified_resource(info)
         if resource == "secrets":
             return

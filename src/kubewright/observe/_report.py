@@ -1,7 +1,7 @@
-"""`report`: an operator as a whole at one moment, as a typed snapshot that can be shown, sent as JSON and kept.
+"""`report`: the whole operator at one moment, as a typed snapshot that can be shown, sent as JSON and stored.
 
-Numbers that grow (reconciles, retries, histograms) are since the start of the run: whoever wants rates asks twice.
-No content of objects is in it.
+Counters (reconciles, retries, histograms) begin at the start of the run. To get rates, take two reports. A report has
+no content of objects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What all parts have in common: names as JSON likes them."""
+    """The base of all parts: JSON names in camel case."""
 
 
 class KindName(_Part, frozen=True, kw_only=True):
@@ -50,16 +50,16 @@ class KindName(_Part, frozen=True, kw_only=True):
 
 
 class ControllerReport(_Part, frozen=True, kw_only=True):
-    """A controller: what it has done, what it does, what waits."""
+    """A controller: its results, its running reconciles, its queue."""
 
     name: str
     api_version: str
     kind: str
     plural: str = ""
     owns: tuple[KindName, ...] = ()
-    """The kinds whose objects wake their owner."""
+    """The kinds whose objects trigger their owner."""
     reconciles: dict[str, int]
-    """How often each result came."""
+    """The number of reconciles by result."""
     durations: Histogram | None = None
     """How long reconciles took."""
     active: int
@@ -67,14 +67,14 @@ class ControllerReport(_Part, frozen=True, kw_only=True):
     ready: int
     """Keys that wait for a worker."""
     delayed: int
-    """Keys that come back later."""
+    """Keys that are delayed."""
     retries: int = 0
     """How often a key was added with a delay."""
     write_loops: int = 0
-    """How often a key was slowed down because it keeps waking itself."""
+    """How often a key was slowed down because it keeps triggering itself."""
     longest_running_seconds: float = 0.0
     remembered: int
-    """Objects whose last reconciles are known."""
+    """Objects whose last reconciles are remembered."""
     remembered_bytes: int
 
     @property
@@ -90,9 +90,9 @@ class CacheReport(_Part, frozen=True, kw_only=True):
     version: str
     kind: str
     selection: str = ""
-    """The label and field selectors; empty for everything."""
+    """The label and field selectors; empty for all objects."""
     namespaces: tuple[str, ...] = ()
-    """The only ones; none means all."""
+    """The cached namespaces; empty for all."""
     synced: bool
     objects: int
     bytes: int
@@ -108,24 +108,24 @@ class CacheReport(_Part, frozen=True, kw_only=True):
 
 
 class LeaderReport(_Part, frozen=True, kw_only=True):
-    """How a replica stands in its election."""
+    """The state of a replica in its election."""
 
     lease: str
     identity: str
     state: Literal["new", "standby", "leading", "over"]
     leader: str
-    """Who holds the lease; empty for nobody."""
+    """The holder of the lease; empty if it is free."""
     since: str = ""
-    """When the holder took it, as the Lease says."""
+    """When the holder acquired the lease, as written in the Lease."""
     renewals: int = 0
-    """Of this replica."""
+    """The identity of this replica."""
     transitions: int = 0
     failures: int = 0
     last_error: str = ""
 
 
 class WebhookReport(_Part, frozen=True, kw_only=True):
-    """What was asked at one path of the webhook server."""
+    """The requests to one path of the webhook server."""
 
     path: str
     requests: int
@@ -136,11 +136,11 @@ class WebhookReport(_Part, frozen=True, kw_only=True):
 
 
 class OperatorReport(_Part, frozen=True, kw_only=True):
-    """An operator as a whole, at one moment."""
+    """The whole operator at one moment."""
 
     name: str = ""
     version: str = ""
-    """Of Kubewright."""
+    """The version of Kubewright."""
     at: datetime
     started_at: datetime | None = None
     controllers: tuple[ControllerReport, ...] = ()
@@ -149,13 +149,13 @@ class OperatorReport(_Part, frozen=True, kw_only=True):
     """None without leader election."""
     webhooks: tuple[WebhookReport, ...] = ()
     certificate_expires_at: datetime | None = None
-    """When the certificate of the webhooks ends."""
+    """When the certificate of the webhooks expires."""
     requests: dict[str, int] = {}
-    """Requests to the API server, by HTTP status; `<error>` for those without an answer."""
+    """Requests to the API server, by HTTP status; `<error>` for those without a response."""
 
 
 def report(sources: Sources, *, name: str = "", started_at: datetime | None = None) -> OperatorReport:
-    """Returns all that is known of an operator as a whole. Plain reading; from the operator's event loop."""
+    """Returns everything that is known about an operator. Call it in the operator's event loop."""
     from kubewright.version import VERSION
 
     requests: dict[str, int] = {}

@@ -15,30 +15,30 @@ from kubewright.queue import Durations
 __all__ = ["REQUEST_BUCKETS", "RequestStats"]
 
 REQUEST_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""Upper bounds in seconds: those of Kubernetes' own controllers, which controller-runtime has too."""
+"""Upper bounds in seconds: those of Kubernetes' own controllers and of controller-runtime."""
 
 _READS = ("GET", "HEAD")
 _APPLY = "application/apply-patch+yaml"
 
 
 class RequestStats:
-    """Counts attempts by answer and method, and notes on the running reconcile what it writes.
+    """Counts attempts by status and method, and records writes in the running reconcile.
 
-    Each attempt counts, so that a server that answers 429 shows. A watch counts when it is opened; how long it lasts
-    is not a duration of a request. What was cancelled, or not sent because something here forbade it, does not count.
+    Each attempt counts, so that 429 responses are visible. A watch counts when it is opened; its lifetime is not a
+    request duration. Requests that were cancelled, or rejected before they were sent, do not count.
     """
 
     def __init__(self, host: str = "none") -> None:
         self.host = host
         self.counts: Counter[tuple[str, str]] = Counter()
-        """By status ("<error>" when there was no answer) and method."""
+        """By status ("<error>" if there was no response) and method."""
         self.retries: Counter[tuple[str, str]] = Counter()
-        """Attempts after the first, by what they were answered, and method."""
+        """Attempts after the first, by the status of the failed attempt and method."""
         self.durations: dict[str, Durations] = {}
         """By method."""
 
     def __call__(self, request: Request) -> Callable[[Outcome], None]:
-        """Returns the hook: called before each attempt, returns what is called after it."""
+        """Called before each attempt. Returns the function to call after it."""
         trace = current_trace()
         reconcile = trace if isinstance(trace, Reconcile) and request.method not in _READS else None
 
@@ -74,7 +74,7 @@ _named_decoder: Final = msgspec.json.Decoder(_Named)
 
 
 def _name(request: Request) -> str:
-    """Returns the object's name, which a request that creates it has in its body only."""
+    """Returns the object's name, which a create request has only in its body."""
     if request.name or request.verb != "create" or request.body is None:
         return request.name
     try:

@@ -15,7 +15,7 @@ from kubewright.observe._requests import RequestStats
 from kubewright.observe._webhooks import Expiring, WebhookStats
 
 if TYPE_CHECKING:
-    from kubewright.election import ElectionStatus  # most operators do without it until they stand for election
+    from kubewright.election import ElectionStatus  # imported only by operators with leader election
 
 __all__ = ["Elector", "Sources"]
 

@@ -1,4 +1,4 @@
-"""`ControllerStats`: what a controller counts, as plain numbers that cost nothing until somebody reads them."""
+"""`ControllerStats`: the counters of a controller, as plain numbers."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ BUGS: Final[tuple[type[BaseException], ...]] = (
     RecursionError,
     TypeError,
 )
-"""What Python raises where a Go program would panic: for mistakes in the program, not for the state of the world."""
+"""Errors that indicate a bug in the program, where a Go program would panic."""
 
 
 class ControllerStats(msgspec.Struct):
-    """What a controller has done so far."""
+    """The counters of a controller."""
 
     reconciles: Counter[str] = msgspec.field(default_factory=Counter)
-    """How often each `Ending` came."""
+    """The number of reconciles by `Ending`."""
     active: int = 0
-    """Workers that are reconciling at this moment."""
+    """Running reconciles."""
     interrupted: int = 0
-    """Reconciles that were cut short because the operator had to stop."""
+    """Reconciles that were interrupted because the operator stopped."""
     timeouts: int = 0
-    """Reconciles that took longer than they may."""
+    """Reconciles that exceeded their timeout."""
     bugs: int = 0
-    """Reconciles that ended with an exception that tells of a mistake in the program (`BUGS`)."""
+    """Reconciles that ended with an error that indicates a bug (`BUGS`)."""
     write_loops: int = 0
-    """How often a key was slowed down because it keeps waking itself."""
+    """How often a key was slowed down because it keeps triggering itself."""
     durations: Durations = msgspec.field(default_factory=lambda: Durations(RECONCILE_BUCKETS))
     """How long reconciles took."""

@@ -1,9 +1,9 @@
-"""`Tracing`: spans of OpenTelemetry for reconciles and for their requests.
+"""`Tracing`: OpenTelemetry spans for reconciles and their requests.
 
-Only OpenTelemetry's API is used (the extra `otel`), and only when a `Tracing` is made: what is exported, where to and
-how much of it, is for the SDK that the program sets up. A reconcile's `ctx.trace` has the ids of its span, so that the
-`traceparent` header, the log records and the spans name the same trace. A request's header carries its own span, under
-which the API server's spans then appear.
+Only OpenTelemetry's API is used (the extra `otel`), and only if a `Tracing` is created. The program's SDK decides what
+is sampled and exported. A reconcile's `ctx.trace` has the ids of its span, so the `traceparent` header, the log records
+and the spans name the same trace. The header of a request carries its own span, under which the API server's spans
+appear.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NAME = "kubewright"
 
 
 class Tracing:
-    """Makes spans with the tracer provider that is given, or the one that the program has set for itself.
+    """Creates spans with the given tracer provider. Default: the one that the program has set globally.
 
-    Raises `ImportError`, which says what to install, when OpenTelemetry's API is not there.
+    Raises `ImportError` with the package to install if OpenTelemetry's API is missing.
     """
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
@@ -43,11 +43,11 @@ class Tracing:
 
     @property
     def reconcile(self) -> Callable[..., Reconcile]:
-        """Makes a `Reconcile` that is a span as well."""
+        """Creates a `Reconcile` with a span."""
         return partial(_Traced, self)
 
     def hook(self, request: Request) -> Callable[[Outcome], None] | None:
-        """Returns the client's hook: a span around each attempt, inside of the reconcile that makes it."""
+        """Returns the client's hook: a span for each attempt, inside of the span of its reconcile."""
         parent = current_trace()
         if not isinstance(parent, _Traced) or parent.span is None:
             return None
@@ -71,7 +71,7 @@ class Tracing:
 
 
 class _Traced(Reconcile):
-    """A reconcile that is a span as well, and has its ids."""
+    """A reconcile with a span. It has the ids of the span."""
 
     def __init__(self, tracing: Tracing, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -80,7 +80,7 @@ class _Traced(Reconcile):
 
     @property
     def traceparent(self) -> str:
-        """The header's value, with the span's own decision about sampling."""
+        """The value of the header, with the sampling decision of the span."""
         span = self.span
         if span is None or not span.get_span_context().is_valid:
             return super().traceparent
@@ -88,7 +88,7 @@ class _Traced(Reconcile):
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """Returns the span lasts as long; the reconciler's own spans are inside of it."""
+        """Wraps the reconcile in the span, which encloses the reconciler's own spans."""
         api = self._tracing._api
         with self._tracing.tracer.start_as_current_span(
             f"reconcile {self.controller}",
@@ -104,7 +104,7 @@ class _Traced(Reconcile):
             },
         ) as span:
             context = span.get_span_context()
-            if context.is_valid:  # without an SDK there is no span, and the ids are our own
+            if context.is_valid:  # without an SDK there is no span, and the ids are generated here
                 self.span = span
                 self.__dict__["trace_id"] = api.format_trace_id(context.trace_id)
                 self.__dict__["span_id"] = api.format_span_id(context.span_id)
@@ -112,7 +112,7 @@ class _Traced(Reconcile):
                 yield
 
     def ended(self, ending: Ending) -> None:
-        """Say it on the span, while there still is one."""
+        """Records the result on the span, before the span ends."""
         if self.span is not None:
             self.span.set_attribute("kubewright.result", ending)
             if ending.endswith("error"):

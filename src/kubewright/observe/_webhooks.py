@@ -1,4 +1,4 @@
-"""`WebhookStats`: what a webhook server counts, by the path of each webhook."""
+"""`WebhookStats`: the counters of a webhook server, by path."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ WEBHOOK_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10
 """Upper bounds in seconds: those of controller-runtime."""
 
 Review: TypeAlias = Literal["allowed", "refused", "failed"]
-"""How a review ended: failed are those about which nothing could be said, whatever became of the request."""
+"""The result of a review. `failed` means that the handler gave no answer, whatever happened to the request."""
 
 
 class Expiring(Protocol):
-    """A certificate, as far as metrics tell of it."""
+    """The part of a certificate that metrics use."""
 
     @property
     def expires(self) -> datetime:
-        """When it ends."""
+        """When it expires."""
 
 
 def _durations() -> Durations:
@@ -33,15 +33,15 @@ def _durations() -> Durations:
 
 
 class WebhookStats(msgspec.Struct):
-    """What a server has answered so far."""
+    """The counters of a webhook server."""
 
     requests: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
     """By path and HTTP status."""
     reviews: Counter[tuple[str, Review]] = msgspec.field(default_factory=Counter)
-    """By path and how they ended."""
+    """By path and result."""
     in_flight: Counter[str] = msgspec.field(default_factory=Counter)
-    """Those that are being answered now, by path."""
+    """Requests in progress, by path."""
     latency: dict[str, Durations] = msgspec.field(default_factory=lambda: defaultdict(_durations))
-    """How long answers took, by path."""
+    """Response times, by path."""
     hanging: Collection[object] = ()
-    """Calls of plain handlers that were given up and have not returned: each keeps a thread."""
+    """Calls of plain handlers that timed out and have not returned: each occupies a thread."""

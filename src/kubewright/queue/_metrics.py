@@ -11,7 +11,7 @@ import msgspec
 __all__ = ["BUCKETS", "Durations", "Histogram", "QueueMetrics", "QueueStats"]
 
 #: Upper bounds of the buckets of durations in seconds: those of controller-runtime, 10 ns to 1000 s. They are
-#: multiplied as it does, because Prometheus compares buckets by their string: controller-runtime has 9.999999999999999e-06.
+#: multiplied as it does, because Prometheus compares bucket labels as strings: 9.999999999999999e-06.
 BUCKETS: tuple[float, ...] = tuple(accumulate(range(11), lambda bound, _: bound * 10, initial=10e-9))
 
 
