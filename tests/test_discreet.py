@@ -10,7 +10,7 @@ import pytest
 from kubewright.api import ObjectMeta, core
 from kubewright.client import JsonPatch, MergePatch, Request, StrategicPatch
 from kubewright.client._exec import _Output
-from kubewright.client._heads import Place
+from kubewright.client._heads import ServerAddress
 from kubewright.client._kubeconfig import Cluster, Entry
 from kubewright.client._kubeconfig import User as KubeconfigUser
 from kubewright.client._tls import ClientCertificate
@@ -49,7 +49,7 @@ CARRIERS: dict[str, tuple[Any, str]] = {
     "an entry of a kubeconfig": (Entry("user", "jane", "/file", {"token": "s3cret"}), "jane"),
     "a user of a kubeconfig": (msgspec.convert(USER, KubeconfigUser), "jane"),
     "a cluster of a kubeconfig": (msgspec.convert(CLUSTER, Cluster), "https://kind:6443"),
-    "a proxy": (Place.of("http://me:s3cret@proxy:3128/path"), "http://proxy:3128/path"),
+    "a proxy": (ServerAddress.of("http://me:s3cret@proxy:3128/path"), "http://proxy:3128/path"),
     "a request": (Request(method="GET", path="/api", headers={"Authorization": "Bearer s3cret"}), "/api"),
     "a JSON patch": (JsonPatch([{"op": "add", "path": "/data/a", "value": "s3cret"}]), "add /data/a"),
     "a merge patch": (MergePatch({"data": {"a": "s3cret"}}), "data"),

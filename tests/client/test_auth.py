@@ -245,7 +245,7 @@ class TestExec:
         await authenticator.identity()
         assert issuer.runs == 2, "it is not tried again for every request"
         await clock.advance(28)
-        with pytest.raises(ConfigError, match="of user 'jane' failed with exit status 1; it said: Traceback"):
+        with pytest.raises(ConfigError, match="of user 'jane' failed with exit status 1; its output: Traceback"):
             await authenticator.identity()
 
     async def test_concurrent_callers_share_one_run(self, issuer: Issuer, authenticator: Authenticator) -> None:

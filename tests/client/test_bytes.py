@@ -31,7 +31,7 @@ def test_a_text_that_is_put_into_an_object_that_was_read_is_refused_as_well() ->
     stored = decode(core.Secret, encode(core.Secret(metadata=PLACE, data={"password": b"secret"})))
     assert stored.data is not None
     stored.data["password"] = TEXT
-    with pytest.raises(TypeError, match="is bytes, and was given a str"):
+    with pytest.raises(TypeError, match="must be bytes, not str"):
         changes(stored)
 
 

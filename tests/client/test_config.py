@@ -249,7 +249,7 @@ class TestCluster:
             home.load(server=server)
 
     def test_a_password_in_the_server_is_refused_unseen(self, home: Home) -> None:
-        with pytest.raises(ConfigError, match="must not hold a user name") as caught:
+        with pytest.raises(ConfigError, match="must not contain a user name") as caught:
             home.load(server="https://me:s3cret@host")
         assert "s3cret" not in str(caught.value)
 

@@ -128,7 +128,7 @@ class TestInteractiveMode:
             await plugins.run(plugins.printing("", interactive_mode="Always"))
         assert str(caught.value) == (
             f"the exec plugin {sys.executable!r} of user 'admin' needs a terminal (interactiveMode: Always), "
-            "and standard input is none"
+            "and standard input is not one"
         )
 
     @pytest.mark.parametrize(("mode", "given"), [("Never", False), ("IfAvailable", True), ("Always", True)])
@@ -174,21 +174,21 @@ class TestOutput:
     @pytest.mark.parametrize(
         ("output", "message"),
         [
-            ("", "did not print an ExecCredential as JSON; run it by hand to see"),
-            ("s3cret", "did not print an ExecCredential as JSON; run it by hand to see"),
+            ("", "did not print an ExecCredential as JSON; run it manually to see why"),
+            ("s3cret", "did not print an ExecCredential as JSON; run it manually to see why"),
             (
                 '"s3cret"',
-                "did not print an ExecCredential as JSON (Expected `object`, got `str`); run it by hand to see",
+                "did not print an ExecCredential as JSON (Expected `object`, got `str`); run it manually to see why",
             ),
             (
                 credential({"token": ["s3cret"]}),
                 "did not print an ExecCredential as JSON (Expected `str | null`, got `array` - at `$.status.token`); "
-                "run it by hand to see",
+                "run it manually to see why",
             ),
             (
                 credential({"token": "s3cret", "expirationTimestamp": "tomorrow"}),
                 "did not print an ExecCredential as JSON (Invalid RFC3339 encoded datetime - at "
-                "`$.status.expirationTimestamp`); run it by hand to see",
+                "`$.status.expirationTimestamp`); run it manually to see why",
             ),
             (
                 "{}",
@@ -216,7 +216,7 @@ class TestOutput:
 
     async def test_endless_output_is_cut_off(self, plugins: Plugins) -> None:
         plugin = plugins.plugin("while True: sys.stdout.write('s3cret' * 10_000)")
-        with pytest.raises(ConfigError, match="printed more than 1 MiB, which cannot be an ExecCredential"):
+        with pytest.raises(ConfigError, match="printed more than 1 MiB, which is not an ExecCredential"):
             await plugins.run(plugin)
 
 
@@ -259,18 +259,18 @@ class TestFailing:
             await plugins.run(plugin)
         text = str(caught.value)
         assert text.startswith(
-            f"the exec plugin {sys.executable!r} of user 'admin' failed with exit status 3; it said: x"
+            f"the exec plugin {sys.executable!r} of user 'admin' failed with exit status 3; its output: x"
         )
         assert text.endswith("x please log in")
         assert len(text) < 2_200
         assert "s3cret" not in text
 
     async def test_one_that_fails_in_silence(self, plugins: Plugins) -> None:
-        with pytest.raises(ConfigError, match=r"failed with exit status 1; it said nothing$"):
+        with pytest.raises(ConfigError, match=r"failed with exit status 1; it printed nothing$"):
             await plugins.run(plugins.plugin("sys.exit(1)"))
 
     async def test_one_that_a_signal_ends(self, plugins: Plugins) -> None:
-        with pytest.raises(ConfigError, match=r"was ended by signal 9; it said nothing$"):
+        with pytest.raises(ConfigError, match=r"was killed by signal 9; it printed nothing$"):
             await plugins.run(plugins.plugin(f"os.kill(os.getpid(), {int(signal.SIGKILL)})"))
 
 
@@ -317,7 +317,7 @@ class TestHanging:
         await clock.advance(59)
         assert not run.done()
         await clock.advance(1)
-        with pytest.raises(ConfigError, match=r"of user 'admin' did not finish within 1m and was ended; it said"):
+        with pytest.raises(ConfigError, match=r"of user 'admin' did not finish within 1m and was killed; its output"):
             await run
         for pid in processes:
             await self.ended(pid)
@@ -343,7 +343,7 @@ class TestHanging:
         await clock.advance(299)
         assert not run.done()
         await clock.advance(1)
-        with pytest.raises(ConfigError, match="did not finish within 5m and was ended; its own message is above"):
+        with pytest.raises(ConfigError, match="did not finish within 5m and was killed; its own message is above"):
             await run
 
     async def test_cancelling_ends_it(self, plugins: Plugins, started: Path) -> None:

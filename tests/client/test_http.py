@@ -75,14 +75,14 @@ async def test_a_server_that_hangs_up() -> None:
 async def test_a_server_that_breaks_off_in_the_middle() -> None:
     half = http("200 OK", b'{"metadata":{"name":"n"}}')[:-5]
     async with serving(answering(half)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
-        with pytest.raises(Unavailable, match=r"the connection to \S+ broke: its answer broke off$"):
+        with pytest.raises(Unavailable, match=r"the connection to \S+ broke: its response broke off$"):
             await client.get(core.Node, "n")
 
 
 async def test_a_server_that_speaks_something_else_is_told_in_one_line() -> None:
     other = answering(b"SSH-2.0-OpenSSH_9.2\r\n")
     async with serving(other) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
-        with pytest.raises(Unavailable, match=r"broke: its answer cannot be read \(Expected HTTP/") as caught:
+        with pytest.raises(Unavailable, match=r"broke: its response cannot be parsed \(Expected HTTP/") as caught:
             await client.server_version()
         assert "\n" not in str(caught.value)
 

@@ -124,7 +124,7 @@ async def test_a_revision_that_was_never_there_is_expired(scripted: Any) -> None
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"{}", b'{"metadata":{}}', b'{"items":3}'])
 async def test_an_answer_that_is_no_list_is_not_kubernetes(scripted: Any, body: bytes) -> None:
-    with pytest.raises(NotKubernetes, match=r"^list nodes: the answer is not a list of Kubernetes objects"):
+    with pytest.raises(NotKubernetes, match=r"^list nodes: the response is not a list of Kubernetes objects"):
         await Client(transport=scripted((200, body))).list(core.Node)
 
 

@@ -127,8 +127,8 @@ def test_a_server_with_tls_is_reached_through_a_tunnel(
 @pytest.mark.parametrize(
     ("refusal", "shown"),
     [
-        (b"HTTP/1.1 407 Who are you?\r\n\r\n", "and answers: HTTP/1.1 407 Who are you?"),
-        (b"SSH-2.0\x00\r\n\r\n", "something else than HTTP"),
+        (b"HTTP/1.1 407 Who are you?\r\n\r\n", "the proxy refused the tunnel: HTTP/1.1 407 Who are you?"),
+        (b"SSH-2.0\x00\r\n\r\n", "not HTTP"),
         (b"HTTP/1.1 200", "the proxy has closed the connection"),
     ],
 )

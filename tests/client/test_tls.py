@@ -178,7 +178,7 @@ class TestServerCertificate:
         for _ in range(3):
             await clock.advance(1)
             assert await authenticator.identity() is first
-        assert caplog.text.count("holds no certificate") == 1
+        assert caplog.text.count("contains no certificate") == 1
         replace(file, Authority().pem)
         await clock.advance(1)
         assert await authenticator.identity() is not first
@@ -205,9 +205,9 @@ class TestServerCertificate:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)"),
-            (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "holds a damaged certificate"),
-            (b"-----BEGIN CERTIFICATE-----\n\xff\n-----END CERTIFICATE-----", "holds a damaged certificate"),
+            (b"", "contains no certificate; expected PEM (-----BEGIN CERTIFICATE-----)"),
+            (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "contains a damaged certificate"),
+            (b"-----BEGIN CERTIFICATE-----\n\xff\n-----END CERTIFICATE-----", "contains a damaged certificate"),
             (None, "cannot be read from {file}: No such file or directory"),
         ],
     )
@@ -321,7 +321,7 @@ class TestClientCertificate:
             replace(certificate_file, certificate)
             await clock.advance(1)
             assert await authenticator.identity() is first
-            assert "do not belong together; the one that was read before stays in use" in caplog.text
+            assert "do not belong together; the previous one stays in use" in caplog.text
             replace(key_file, key)
             await clock.advance(1)
             second = await authenticator.identity()

@@ -193,9 +193,9 @@ async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: 
     unchecked: Any = client
     with pytest.raises(TypeError, match="condition is a function over the object, not a str"):
         await unchecked.wait_for(core.ConfigMap, "c", namespace)
-    with pytest.raises(TypeError, match="the name of a Pod is a text, not a Pod"):
+    with pytest.raises(TypeError, match="the name of a Pod is a string, not a Pod"):
         await unchecked.evict(core.Pod(spec=core.PodSpec(containers=[])))
-    with pytest.raises(TypeError, match="the name of a Pod is a text, not the class Pod"):
+    with pytest.raises(TypeError, match="the name of a Pod is a string, not the class Pod"):
         await unchecked.evict(core.Pod, "p")
     with pytest.raises(TypeError, match=r"a kind is a class, such as core\.ConfigMap, not 'ConfigMap'"):
         await unchecked.get("ConfigMap", "c")
@@ -206,11 +206,11 @@ async def test_what_is_no_object_and_no_patch_is_told_without_its_content(client
     secret = {"kind": "Secret", "stringData": {"password": "hush"}}
     for verb in ("create", "update", "update_status", "replace", "apply"):
         write = getattr(client, verb)
-        with pytest.raises(TypeError, match=r"^an object is needed here, such as .*, not the class ConfigMap$"):
+        with pytest.raises(TypeError, match=r"^expected an object, such as .*, not the class ConfigMap$"):
             await write(core.ConfigMap)
-        with pytest.raises(TypeError, match=r"^an object is needed here, such as core\.ConfigMap\(.*\), not a dict$"):
+        with pytest.raises(TypeError, match=r"^expected an object, such as core\.ConfigMap\(.*\), not a dict$"):
             await write(secret)
-    with pytest.raises(TypeError, match=r"^an object is needed here, such as core\.ConfigMap\(.*\), not a dict$"):
+    with pytest.raises(TypeError, match=r"^expected an object, such as core\.ConfigMap\(.*\), not a dict$"):
         await unchecked.delete(secret)
     for patch, given in ((secret, "a dict"), ([secret], "a list"), (MergePatch, "the class MergePatch")):
         expected = rf"^a patch is a MergePatch, a JsonPatch or a StrategicPatch, such as MergePatch\(.*\), not {given}$"
@@ -253,7 +253,7 @@ async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Clien
 async def test_what_was_read_from_a_server_is_not_created_again(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     made.metadata.name = "other"
-    with pytest.raises(ValueError, match=r"/other was read from a server already: to make a copy, give it metadata"):
+    with pytest.raises(ValueError, match=r"/other was read from a server: to create a copy, give it new metadata"):
         await client.create(made)
 
 
@@ -411,7 +411,7 @@ async def test_selectors_may_be_texts_mappings_or_objects(client: Client, namesp
     assert len(await client.list(core.ConfigMap, namespace, fields={"metadata.name": "c"})) == 1
     for selector in (Selector.parse("app=x"), meta.LabelSelector(match_labels={"app": "x"})):
         assert len(await client.list(core.ConfigMap, namespace, labels=selector)) == 1
-    with pytest.raises(TypeError, match="is no selector: give its text"):
+    with pytest.raises(TypeError, match="is not a selector: pass a string"):
         await client.list(core.ConfigMap, namespace, labels=["app=x"])  # type: ignore[arg-type]
 
 

@@ -89,7 +89,7 @@ async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Ope
     async with working(operator, clock) as stage:
         stage.put(thing())
         await clock.settled()
-    expected = "an object is needed here, such as core.ConfigMap(...), not "
+    expected = "expected an object, such as core.ConfigMap(...), not "
     assert told == [expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")]
 
 

@@ -191,10 +191,10 @@ async def test_what_is_no_object_name_or_kind_is_told_in_a_sentence(
         "kind": "a kind is a class, such as core.ConfigMap, not 'Jar'",
         "labels": "a namespace is a string, not dict: labels go into labels=",
         "number": 'labels is a label selector, such as "app=web" or {"app": "web"}, not int',
-        "listed": "an object is needed here, such as core.ConfigMap(...), not a dict",
-        "class": "an object is needed here, such as core.ConfigMap(...), not the class ConfigMap",
+        "listed": "expected an object, such as core.ConfigMap(...), not a dict",
+        "class": "expected an object, such as core.ConfigMap(...), not the class ConfigMap",
         "bare": "prune takes the kinds in a list: prune([ConfigMap], keep=...)",
-        "kept": "an object is needed here, such as core.ConfigMap(...), not a str",
+        "kept": "expected an object, such as core.ConfigMap(...), not a str",
     }
 
 

@@ -1,15 +1,15 @@
-"""Talking to a Kubernetes API server.
+"""The client of a Kubernetes API server.
 
-`Client` (async) and `BlockingClient` (for plain scripts) have the verbs of the API, generic over the class of the
+`Client` (async) and `BlockingClient` (for synchronous scripts) have the verbs of the API, generic over the class of the
 object: `await client.get(apps.Deployment, "web", "default")`. `load_config` finds the cluster as kubectl does.
 
-Two promises about writes. `update` sends what you changed since you read the object and nothing else, so fields that
-the model does not know survive, also inside lists and after copies. And what you set reaches the server: an explicit 0,
-"" or empty list is sent, only None is not.
+Two guarantees about writes. `update` sends only what you changed since you read the object, so fields that the model
+does not know survive, also inside lists and after copies. And every value that you set is sent: an explicit 0, "" or
+empty list too, only None is not.
 
 Every failure is an `ApiError` of a subclass that says what to do about it (`NotFound`, `Conflict`, `Invalid`, ...) and
-carries the server's `Status`; a configuration that cannot work is a `ConfigError`. Requests are repeated where that is
-safe (`RetryPolicy`).
+has the server's `Status`; an invalid configuration is a `ConfigError`. Requests are retried where that is safe
+(`RetryPolicy`).
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ __all__ = [
     "tls_context",
 ]
 
-# The parser of HTTP and the connections are imported on first use, as `Client` does.
+# The HTTP parser and the connections are imported on first use, like in `Client`.
 _HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
 
 if not TYPE_CHECKING:

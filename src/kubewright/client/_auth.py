@@ -1,14 +1,14 @@
-"""Credentials at work: what each request has to carry, renewed as files change and credentials expire.
+"""Credentials of requests, renewed when files change and credentials expire.
 
-| what | when it is looked at again |
+| source | checked |
 |---|---|
 | token file | every 10 s, and after a 401 |
 | CA, client certificate and key in files | every second (their inode, time and size), and after a 401 |
 | exec plugin | shortly before its credential expires, and after a 401 |
 
-What was good stays in use while its replacement cannot be read: a file in the middle of being replaced, or a plugin
-that fails, or prints what cannot be used, before the old credential has expired, gives a warning in the log and no
-failed request.
+A valid credential stays in use while its replacement cannot be read. A file that is being replaced, a plugin that fails
+and a plugin that prints invalid data lead to a warning in the log, and not to a failed request, until the old
+credential expires.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ _MAX_MARGIN = timedelta(seconds=30)
 
 
 class Identity(Redacted, msgspec.Struct, frozen=True, eq=False):
-    """What a request carries. Immutable; the same object for as long as nothing changed.
+    """The credentials of a request. Immutable; the same object as long as nothing changes.
 
     `headers` is a tuple of pairs, because a header such as Impersonate-Group may occur several times. `ssl` is a
-    context for https, True for plain http. It is a new object exactly when the CA or the client certificate changed, so
-    that the pool opens new connections. `server_name`, where it is given, must be in the certificate, not the host.
+    context for https, True for plain http. It is a new object exactly if the CA or the client certificate changed, so
+    that the pool opens new connections. If `server_name` is set, the certificate must have that name instead of the
+    host.
     """
 
     redacted = frozenset({"headers"})
@@ -62,10 +63,10 @@ class Identity(Redacted, msgspec.Struct, frozen=True, eq=False):
 
 
 class Authenticator:
-    """Keeps one identity current. Made from a `ClientConfig`; belongs to one event loop; close it at the end.
+    """Keeps one identity up to date. Created from a `ClientConfig`; belongs to one event loop; close it at the end.
 
-    `identity` is cheap when nothing is due. Concurrent callers share one run of a plugin, and a caller that is
-    cancelled does not take the run away from the others. What cannot be had raises `ConfigError`.
+    `identity` is cheap if nothing is due. Concurrent callers share one run of a plugin, and a caller that is cancelled
+    does not cancel the run for the others. Raises `ConfigError` if a credential is not available.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Authenticator:
         self._tls = TLSSource(config.tls, _client_certificate(credentials)) if config.secure else None
         self._token_file = _TokenFile(credentials, clock) if credentials.token_file else None
         self._plugin: _Plugin | None = None
-        # As in client-go, a credential that stands in the configuration itself makes the plugin superfluous.
+        # As in client-go, a credential in the configuration itself takes precedence over the plugin.
         fixed = credentials.token or credentials.token_file or credentials.has_basic or credentials.has_certificate
         if credentials.exec is not None and not fixed:
             environ = os.environ if environ is None else environ
@@ -93,15 +94,15 @@ class Authenticator:
         self._look_again = 0.0
 
     async def identity(self) -> Identity:
-        """What the next request has to carry."""
+        """Returns the credentials of the next request."""
         if self._identity is not None and self._clock.monotonic() < self._look_again:
             return self._identity
         return self._assemble(await self._plugin.credential() if self._plugin else None)
 
     async def rejected(self, identity: Identity) -> bool:
-        """Returns the server answered 401 to that identity. Renew it now; True when there is a new one to retry with.
+        """Renews an identity after the server answered 401. Returns True if there is a new one to retry with.
 
-        Raises `ConfigError` when the reason is known: the client certificate has expired, or the plugin fails.
+        Raises `ConfigError` if the reason is known: the client certificate has expired, or the plugin fails.
         """
         if identity is not self._identity:
             return True
@@ -114,7 +115,7 @@ class Authenticator:
         return False
 
     def explain(self, error: BaseException) -> ConfigError | None:
-        """Why a connection failed, in words, if TLS was the reason: give it what connecting raised."""
+        """Explains an error of a connection, if TLS was the reason."""
         causes = list(_causes(error))
         for cause in causes:
             if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_code"):
@@ -127,7 +128,7 @@ class Authenticator:
             await self._plugin.close()
 
     def _check(self, credential: ExecCredential) -> None:
-        """Raises ConfigError for a credential of the plugin that no request could carry."""
+        """Raises ConfigError for a credential of the plugin that no request can carry."""
         self._authorization(credential)
         certificate = _plugin_certificate(credential, self._config.credentials)
         if certificate is not None and self._tls is not None:
@@ -175,7 +176,7 @@ class Authenticator:
 
 
 class _TokenFile:
-    """A token that lives in a file, as a pod's does. A token of the configuration stands in until it can be read."""
+    """A token in a file, as in a pod. The token of the configuration is used until the file can be read."""
 
     def __init__(self, credentials: Credentials, clock: Clock) -> None:
         self._path = credentials.token_file or ""
@@ -185,11 +186,11 @@ class _TokenFile:
         self._problem = ""
 
     def read_again(self) -> None:
-        """Lets the next `token` read the file."""
+        """Makes the next `token` read the file."""
         self._due = -math.inf
 
     def token(self) -> str:
-        """Returns the token of the last 10 seconds."""
+        """Returns the token, which is at most 10 seconds old."""
         if self._clock.monotonic() >= self._due:
             self._due = self._clock.monotonic() + _READ_TOKEN_EVERY
             try:
@@ -198,7 +199,7 @@ class _TokenFile:
                 if not self._token:
                     self.read_again()
                     raise
-                if str(error) != self._problem:  # told once, not every ten seconds
+                if str(error) != self._problem:  # logged once, not every ten seconds
                     log.warning("%s; the last known token stays in use", error)
                 self._problem = str(error)
         assert self._token is not None
@@ -218,9 +219,10 @@ class _TokenFile:
 
 
 class _Plugin:
-    """The credential of an exec plugin, which is run when there is none, when it is about to expire, or on request.
+    """The credential of an exec plugin. The plugin runs if there is none, if it is about to expire, or on request.
 
-    What `check` refuses, by raising ConfigError, is not kept: the plugin may have read a pair that is being replaced.
+    A credential that `check` rejects with ConfigError is not kept: the plugin may have read a pair that is being
+    replaced.
     """
 
     def __init__(
@@ -244,7 +246,7 @@ class _Plugin:
         self._running: asyncio.Task[ExecCredential] | None = None
 
     async def credential(self) -> ExecCredential:
-        """Returns the credential to use now."""
+        """Returns the current credential."""
         credential = self._credential
         if credential is None:
             return await self._run()
@@ -262,18 +264,18 @@ class _Plugin:
             return credential
 
     async def renewed(self) -> ExecCredential:
-        """A credential that was asked for after this call, unless the last one refused was the same a moment ago."""
+        """Returns a credential that is newer than this call, unless the last rejected one was the same a moment ago."""
         before = self._credential
         if before is not None and self._clock.monotonic() < self._not_before:
             return before
         after = await self._run()
         if before is not None and _secrets(before) == _secrets(after):
-            # Whatever the server has against it, asking again at once for every request would not help.
+            # Whatever the reason for the rejection, running the plugin again for every request would not help.
             self._not_before = self._clock.monotonic() + _RETRY_PLUGIN_AFTER
         return after
 
     async def close(self) -> None:
-        """Ends the run that is under way."""
+        """Cancels the current run."""
         if (running := self._running) is not None:
             running.cancel()
             with suppress(asyncio.CancelledError, ConfigError):
@@ -298,7 +300,7 @@ class _Plugin:
             left = credential.expires - self._clock.now()
             self._margin = min(_MAX_MARGIN, max(left, timedelta()) / 10)
             if left <= timedelta():
-                log.warning("the exec plugin %r gave a credential that has expired already", self._plugin.command)
+                log.warning("the exec plugin %r printed a credential that has already expired", self._plugin.command)
         self._credential, self._not_before = credential, -math.inf
         return credential
 
@@ -346,12 +348,12 @@ def _impersonation_headers(impersonation: Impersonation | None) -> Iterator[tupl
 
 def _header_value(value: str, what: str) -> str:
     if any(character < " " or character == "\x7f" for character in value):
-        raise ConfigError(f"{what} holds a control character, such as a line break, and cannot be sent")
+        raise ConfigError(f"{what} contains a control character, such as a line break, and cannot be sent")
     return value
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Returns the error and what led to it."""
+    """Yields the error and its causes."""
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
     while pending:

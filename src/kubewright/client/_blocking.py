@@ -1,7 +1,7 @@
-"""`BlockingClient`: the same client for plain scripts.
+"""`BlockingClient`: the client for synchronous scripts.
 
-It holds a `Client` and an event loop in a thread of its own, and each of its methods runs the method of the same name
-there: there is no second implementation.
+It runs a `Client` and an event loop in its own thread. Each method runs the method of the same name there; there is no
+second implementation.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def _iterating(
 
 
 class BlockingClient:
-    """A client whose methods wait: `with BlockingClient.connect() as client: client.get(core.Pod, "web")`.
+    """A client with blocking methods: `with BlockingClient.connect() as client: client.get(core.Pod, "web")`.
 
     `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end. Safe to use
-    from several threads. Takes the same settings as `Client`; `client` is the async client behind it.
+    from several threads. Takes the same settings as `Client`; `client` is the wrapped async client.
     """
 
     def __init__(self, client: Client | None = None) -> None:
@@ -85,7 +85,7 @@ class BlockingClient:
         server: str | None = None,
         namespace: str | None = None,
     ) -> Self:
-        """As `Client.connect`."""
+        """See `Client.connect`."""
         return cls(Client.connect(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
 
     get = _waiting(Client.get)
@@ -115,16 +115,16 @@ class BlockingClient:
 
     @property
     def namespace(self) -> str:
-        """The client's own namespace."""
+        """The client's default namespace."""
         return self.client.namespace
 
     @property
     def discovery(self) -> BlockingDiscovery:
-        """What the server serves."""
+        """The resources of the server."""
         return BlockingDiscovery(self)
 
     def close(self) -> None:
-        """Closes all connections and end the thread."""
+        """Closes all connections and ends the thread."""
         if not self._loop.is_closed():
             self._wait(self.client.close())
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -139,13 +139,13 @@ class BlockingClient:
     ) -> None:
         self.close()
 
-    if not TYPE_CHECKING:  # to which it would mean that every name exists
+    if not TYPE_CHECKING:  # a name with an underscore is never a method of the client
 
         def __getattr__(self, name: str) -> Any:
-            # Not Python's own words: they would show the private class of a context's client.
+            # Python's own message would show the private class of a context's client.
             message = f"a BlockingClient has no attribute {name!r}"
             if not name.startswith("_") and hasattr(self.__dict__.get("client"), name):
-                message += f": the async client behind it has one, as .client.{name}"
+                message += f": the wrapped async client has one, as .client.{name}"
             raise AttributeError(message, name=name, obj=self)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
@@ -155,13 +155,13 @@ class BlockingClient:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
-        except BaseException:  # Ctrl-C while waiting must end the request too
+        except BaseException:  # Ctrl-C while waiting must also cancel the request
             future.cancel()
             raise
 
 
 class BlockingDiscovery:
-    """What the server serves, as `Discovery` has it: its methods wait."""
+    """The resources of the server, like `Discovery`, with blocking methods."""
 
     def __init__(self, client: BlockingClient) -> None:
         self._client = client

@@ -1,8 +1,8 @@
-"""What comes fast is taken in large pieces.
+"""Reads bursts of data in large pieces.
 
-kube-apiserver sends each event of a watch by itself, so ten thousand objects wake up the reader thousands of times:
-half of what it costs to receive them. While a burst lasts, the kernel is asked to wait until there is much to read, for
-some milliseconds at most. A watch with a change now and then hears of each at once, as ever.
+kube-apiserver sends each event of a watch separately, so ten thousand objects wake the reader thousands of times: half
+of the cost of receiving them. During a burst, the kernel is asked to wait until there is much to read, for a few
+milliseconds at most. A watch with occasional changes still receives each of them immediately.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 __all__ = ["Bursts"]
 
 _LONGEST_WAIT = 0.005  # for the last piece of a burst
-_BURST = 2**16  # bytes within that time: events of 2 KB would have to come every 0.15 ms
-_GATHERED = 2**18  # what asyncio and uvloop read at once over TLS
+_BURST = 2**16  # bytes within that time: events of 2 KB would have to arrive every 0.15 ms
+_GATHERED = 2**18  # what asyncio and uvloop read in one call over TLS
 _OPTION = getattr(socket, "SO_RCVLOWAT", None)  # Windows has none
 _AT_ONCE = 1
 
 
 class Bursts:
-    """Notices bursts on one connection, if there is one still, and has them gathered.
+    """Detects bursts on one connection and has the kernel gather them.
 
-    To be closed: connections are used again.
+    Close it at the end, because connections are reused.
     """
 
     def __init__(self, transport: asyncio.BaseTransport | None, loop: asyncio.AbstractEventLoop) -> None:
@@ -35,7 +35,7 @@ class Bursts:
         self._size = 0
 
     def arrived(self, size: int) -> None:
-        """So many bytes were read."""
+        """Records that so many bytes were read."""
         if self._socket is None:
             return
         if self._until is not None:
@@ -50,22 +50,22 @@ class Bursts:
             self._until = self._loop.call_later(_LONGEST_WAIT, self._end)
 
     def close(self) -> None:
-        """Leaves the connection as it was."""
+        """Restores the connection."""
         if self._until is not None:
             self._until.cancel()
             self._end()
 
     def _end(self) -> None:
-        # What is there by now is read in the next turn of the loop. Much of it, and the burst is not over.
+        # Data that has arrived by now is read in the next turn of the loop. If it is much, the burst continues.
         self._until = None
         self._wait_for(_AT_ONCE)
 
     def _wait_for(self, size: int) -> bool:
-        if self._transport is None or self._transport.is_closing():  # its socket may be another's soon
+        if self._transport is None or self._transport.is_closing():  # its descriptor may be reused
             return False
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, _OPTION, size)
-        except OSError:  # a system that does not know how
+        except OSError:  # a system without this option
             self._socket = None
             return False
         return True

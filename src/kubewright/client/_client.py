@@ -34,17 +34,17 @@ APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
 
 
 class Client(Reads, Subresources):
-    """Talks to one API server with one identity.
+    """Sends requests to one API server with one identity.
 
-    One client serves a whole program: it is cheap to share between tasks and keeps its connections open. Use it as
-    `async with Client.connect() as client`, or `close` it. It belongs to the event loop in which it is first used; see
-    `BlockingClient` for plain scripts.
+    One client serves a whole program: it can be shared between tasks and keeps its connections open. Use it as `async
+    with Client.connect() as client`, or `close` it. It belongs to the event loop in which it is first used; see
+    `BlockingClient` for synchronous scripts.
 
-    Namespaces: a verb for one object of a namespaced kind uses the namespace it is given, or the object's own, or the
-    client's (`namespace`, from the kubeconfig's context). `list` and `watch` without a namespace mean all of them.
+    Namespaces: a verb for one object of a namespaced kind uses the given namespace, or the object's own, or the
+    client's (`namespace`, from the kubeconfig's context). `list` and `watch` without a namespace mean all namespaces.
 
     Writes carry the client's field manager and are validated strictly: a field that the server does not know is an
-    error, not a silent loss. Failures are `ApiError`s. To limit the time of a call, use `asyncio.timeout`.
+    error and not dropped silently. Failures are `ApiError`s. To limit the time of a call, use `asyncio.timeout`.
     """
 
     @classmethod
@@ -56,18 +56,18 @@ class Client(Reads, Subresources):
         server: str | None = None,
         namespace: str | None = None,
     ) -> Self:
-        """A client for the cluster that the arguments, `KUBECONFIG`, the pod or `~/.kube/config` name, in that order.
+        """Returns a client for the cluster of the arguments, `KUBECONFIG`, the pod or `~/.kube/config`, in that order.
 
-        Raises `ConfigError` when there is none. Nothing is sent yet. For more settings than these, use
-        `Client(load_config(...), ...)`.
+        Raises `ConfigError` if there is none. No request is sent. For more settings, use `Client(load_config(...),
+        ...)`.
         """
         return cls(load_config(kubeconfig=kubeconfig, context=context, server=server, namespace=namespace))
 
     async def create(self, obj: R, *, field_manager: str | None = None, dry_run: bool = False) -> R:
-        """Makes the object. Raises `AlreadyExists` when there is one of that name."""
+        """Creates the object. Raises `AlreadyExists` if an object has that name."""
         info = info_of_object(obj)
         if obj.metadata.resource_version:
-            raise ValueError(f"{obj} was read from a server already: to make a copy, give it metadata of its own")
+            raise ValueError(f"{obj} was read from a server: to create a copy, give it new metadata")
         request = self._for_kind(
             "POST",
             "create",
@@ -79,10 +79,10 @@ class Client(Reads, Subresources):
         return await self._object(type(obj), with_body(request, request_body(obj), repeatable=dry_run))
 
     async def update(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
-        """Writes what was changed in an object since it was read, and nothing else.
+        """Writes the changes of an object since it was read, and nothing else.
 
-        Fields that the model does not know stay as they are. Raises `Conflict` when somebody else changed the object
-        meanwhile. When nothing was changed, nothing is sent and the same object comes back.
+        Fields that the model does not know keep their values. Raises `Conflict` if another client has changed the
+        object since then. If nothing was changed, no request is sent and the same object is returned.
         """
         operations = changes(obj, subresource)
         if not operations:
@@ -91,11 +91,11 @@ class Client(Reads, Subresources):
         return await self.patch(type(obj), object_name(obj), patch, namespace, subresource=subresource, dry_run=dry_run)
 
     async def update_status(self, obj: R, *, dry_run: bool = False) -> R:
-        """Writes what was changed in the status, through the status's own endpoint."""
+        """Writes the changes of the status to the status subresource."""
         return await self.update(obj, subresource="status", dry_run=dry_run)
 
     async def replace(self, obj: R, *, subresource: str | None = None, dry_run: bool = False) -> R:
-        """Writes the whole object (PUT). What the model does not know is lost: `update` is nearly always better."""
+        """Writes the whole object (PUT). Fields that the model does not know are lost: prefer `update`."""
         info = info_of_object(obj)
         request = self._for_object(
             "PUT",
@@ -118,9 +118,9 @@ class Client(Reads, Subresources):
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> R:
-        """Change parts of an object by a `JsonPatch`, `MergePatch` or `StrategicPatch`.
+        """Patches an object with a `JsonPatch`, `MergePatch` or `StrategicPatch`.
 
-        Raises `Conflict` when the patch names a resource version and the object has another one by now.
+        Raises `Conflict` if the patch has a resourceVersion and the object has another one.
         """
         if not isinstance(patch, Patch):
             kinds = "a MergePatch, a JsonPatch or a StrategicPatch"
@@ -138,8 +138,9 @@ class Client(Reads, Subresources):
         try:
             return await self._object(kind, with_body(request, body, patch.content_type, repeatable=dry_run))
         except Invalid as error:
-            # A patch made for one version of an object fits that version. When the server cannot even apply it, the
-            # object is another now: a list is shorter, say. That answer, unlike a failed validation, names nothing.
+            # A patch for one version of an object fits only that version. If the server cannot even apply it, the
+            # object has changed: for example, a list is shorter. That response, unlike a failed validation, has no
+            # details.
             details = error.status.details
             if not patch.guarded or details is None or details.name or details.causes:
                 raise
@@ -155,14 +156,13 @@ class Client(Reads, Subresources):
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> R:
-        """Server-side apply: make sure that the object has these fields, creating it if need be.
+        """Applies the object (server-side apply): sets these fields and creates the object if it does not exist.
 
-        Every field that is not None is sent, also when it is 0, "" or empty. Fields that this manager applied before
-        and now leaves out are removed. Raises `Conflict` when another manager owns a field, unless `force` takes it
-        over.
+        Every field that is not None is sent, also if it is 0, "" or empty. Fields that this manager applied before and
+        now omits are removed. Raises `Conflict` if another manager owns a field, unless `force` takes it over.
 
-        An object with `metadata.resource_version` is applied to that version alone: `Conflict` when the object has
-        another one by now. Without it, the apply lands on whatever state it meets.
+        An object with `metadata.resource_version` is applied only to that version: raises `Conflict` if the object has
+        another one. Without it, the apply works on any version.
         """
         query = self._write_query(dry_run=dry_run, field_manager=field_manager)
         if force:
@@ -191,11 +191,11 @@ class Client(Reads, Subresources):
         resource_version: str | None = None,
         dry_run: bool = False,
     ) -> Object | None:
-        """Asks for an object's deletion: `delete(core.Pod, "web")`, or `delete(pod)`.
+        """Deletes an object: `delete(core.Pod, "web")`, or `delete(pod)`.
 
-        None when it is gone; the object, as it is now, when finalizers or a grace period keep it for a while.
-        An object that was read deletes only itself, not another one that has its name by now (else `Conflict`); with a
-        kind and a name, `uid` or `resource_version` do the same.
+        Returns None if it is gone, or the object in its current state if finalizers or a grace period keep it. An
+        object that was read deletes only itself and not a new object of the same name (raises `Conflict`); with a kind
+        and a name, `uid` and `resource_version` do the same.
         """
         if isinstance(target, type):
             kind = target
@@ -218,10 +218,10 @@ class Client(Reads, Subresources):
         grace_period_seconds: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Asks for the deletion of all objects that match, in one namespace (the client's own unless given).
+        """Deletes all matching objects in one namespace. Default: the client's namespace.
 
-        The server gives itself a minute. With more objects than it can delete in that, it deletes some and says
-        `Timeout`: ask again, and it goes on with the rest.
+        The server has a time limit of one minute. If it cannot delete all objects within that, it deletes some and
+        raises `Timeout`: call it again for the rest.
         """
         info = info_of(kind)
         query = query_of(labelSelector=selector_text(labels), fieldSelector=selector_text(fields))
@@ -229,10 +229,10 @@ class Client(Reads, Subresources):
         options = delete_options(propagation, grace_period_seconds, dry_run=dry_run)
         await self._sender.read(with_body(request, encode(options), repeatable=dry_run))
 
-    # Everything else
+    # Other requests
 
     async def kind(self, api_version: str, kind: str) -> type[Untyped]:
-        """Returns the class for untyped objects of a kind that the server knows; `NotFound` when it does not."""
+        """Returns the class for untyped objects of a kind that the server serves. Raises `NotFound` otherwise."""
         info = await self.discovery.find(api_version, kind)
         return Untyped.kind_of(
             info.api_version,
@@ -244,7 +244,7 @@ class Client(Reads, Subresources):
         )
 
     async def server_version(self) -> ServerVersion:
-        """Which Kubernetes the server is."""
+        """Returns the version of the server."""
         return await self.discovery.server_version()
 
     async def request(
@@ -257,7 +257,7 @@ class Client(Reads, Subresources):
         content_type: str = JSON_TYPE,
         accept: str = JSON_TYPE,
     ) -> bytes:
-        """Any request, for what has no verb here. `body` is bytes, or an object to be sent as JSON."""
+        """Sends any request, for endpoints without a method here. `body` is bytes, or an object to send as JSON."""
         request = self._for_path(method, path, query, accept)
         if body is not None:
             content = bytes(body) if isinstance(body, bytes | bytearray) else encode(body)
@@ -267,7 +267,7 @@ class Client(Reads, Subresources):
     async def stream(
         self, path: str, *, query: Mapping[str, str] | None = None, accept: str = "*/*"
     ) -> AsyncIterator[bytes]:
-        """Returns the body of a GET as it arrives."""
+        """Yields the body of a GET as it arrives."""
         request = self._for_path("GET", path, query, accept)
         request.stream, request.timeout = True, None
         response = await self._sender.open(request)
@@ -278,7 +278,7 @@ class Client(Reads, Subresources):
             response.close()
 
     async def close(self) -> None:
-        """Closes all connections, unless they are those of the client that this one was made from."""
+        """Closes all connections, unless they belong to the client that this one was created from."""
         if self._transport is not None and self._owner is None:
             await self._transport.close()
 

@@ -25,10 +25,11 @@ InteractiveMode = Literal["Never", "IfAvailable", "Always"]
 
 
 class TLS(Redacted, msgspec.Struct, frozen=True, kw_only=True):
-    """How the server proves itself. Without a CA, the certificates that this machine trusts count.
+    """How the server is verified. Default: by the CAs of this machine.
 
-    `ca_data` (PEM) wins over `ca_file`; a file is read again when it changes. `insecure` accepts any certificate and
-    cannot be combined with a CA. `server_name` is expected in the certificate, and sent as SNI, instead of the host.
+    `ca_data` (PEM) takes precedence over `ca_file`; a file is read again when it changes. `insecure` accepts any
+    certificate and cannot be combined with a CA. `server_name` is expected in the certificate, and sent as SNI, instead
+    of the host.
     """
 
     redacted = frozenset({"ca_data"})
@@ -45,7 +46,7 @@ class ExecPlugin(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     redacted = frozenset({"args", "env", "cluster_config", "install_hint"})
 
     command: str
-    # Arguments and variables often carry client secrets: neither is shown.
+    # Arguments and variables often contain client secrets: neither is shown.
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     api_version: str = "client.authentication.k8s.io/v1"
@@ -56,11 +57,11 @@ class ExecPlugin(Redacted, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credentials(Redacted, msgspec.Struct, frozen=True, kw_only=True):
-    """How we prove ourselves. Nothing set means anonymous.
+    """How the client authenticates. Default: anonymous.
 
-    `token_file` is read again and again and wins over `token`, which then only stands in until the file can be read.
-    A client certificate needs its key, each from a file or as PEM data, where data wins. `exec` is only used when
-    there is no token, password or certificate. `user` is the name in the kubeconfig, for messages.
+    `token_file` is read repeatedly and takes precedence over `token`, which is used until the file can be read. A
+    client certificate needs its key, each from a file or as PEM data, where data takes precedence. `exec` is used only
+    if there is no token, password or certificate. `user` is the name in the kubeconfig, for messages.
     """
 
     redacted = frozenset({"token", "certificate_data", "key_data", "password"})
@@ -78,7 +79,7 @@ class Credentials(Redacted, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_certificate(self) -> bool:
-        """Whether there is a client certificate, of either form."""
+        """Whether there is a client certificate, as a file or as data."""
         return self.certificate_file is not None or self.certificate_data is not None
 
     @property
@@ -88,7 +89,7 @@ class Credentials(Redacted, msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the server should take us for; needs the permission to impersonate."""
+    """The user to impersonate. Needs the permission to impersonate."""
 
     user: str
     uid: str | None = None
@@ -99,12 +100,12 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
 class ClientConfig(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     """A cluster and an identity there.
 
-    `server` is `https://host:port`, perhaps with a path prefix, never with a slash at the end. `proxy` is an http or
-    https URL. `context` and `source` only serve messages ("~/.kube/config, context kind", "in-cluster", "arguments").
+    `server` is `https://host:port`, optionally with a path prefix, without a trailing slash. `proxy` is an http or
+    https URL. `context` and `source` are for messages ("~/.kube/config, context kind", "in-cluster", "arguments").
 
-    `max_response_bytes` and `max_watch_event_bytes` bound the memory that a server can make this process use. A body
-    that is longer after decompression, or a longer event of a watch, raises `ResponseTooLarge`. Lists in pages ask for
-    smaller pages first.
+    `max_response_bytes` and `max_watch_event_bytes` bound the memory that a server can make this process use. A longer
+    body after decompression, or a longer watch event, raises `ResponseTooLarge`. Lists in pages ask for smaller pages
+    first.
     """
 
     redacted = frozenset({"proxy"})
@@ -113,7 +114,7 @@ class ClientConfig(Redacted, msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = "default"
     tls: TLS = msgspec.field(default_factory=TLS)
     credentials: Credentials = msgspec.field(default_factory=Credentials)
-    # A proxy URL may carry a password.
+    # A proxy URL may contain a password.
     proxy: str | None = None
     impersonate: Impersonation | None = None
     context: str | None = None

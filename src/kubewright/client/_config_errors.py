@@ -1,4 +1,4 @@
-"""The one error of configuration and credentials."""
+"""`ConfigError`: the error of configuration and credentials."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["ConfigError"]
 
 
 class ConfigError(Exception):
-    """The client cannot be configured, or its credentials cannot be had.
+    """The client cannot be configured, or its credentials are not available.
 
-    The text is one sentence for a person: it names the file and the entry, says what is wrong with it and what to
-    do next, and never holds a secret.
+    The message is one sentence: it names the file and the entry, what is wrong and how to fix it, and never contains a
+    secret.
     """
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str:
-    """Returns the end of a sentence about an unknown name: the close matches, or all names when they are few."""
+    """Returns the end of a message about an unknown name: the close matches, or all names if there are few."""
     import difflib
 
     names = sorted(known)

@@ -1,7 +1,7 @@
-"""`Connection`: one connection of HTTP/1.1, and the exchange that is going on on it.
+"""`Connection`: one HTTP/1.1 connection and its current exchange.
 
-What comes is read by llhttp, the parser of Node.js (httptools). Here is what a parser leaves to others: whose turn it
-is, how much is kept when nobody reads, how long to wait, and what it means that the other side has gone.
+llhttp, the parser of Node.js (httptools), parses the responses. This module does what the parser leaves open: which
+side sends, how much is buffered, how long to wait, and what a closed connection means.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from kubewright.durations import format_duration
 __all__ = ["Broken", "Connection"]
 
 _UNREAD_AT_MOST = 2**20  # a watch of busy kinds arrives in large pieces; small buffers stop and start the socket
-_PIECE_OVERHEAD = 48  # bytes that Python takes for a piece, however short it is
+_PIECE_OVERHEAD = 48  # memory of a Python bytes object besides its content
 _MAX_HEAD_BYTES = 2**18
 _MAX_HEADERS = 1000
 _MAX_INFORMATIONAL = 8
-# Go's client has the same rule, with 16 KiB: chunk sizes, chunk extensions and trailers may exceed the data by so much.
+# Go's client has the same rule, with 16 KiB: chunk sizes, chunk extensions and trailers may exceed the data by this
+# much.
 _MAX_FRAMING_BYTES = 2**16
 _FRAMING_PER_PIECE = 16
 _WRITTEN_AT_ONCE = 2**18
-_WORDS = 12  # of what a parser says
+_WORDS = 12  # of the parser's message
 
 
 class Broken(Exception):
-    """There was no whole answer. `answered` tells whether any of it came."""
+    """There is no complete response. `answered` is true if a part of it arrived."""
 
     def __init__(self, why: str, *, answered: bool = False) -> None:
         super().__init__(why)
@@ -38,15 +39,15 @@ class Broken(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """One request at a time: `ask`, then `piece` until it is empty. After that it is `reusable`, or of no more use.
+    """One request at a time: `ask`, then `piece` until it is empty. Afterwards it is `reusable` or finished.
 
-    `lost` is called once, when it is closed, by whom ever. What fails it is raised by whoever waits then, and by those
-    who ask for more later.
+    Calls `lost` exactly once, when either side closes the connection. The task that waits then receives the error, as
+    do later calls.
     """
 
     def __init__(self, tls: object, lost: Callable[[Connection], None]) -> None:
         self.tls = tls
-        """What it was opened with: who has other credentials by now needs another."""
+        """The identity that it was opened with. Other credentials need another connection."""
         self.idle_since = 0.0
         self.transport: asyncio.Transport | None = None
         self.status = 0
@@ -71,10 +72,10 @@ class Connection(asyncio.Protocol):
         self._framing = 0
         self._pieces: list[bytes] = []
         self._unread = 0
-        self.on_body = self._pieces.append  # called by the parser, as the methods below of such names are
+        self.on_body = self._pieces.append  # called by the parser, like the methods below with such names
         self._parser = httptools.HttpResponseParser(self)
 
-    # Asking
+    # Requests
 
     async def ask(
         self,
@@ -86,10 +87,10 @@ class Connection(asyncio.Protocol):
         bodiless: bool,
         before: Callable[[], None] | None,
     ) -> None:
-        """Sends a request and wait for the head of its answer, which is all of it if it is `bodiless`, as of HEAD.
+        """Sends a request and waits for the head of its response, which is all of it if it is `bodiless`, as for HEAD.
 
-        `before` is asked in the last moment; what it raises is raised, and nothing was sent. The time-out is for the
-        whole exchange or, with `between`, for the time between two pieces.
+        Calls `before` at the last moment; if that raises, nothing was sent. The timeout is for the whole exchange or,
+        with `between`, for the time between two pieces.
         """
         self.check()
         if before is not None:
@@ -101,7 +102,7 @@ class Connection(asyncio.Protocol):
             await self._until_news()
 
     async def piece(self) -> bytes:
-        """Returns the next piece of the answer's body, as much as has come; empty at its end."""
+        """Returns the next piece of the body, as much as has arrived; empty at its end."""
         while not self._pieces:
             if self._complete:
                 return b""
@@ -110,37 +111,37 @@ class Connection(asyncio.Protocol):
 
     @property
     def address(self) -> Hashable:
-        """The address of this end of the connection, which the server sees as its peer's."""
+        """The local address of the connection, which the server sees as that of its peer."""
         return self.transport.get_extra_info("sockname") if self.transport is not None else None
 
     @property
     def reusable(self) -> bool:
-        """Whether another request can be sent on it."""
+        """Whether another request can be sent."""
         return self._complete and self._keep_alive and not self._writing and self._news is None and self.is_open
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has closed it."""
+        """Whether neither side has closed it."""
         return self._error is None and self.transport is not None and not self.transport.is_closing()
 
     def check(self) -> None:
-        """Raises what it has failed with."""
+        """Raises the error that it failed with."""
         if self._error is not None:
             raise self._error
 
     def rest(self, since: float) -> None:
-        """Its exchange is over, read or not, and another may come."""
+        """Ends its exchange, read or not, so that another can follow."""
         self._stop_timer()
         self._take()
         self._asking = False
         self.idle_since = since
 
     def give_up(self) -> None:
-        """Ends it, because nobody needs it any more."""
-        self.fail(Broken("it was given up", answered=self._answered))
+        """Closes it, because it is no longer needed."""
+        self.fail(Broken("it was closed by this client", answered=self._answered))
 
     def fail(self, error: BaseException) -> None:
-        """Ends it, for this reason. In no good order: over TLS that would mean to wait for the other side."""
+        """Closes it with an error. Aborts it, because a proper TLS shutdown would wait for the other side."""
         self._error = self._error or error
         self._stop_timer()
         if self.transport is not None:
@@ -153,7 +154,7 @@ class Connection(asyncio.Protocol):
         self._unread = 0
         if self._read_paused and self.transport is not None:
             self._read_paused = False
-            self._heard = self._loop.time()  # that nothing came meanwhile was our doing
+            self._heard = self._loop.time()  # the silence was caused by this side
             self.transport.resume_reading()
         return piece
 
@@ -167,7 +168,10 @@ class Connection(asyncio.Protocol):
             self._timer = self._loop.call_later(timeout, call, timeout)
 
     async def _write(self, head: bytes, body: bytes) -> None:
-        """In pieces, so that a large body does not hold up the event loop. Who answers early has read enough."""
+        """Writes the body in pieces, so that a large body does not block the event loop.
+
+        Stops if the server answers early.
+        """
         assert self.transport is not None
         self.transport.write(head + body[:_WRITTEN_AT_ONCE])
         self._writing = True
@@ -179,7 +183,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(body[begin : begin + _WRITTEN_AT_ONCE])
         self._writing = False
 
-    # Waiting
+    # Timeouts
 
     async def _until_news(self) -> None:
         self.check()
@@ -197,28 +201,28 @@ class Connection(asyncio.Protocol):
         self.fail(TimeoutError(f"no answer within {format_duration(timeout)}"))
 
     def _look(self, timeout: float) -> None:
-        """Whether something has come meanwhile. One timer for all pieces: there may be many, and few are late."""
+        """Whether data has arrived since then. One timer serves all pieces: there may be many, and few are late."""
         left = timeout if self._read_paused else self._heard + timeout - self._loop.time()
         if left > 0:
             self._timer = self._loop.call_later(left, self._look, timeout)
         else:
-            self.fail(TimeoutError(f"nothing came for {format_duration(timeout)}"))
+            self.fail(TimeoutError(f"nothing was received for {format_duration(timeout)}"))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    # What the event loop says
+    # Callbacks of the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """Called when it is open."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Something came."""
+        """Called with received data."""
         if not self._asking or self._complete:
-            self.fail(Broken("the server spoke without being asked"))
+            self.fail(Broken("the server sent data without a request"))
             return
         self._heard = self._loop.time()
         in_body, before = self._answered, len(self._pieces)
@@ -230,9 +234,9 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self.fail(_unreadable("it wants to speak something else"))
+            self.fail(_unreadable("it wants to switch protocols"))
             return
-        except httptools.HttpParserError as error:  # the answer may be complete, and what follows it is not one
+        except httptools.HttpParserError as error:  # the response may be complete, and the rest is not a response
             said = error.__context__  # by a method below that the parser called
             self.fail(said if isinstance(said, Broken) else _unreadable(str(error)))
             return
@@ -250,13 +254,13 @@ class Connection(asyncio.Protocol):
         self._tell()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """It is closed."""
+        """Called when it is closed."""
         self._stop_timer()
         if self._error is None and not self._complete:
-            # Not while reading rests: uvloop then drops what has not been read.
+            # Not while reading is paused: uvloop then drops data that has not been read.
             self._complete = error is None and self._ends_with_connection() and not self._read_paused
             if not self._complete:
-                why = "its answer broke off" if self._answered else "it was closed without an answer"
+                why = "its response broke off" if self._answered else "it was closed without a response"
                 self._error = Broken(why, answered=self._answered)
                 self._error.__cause__ = error
         self._error = self._error or Broken("it is closed")
@@ -264,23 +268,23 @@ class Connection(asyncio.Protocol):
         self._lost(self)
 
     def pause_writing(self) -> None:
-        """Much is on its way."""
+        """Called when the write buffer is full."""
         self._write_paused = True
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Called when writing can continue."""
         self._write_paused = False
         self._tell()
 
-    # What the parser says
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
-        """Returns the first byte of an answer. One that nobody has asked for is not read."""
+        """Called at the first byte of a response. A response without a request is not read."""
         if self._complete:
-            raise Broken("the server spoke without being asked", answered=True)
+            raise Broken("the server sent data without a request", answered=True)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keeps a header. Drops a trailer: no caller reads trailers, and a server may send them without end."""
+        """Keeps a header. Drops a trailer: no caller reads trailers, and a server may send them endlessly."""
         if self._answered:
             return
         if len(self._pairs) >= _MAX_HEADERS:
@@ -288,26 +292,26 @@ class Connection(asyncio.Protocol):
         self._pairs.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Returns the head of an answer, or that of one that says to wait for it."""
+        """Called at the end of the head of a response, or of an informational one."""
         status = self._parser.get_status_code()
         pairs, self._pairs = self._pairs, []
         if status >= 200:
             self.status, self.headers = status, Headers(pairs)
             self._answered = True
-            self._complete = self._bodiless  # and not to be used again: the parser waits for the body
+            self._complete = self._bodiless  # cannot be reused: the parser waits for the body
             return
         self._informational += 1
         if self._informational > _MAX_INFORMATIONAL:
             raise _over(f"the server sent more than {_MAX_INFORMATIONAL} informational (1xx) responses")
 
     def on_message_complete(self) -> None:
-        """Returns the end of an answer."""
+        """Called at the end of a response."""
         if self._answered:
             self._complete = True
             self._keep_alive = self._parser.should_keep_alive()
 
     def _ends_with_connection(self) -> bool:
-        """Returns whether nothing else tells the end of the answer that has begun."""
+        """Whether only the end of the connection ends the current response."""
         told = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         return self._answered and not told
 
@@ -317,4 +321,4 @@ def _over(limit: str) -> Broken:
 
 
 def _unreadable(why: str) -> Broken:
-    return Broken(f"its answer cannot be read ({' '.join(why.split()[:_WORDS])})", answered=True)
+    return Broken(f"its response cannot be parsed ({' '.join(why.split()[:_WORDS])})", answered=True)

@@ -1,4 +1,4 @@
-"""Opening connections: the address, the proxy if there is one, TLS."""
+"""Opens connections: address, proxy and TLS."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
 from kubewright.client._connection import Broken
-from kubewright.client._heads import Place, head_of
+from kubewright.client._heads import ServerAddress, head_of
 
 __all__ = ["Dialer"]
 
 C = TypeVar("C", bound=asyncio.Protocol)
 Security: TypeAlias = tuple[ssl.SSLContext, str] | None
-"""The context of a TLS connection, and the name that the other side must have; None for none."""
+"""The context of a TLS connection, and the expected server name; None for plain HTTP."""
 
 _PROXY_SAYS_AT_MOST = 2**16
-_NEXT_ADDRESS = 0.25  # seconds to wait for one before the next is tried as well (RFC 8305)
+_NEXT_ADDRESS = 0.25  # seconds before the next address is tried as well (RFC 8305)
 
 
 class Dialer:
-    """Opens connections to one server, directly or through a proxy. What goes wrong is an OSError, or `Broken`."""
+    """Opens connections to one server, directly or through a proxy. Errors are an OSError, or `Broken`."""
 
-    def __init__(self, server: Place, proxy: Place | None) -> None:
+    def __init__(self, server: ServerAddress, proxy: ServerAddress | None) -> None:
         self._server = server
         self._proxy = proxy
 
     async def dial(self, context: ssl.SSLContext | None, server_name: str | None, make: Callable[[], C]) -> C:
-        """Returns a connection, open, whose protocol is what `make` makes. The context is for a server with TLS."""
+        """Returns an open connection whose protocol `make` creates. The context is for a server with TLS."""
         security = (context, server_name or self._server.host) if context is not None else None
         if self._proxy is None:
             return await _opened(self._server, security, make)
-        # As in Go, the context is for a proxy with TLS, too.
+        # As in Go, the context is also for a proxy with TLS.
         to_proxy = (context or ssl.create_default_context(), self._proxy.host) if self._proxy.secure else None
         if security is None:
             return await _opened(self._proxy, to_proxy, make)
@@ -46,7 +46,7 @@ class Dialer:
             raise
 
 
-async def _opened(place: Place, security: Security, make: Callable[[], C]) -> C:
+async def _opened(place: ServerAddress, security: Security, make: Callable[[], C]) -> C:
     loop = asyncio.get_running_loop()
     connected = await _connected(loop, await _addresses(loop, place))
     context, name = security or (None, None)
@@ -54,14 +54,14 @@ async def _opened(place: Place, security: Security, make: Callable[[], C]) -> C:
     return protocol
 
 
-async def _addresses(loop: asyncio.AbstractEventLoop, place: Place) -> list[Any]:
+async def _addresses(loop: asyncio.AbstractEventLoop, place: ServerAddress) -> list[Any]:
     kind = socket.SOCK_STREAM
-    try:  # what is an address already needs no resolver, and so no thread
+    try:  # an IP address needs no resolver, and so no thread
         return socket.getaddrinfo(place.host, place.port, type=kind, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         return await loop.getaddrinfo(place.host, place.port, type=kind)
     except UnicodeError as error:
-        raise OSError(f"{place.host} cannot be the name of a server") from error
+        raise OSError(f"{place.host} is not a valid server name") from error
 
 
 async def _connected(loop: asyncio.AbstractEventLoop, found: list[Any]) -> socket.socket:
@@ -89,7 +89,7 @@ async def _secured(transport: asyncio.Transport, security: tuple[ssl.SSLContext,
 
 
 def _watched_socket(address: Any) -> socket.socket:
-    """Returns a socket on which a peer that vanished is noticed within a minute, also while nothing is being sent."""
+    """Returns a socket that detects a dead peer within a minute, also while nothing is being sent."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -100,7 +100,7 @@ def _watched_socket(address: Any) -> socket.socket:
 
 
 class _Tunnel(asyncio.Protocol):
-    """Asks a proxy for a way to a server."""
+    """Asks a proxy for a tunnel to a server."""
 
     transport: asyncio.Transport
 
@@ -108,16 +108,16 @@ class _Tunnel(asyncio.Protocol):
         self._said = b""
         self._heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def ask(self, server: Place, proxy: Place) -> None:
-        """Returns when the way is open."""
+    async def ask(self, server: ServerAddress, proxy: ServerAddress) -> None:
+        """Returns when the tunnel is open."""
         headers = [("Host", server.authority), *proxy.credentials]
         self.transport.write(head_of("CONNECT", server.authority, headers))
         await self._heard
         line = self._said.partition(b"\r\n")[0].decode("latin-1")
         status = line.split(" ")[1:2]
         if not line.startswith("HTTP/1.") or not status or not status[0].startswith("2"):
-            shown = line if line.isprintable() and len(line) < 100 else "something else than HTTP"
-            raise Broken(f"the proxy opens no way to it, and answers: {shown}")
+            shown = line if line.isprintable() and len(line) < 100 else "not HTTP"
+            raise Broken(f"the proxy refused the tunnel: {shown}")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)

@@ -1,4 +1,4 @@
-"""What the server serves: groups, versions, kinds and their resources."""
+"""Discovery: the groups, versions, kinds and resources of the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Read: TypeAlias = Callable[[str, str], Awaitable[bytes]]
 
 
 class ServedResource(msgspec.Struct, frozen=True):
-    """A resource of the server: where it is, and what can be done with it."""
+    """A resource of the server: its path and its verbs."""
 
     info: ResourceInfo
     verbs: frozenset[str]
@@ -30,7 +30,7 @@ class ServedResource(msgspec.Struct, frozen=True):
 
 
 class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """Which Kubernetes the server is."""
+    """The version of the server."""
 
     major: str
     minor: str
@@ -43,8 +43,10 @@ class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Discovery:
-    """The server's resources, fetched on first use and kept. A look-up that misses asks the server once more, at most
-    every few seconds: the kind may have been installed meanwhile."""
+    """The server's resources, fetched on first use and cached.
+
+    A failed lookup asks the server again, at most every few seconds: the kind may have been installed since then.
+    """
 
     REFRESH_SECONDS = 2.0
 
@@ -55,7 +57,7 @@ class Discovery:
         self._fetched_at = 0.0
 
     async def resources(self, *, refresh: bool = False) -> tuple[ServedResource, ...]:
-        """Everything that is served, preferred versions first within their group."""
+        """Returns all resources, preferred versions first within their group."""
         if self._resources is None or refresh:
             found: list[ServedResource] = []
             for root in ("/api", "/apis"):
@@ -68,12 +70,12 @@ class Discovery:
         return self._resources
 
     async def find(self, api_version: str, kind: str) -> ResourceInfo:
-        """Returns the resource of a kind. `api_version` may be a group alone, for its preferred version."""
+        """Returns the resource of a kind. `api_version` may be a group, for its preferred version."""
         served = await self.served(api_version, kind)
         return served.info
 
     async def served(self, api_version: str, kind: str) -> ServedResource:
-        """Like `find`, with verbs and short names."""
+        """Returns the same as `find`, with verbs and short names."""
         found = _match(await self.resources(), api_version, kind)
         if found is None and self._clock.monotonic() - self._fetched_at >= self.REFRESH_SECONDS:
             found = _match(await self.resources(refresh=True), api_version, kind)
@@ -83,7 +85,7 @@ class Discovery:
         return found
 
     async def server_version(self) -> ServerVersion:
-        """Which Kubernetes the server is; always asked anew."""
+        """Returns the version of the server. Never cached."""
         raw = await self._read("/version", "application/json")
         try:
             return msgspec.json.decode(raw, type=ServerVersion)
@@ -97,7 +99,7 @@ class Discovery:
             raise _not_kubernetes(path) from None
 
     async def _one_by_one(self, root: str, document: dict[str, Any]) -> AsyncIterator[ServedResource]:
-        """Returns the older form: one request for each group version."""
+        """Reads the older form of discovery: one request for each group version."""
         for group_version in _group_versions(document):
             listed = (await self._fetch(f"{root}/{group_version}")).get("resources", ())
             subresources: dict[str, set[str]] = {}
@@ -141,7 +143,7 @@ def _aggregated(document: dict[str, Any]) -> Iterator[ServedResource]:
         name = group["metadata"].get("name", "")
         for version in group.get("versions", ()):
             for item in version.get("resources", ()):
-                # A resource may be served as another kind than its own; what has no kind cannot be an object.
+                # A resource may be served as another kind than its own. One without a kind is not an object.
                 kind = (item.get("responseKind") or {}).get("kind")
                 if kind:
                     yield ServedResource(
@@ -169,5 +171,5 @@ def _match(resources: tuple[ServedResource, ...], api_version: str, kind: str) -
 
 
 def _not_kubernetes(path: str) -> NotKubernetes:
-    message = "the answer is not one of a Kubernetes API server; is the address right?"
+    message = "the response is not that of a Kubernetes API server; is the address right?"
     return NotKubernetes(Status(code=200, message=message), f"GET {path}")

@@ -1,8 +1,7 @@
-"""What can go wrong between here and the server, as exceptions.
+"""Failed requests as exceptions.
 
-Every answer that is not a success becomes an `ApiError`, of the subclass that says what a program may want to do about
-it, carrying the server's `Status`. An answer that never came is one too (`Unavailable`, `Timeout`), with a status made
-here.
+Every response that is not a success becomes an `ApiError`. Its subclass says what a program can do about it, and it has
+the server's `Status`. A missing response is one too (`Unavailable`, `Timeout`), with a status made here.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ __all__ = [
 
 
 class Cause(msgspec.Struct, kw_only=True, frozen=True):
-    """One of several reasons: which field, and what is wrong with it."""
+    """One of several causes: a field, and what is wrong with it."""
 
     reason: str = ""
     message: str = ""
@@ -64,7 +63,7 @@ class _ListMeta(msgspec.Struct, kw_only=True):
 
 
 class Status(msgspec.Struct, kw_only=True):
-    """The server's own words about a failure (meta/v1 Status)."""
+    """The server's description of a failure (meta/v1 Status)."""
 
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
     status: str = ""
@@ -75,10 +74,10 @@ class Status(msgspec.Struct, kw_only=True):
 
 
 class ApiError(Exception):
-    """The server did not do what it was asked.
+    """The server did not fulfill the request.
 
-    `str()` is the request and the server's message, on one line and without control characters, so that it may be
-    logged; `status.message` is the message as it was sent.
+    `str()` is the request and the server's message, on one line and without control characters, so that it is safe to
+    log; `status.message` is the message as it was sent.
     """
 
     def __init__(self, status: Status, request: str = "") -> None:
@@ -86,7 +85,7 @@ class ApiError(Exception):
         self.status = status
         self.request = request
         self.asked_to_retry = False
-        """Whether the answer had a Retry-After header: then the server has done nothing yet."""
+        """Whether the response had a Retry-After header: then the server has done nothing yet."""
 
     def __str__(self) -> str:
         message = self.status.message or self.status.reason or f"HTTP status {self.status.code}"
@@ -94,7 +93,7 @@ class ApiError(Exception):
 
     @property
     def code(self) -> int:
-        """The HTTP status; 0 when there was no answer."""
+        """The HTTP status; 0 if there was no response."""
         return self.status.code
 
     @property
@@ -104,31 +103,31 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> list[Cause]:
-        """The single reasons, where the server named any."""
+        """The causes that the server listed."""
         return (self.status.details.causes if self.status.details else None) or []
 
     @property
     def retry_after(self) -> float | None:
-        """How many seconds the server asked us to wait."""
+        """How many seconds to wait, by the server's Retry-After header."""
         seconds = self.status.details.retry_after_seconds if self.status.details else None
         return float(seconds) if seconds is not None else None
 
 
 class BadRequest(ApiError):
-    """400: the server cannot make sense of the request, or an object that is to be created was read from a server."""
+    """400: the server does not understand the request, or an object to create was read from a server."""
 
 
 class NotFound(ApiError):
-    """404: the object, its namespace, or its kind is not there."""
+    """404: the object, its namespace, or its kind does not exist."""
 
     @property
     def missing(self) -> str:
-        """The name of the object that is not there; empty when it is its kind, or when the server does not say."""
+        """The name of the missing object; empty if its kind is missing, or if the server does not say."""
         return self.status.details.name if self.status.details else ""
 
 
 class AlreadyExists(ApiError):
-    """409: an object of that name is there already."""
+    """409: an object of that name already exists."""
 
 
 class Conflict(ApiError):
@@ -136,23 +135,23 @@ class Conflict(ApiError):
 
 
 class Invalid(ApiError):
-    """422: the object breaks rules; `causes` names each field."""
+    """422: the object is invalid; `causes` has each field."""
 
 
 class Forbidden(ApiError):
-    """403: this user may not do that. `verb` and `resource` say what was tried."""
+    """403: this user is not allowed to do that. `verb` and `resource` name the request."""
 
     verb: str = ""
     resource: str = ""
 
     @property
     def namespace_is_going(self) -> bool:
-        """Whether nobody may do that any more: nothing is made in a namespace that is being deleted."""
+        """Whether the namespace is being deleted: no user can create objects in it."""
         return any(cause.reason == "NamespaceTerminating" for cause in self.causes)
 
 
 class Unauthorized(ApiError):
-    """401: the server does not know who we are."""
+    """401: the server does not accept the credentials."""
 
 
 class TooManyRequests(ApiError):
@@ -160,31 +159,31 @@ class TooManyRequests(ApiError):
 
 
 class Gone(ApiError):
-    """410: what was asked for is no longer there."""
+    """410: the requested resource no longer exists."""
 
 
 class Expired(Gone):
-    """410: the resource version or continue token is too old; list again."""
+    """410: the resourceVersion or continue token has expired; list again."""
 
 
 class Timeout(ApiError, TimeoutError):
-    """The server, or we, gave up waiting. A write may have happened."""
+    """The server or this client timed out. A write may have happened."""
 
 
 class Unavailable(ApiError, ConnectionError):
-    """The server could not be reached, or said that it cannot serve now."""
+    """The server is unreachable, or temporarily unavailable."""
 
 
 class RequestTooLarge(ApiError):
-    """413: the body is larger than the server takes."""
+    """413: the body is larger than the server accepts."""
 
 
 class ResponseTooLarge(ApiError):
-    """The answer exceeds a limit of this client, which the message names. A write has happened nevertheless."""
+    """The response exceeds a limit of this client, which the message names. A write has happened."""
 
 
 class NotKubernetes(ApiError):
-    """Something answered, but not as a Kubernetes API server does."""
+    """The response is not that of a Kubernetes API server."""
 
 
 _BY_REASON: dict[str, type[ApiError]] = {
@@ -227,13 +226,19 @@ _LONGEST_DIGITS = 9  # of Retry-After, in seconds
 
 
 def _without_quotations(text: str, *, hide: bool) -> str:
-    """The text without whole objects: a refused patch is answered with all that the object holds, Secrets included."""
+    """Removes whole objects from the string.
+
+    The server answers a rejected patch with the complete object, which may be a Secret.
+    """
     before, *parts = text.split(_BEFORE_QUOTATION)
     return _BEFORE_QUOTATION.join([before, *(_without_quotation(part, hide=hide) for part in parts)])
 
 
 def _without_quotation(text: str, *, hide: bool) -> str:
-    """The text, which begins with a value, with a long value cut: a string after some characters, an object whole."""
+    """Shortens a long value at the start of the string.
+
+    A string is cut after some characters, an object is removed.
+    """
     if found := _STRING.match(text):
         end, cut = found.end(), f'{text[: _LONGEST_QUOTATION - len(_BEFORE_QUOTATION)]}…"'
     elif _OBJECT.match(text):
@@ -248,7 +253,7 @@ def _without_quotation(text: str, *, hide: bool) -> str:
 
 
 def _end_of_object(text: str) -> int:
-    """Where the object that a text begins with ends; where the text does, if it was cut off."""
+    """Returns where the object at the start of the string ends, or the end of the string if the object is cut off."""
     depth = 0
     for found in _BRACKETS.finditer(text):
         if found[0] in "[{":
@@ -263,7 +268,7 @@ def _end_of_object(text: str) -> int:
 def error_from(
     code: int, headers: Mapping[str, str], body: bytes, *, request: str, verb: str = "", resource: str = ""
 ) -> ApiError:
-    """Returns the exception for an answer that is not a success."""
+    """Returns the exception for a response that is not a success."""
     status = _status_in(code, body)
     _shorten(status, hide=resource.startswith("secrets"))
     retry_after = headers.get("Retry-After", "")
@@ -279,7 +284,7 @@ def error_from(
 
 
 def error_from_loss(loss: ConnectionLost, request: str) -> ApiError:
-    """Returns the exception for an answer that did not arrive whole."""
+    """Returns the exception for a response that did not arrive completely."""
     if isinstance(loss, TooLarge):
         return ResponseTooLarge(Status(reason="ResponseTooLarge", message=str(loss)), request)
     return Unavailable(Status(reason="ServiceUnavailable", message=str(loss)), request)

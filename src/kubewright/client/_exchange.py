@@ -1,4 +1,4 @@
-"""One request and the head of its answer, over a kept connection or a new one."""
+"""One request and the head of its response, over a kept connection or a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class NotConnected(Exception):
-    """There is no connection, and the server has seen nothing. `reason` is an `OSError` or a `Broken`."""
+    """There is no connection, and the server has received nothing. `reason` is an `OSError` or a `Broken`."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(str(reason))
@@ -27,12 +27,12 @@ class NotConnected(Exception):
 
 
 class Exchange:
-    """How requests are sent to one server.
+    """Sends requests to one server.
 
     Args:
-        lost: returns the exception to raise when a body breaks off.
+        lost: returns the exception to raise if a body breaks off.
         max_response_bytes: the limit of `HttpResponse.read`.
-        clock: held while a connection is opened and an answer is waited for. Default: none.
+        clock: held while a connection is opened and a response is awaited. Default: none.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Exchange:
         self._clock = clock or SystemClock()
 
     async def send(self, pool: Pool, identity: Identity, request: Request, head: bytes) -> HttpResponse:
-        """Sends a request and waits for the head of the answer.
+        """Sends a request and waits for the head of the response.
 
-        A repeatable request is sent again on a new connection when the server has closed a kept one. Raises
+        A repeatable request is sent again on a new connection if the server has closed a kept one. Raises
         `NotConnected`, `Broken`, `Closed` and `TimeoutError`.
         """
         connection, timeout = pool.take(identity), request.timeout
@@ -54,7 +54,7 @@ class Exchange:
             try:
                 return await self._on(connection, pool, request, head, timeout)
             except Broken as error:
-                # The server closes a connection now and then in the very moment when it is used again.
+                # The server may close a connection at the moment in which it is reused.
                 if error.answered or not request.repeatable:
                     raise
         with self._clock.hold(f"the connection for {request}"):
@@ -66,7 +66,8 @@ class Exchange:
     async def _on(
         self, connection: Connection, pool: Pool, request: Request, head: bytes, timeout: float | None
     ) -> HttpResponse:
-        # Named by its own end of the connection: a server in this process knows by that what holds the clock.
+        # The local address of the connection is the name of the hold: a server in this process recognizes the work by
+        # it.
         hold = self._clock.hold(str(request), connection.address)
         try:
             with hold:
@@ -86,7 +87,7 @@ class Exchange:
 
 
 def request_head(request: Request, prefix: str, headers: Sequence[tuple[str, str]]) -> bytes:
-    """Returns the head of a request. Raises ValueError for a text that would not stay in its place."""
+    """Returns the head of a request. Raises ValueError for a string that contains a line break."""
     target = f"{prefix}{request.path}{query_text(tuple(request.query))}"
     headers = [*headers, *request.headers.items()]
     if request.body is not None or request.method in _WITH_BODY:

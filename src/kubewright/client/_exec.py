@@ -1,8 +1,8 @@
 """Exec plugins: commands that print credentials (`client.authentication.k8s.io`, versions v1 and v1beta1).
 
-A plugin gets `KUBERNETES_EXEC_INFO`, and the terminal only when its interactive mode allows it and there is one. It
-has a time limit. Its standard error is part of the message when it fails; its standard output, which holds secrets,
-never is.
+A plugin receives `KUBERNETES_EXEC_INFO`, and the terminal only if its interactive mode allows it and there is one. It
+has a time limit. If it fails, the message contains its standard error, and never its standard output, which contains
+secrets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f]")
 
 
 class ExecCredential(Redacted, msgspec.Struct, frozen=True):
-    """What a plugin printed: a token, a certificate with its key (PEM), or both; `expires` may be unknown."""
+    """The output of a plugin: a token, a certificate with its key (PEM), or both; `expires` may be unknown."""
 
     redacted = frozenset({"token", "certificate", "key"})
 
@@ -70,7 +70,7 @@ async def run_plugin(
     timeout: float,
     terminal: bool | None = None,
 ) -> ExecCredential:
-    """Runs the plugin once. `terminal` says whether standard input is one; None looks."""
+    """Runs the plugin once. `terminal`: whether standard input is a terminal. Default: detected."""
     name = f"the exec plugin {plugin.command!r}"
     if config.credentials.user:
         name += f" of user {config.credentials.user!r}"
@@ -91,7 +91,7 @@ def _is_terminal() -> bool:
 
 def _interactive(plugin: ExecPlugin, name: str, terminal: bool) -> bool:
     if plugin.interactive_mode == "Always" and not terminal:
-        raise ConfigError(f"{name} needs a terminal (interactiveMode: Always), and standard input is none")
+        raise ConfigError(f"{name} needs a terminal (interactiveMode: Always), and standard input is not one")
     return terminal and plugin.interactive_mode != "Never"
 
 
@@ -121,7 +121,7 @@ def _cluster_info(plugin: ExecPlugin, config: ClientConfig) -> dict[str, Any]:
         "proxy-url": config.proxy,
         "disable-compression": config.disable_compression,
     }
-    # As in Go, what is empty is left out; the plugin's own configuration is always there.
+    # As in Go, empty fields are omitted; the plugin's own configuration is always present.
     present: dict[str, Any] = {key: value for key, value in info.items() if value}
     return {**present, "config": msgspec.Raw(plugin.cluster_config or b"null")}
 
@@ -134,10 +134,10 @@ async def _start(plugin: ExecPlugin, run: _Run, environment: Mapping[str, str]) 
             *plugin.args,
             env=environment,
             stdin=None if run.interactive else asyncio.subprocess.DEVNULL,
-            # Prompts go to standard error, so a plugin that talks to a person keeps it.
+            # Prompts go to standard error, so an interactive plugin keeps it.
             stderr=None if run.interactive else asyncio.subprocess.PIPE,
-            # Its own session, so that helpers which it starts can be ended with it. A plugin on the terminal stays
-            # in ours: the terminal would not let it read otherwise.
+            # Its own session, so that its child processes can be killed with it. A plugin on the terminal stays in this
+            # session, because it could not read from the terminal otherwise.
             start_new_session=not run.interactive,
         )
     except FileNotFoundError:
@@ -145,13 +145,13 @@ async def _start(plugin: ExecPlugin, run: _Run, environment: Mapping[str, str]) 
         where = "does not exist" if os.sep in plugin.command else "is not on the PATH"
         raise ConfigError(f"{run.name} {where}; install it{hint}") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its command or variables hold a NUL character"
+        reason = getattr(error, "strerror", None) or "its command or variables contain a NUL character"
         raise ConfigError(f"{run.name} cannot be started: {reason}") from None
     return run
 
 
 class _Run(asyncio.SubprocessProtocol):
-    """One run of a plugin, which never outlives its time or its caller."""
+    """One run of a plugin, which never outlives its time limit or its caller."""
 
     _transport: asyncio.SubprocessTransport
 
@@ -169,33 +169,33 @@ class _Run(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd != 1:
             self._errors += data
-            del self._errors[:-_SHOWN_ERROR]  # the end says most
+            del self._errors[:-_SHOWN_ERROR]  # the end is the most useful part
         elif len(self._output) + len(data) <= _MAX_OUTPUT:
             self._output += data
         else:
-            self._end(f"printed more than {_MAX_OUTPUT >> 20} MiB, which cannot be an ExecCredential")
+            self._end(f"printed more than {_MAX_OUTPUT >> 20} MiB, which is not an ExecCredential")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Returns the process has exited, and its pipes are closed."""
-        if not self._over.done():  # a caller who is cancelled twice cancels it
+        """Called when the process has exited and its pipes are closed."""
+        if not self._over.done():  # a second cancellation of the caller cancels it
             self._over.set_result(None)
 
     async def finish(self, clock: Clock, limit: float) -> bytes:
-        """What the plugin printed, once it has ended well."""
-        timer = clock.limit(limit, lambda: self._end(f"did not finish within {format_duration(limit)} and was ended"))
+        """Returns the output of the plugin after it has ended successfully."""
+        timer = clock.limit(limit, lambda: self._end(f"did not finish within {format_duration(limit)} and was killed"))
         try:
             with clock.hold(self.name):
                 await asyncio.shield(self._over)
         finally:
             timer.cancel()
             if not self._over.done():
-                # The caller was cancelled. Wait for the end, which is near, so that nothing stays behind.
+                # The caller was cancelled. Wait for the end, which is near, so that nothing is left running.
                 self._end("was ended")
                 await self._over
             self._transport.close()
         status = self._transport.get_returncode() or 0
         if self._problem is None and status:
-            self._problem = f"failed with exit status {status}" if status > 0 else f"was ended by signal {-status}"
+            self._problem = f"failed with exit status {status}" if status > 0 else f"was killed by signal {-status}"
         if self._problem is not None:
             raise ConfigError(f"{self.name} {self._problem}{self._said()}")
         return bytes(self._output)
@@ -205,18 +205,18 @@ class _Run(asyncio.SubprocessProtocol):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if not self.interactive:
                 os.killpg(self._transport.get_pid(), signal.SIGKILL)
-        # Kills the process itself, and lets go of its pipes even if something that it started still holds them.
+        # Kills the process and closes its pipes, even if a child process still has them open.
         self._transport.close()
 
     def _said(self) -> str:
         if self.interactive:
             return "; its own message is above"
         text = _clean(self._errors.decode("utf-8", "replace"))
-        return f"; it said: {text}" if text else "; it said nothing"
+        return f"; its output: {text}" if text else "; it printed nothing"
 
 
 def _clean(text: str) -> str:
-    """One line without control sequences, which could rewrite what a terminal shows."""
+    """Returns one line without control sequences, which could change what a terminal shows."""
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
@@ -225,7 +225,9 @@ def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
         found = msgspec.json.decode(output, type=_Output)
     except UNREADABLE as error:
         detail = "" if not isinstance(error, msgspec.ValidationError) else f" ({error})"
-        raise ConfigError(f"{name} did not print an ExecCredential as JSON{detail}; run it by hand to see") from None
+        raise ConfigError(
+            f"{name} did not print an ExecCredential as JSON{detail}; run it manually to see why"
+        ) from None
     if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
         raise ConfigError(
             f"{name} printed {found.kind or 'an object without a kind'} of {found.api_version or 'no apiVersion'}, "

@@ -1,7 +1,7 @@
-"""The transport for real servers: HTTP/1.1 over connections that are kept. Imported on first use.
+"""The transport for real servers: HTTP/1.1 over kept connections. Imported on first use.
 
-It is made of a `Pool` of `Connection`s that a `Dialer` opens. Here is what is about Kubernetes: credentials, and what
-went wrong, in words.
+It consists of a `Pool` of `Connection`s that a `Dialer` opens. This module adds what is specific to Kubernetes:
+credentials and error messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubewright.client._config_errors import ConfigError
 from kubewright.client._connection import Broken
 from kubewright.client._dialing import Dialer
 from kubewright.client._exchange import Exchange, NotConnected, request_head
-from kubewright.client._heads import Place
+from kubewright.client._heads import ServerAddress
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool, Unreachable
 from kubewright.client._transport import ConnectionLost, Request
@@ -30,32 +30,35 @@ __all__ = ["HttpTransport"]
 
 
 class HttpTransport:
-    """Keep-alive connections to one API server, as many as there are concurrent requests.
+    """Keep-alive connections to one API server, one for each concurrent request.
 
-    Credentials are asked for at each request, so that a rotated token or certificate is used at once; a new TLS context
-    opens new connections. A 401 is answered once with fresh credentials, where there are any.
+    Credentials are read for each request, so that a rotated token or certificate is used immediately; a new TLS context
+    opens new connections. After a 401, the request is retried once if there are new credentials.
     """
 
     def __init__(self, config: ClientConfig, clock: Clock) -> None:
         self._config = config
         self._authenticator = Authenticator(config, clock)
         try:
-            self._server, proxy = Place.of(config.server), Place.of(config.proxy) if config.proxy else None
-        except ValueError:  # without its text, which shows the URL of the proxy
-            raise ConfigError(f"{config.server} is not the URL of a server, or its proxy's is none") from None
+            self._server, proxy = (
+                ServerAddress.of(config.server),
+                ServerAddress.of(config.proxy) if config.proxy else None,
+            )
+        except ValueError:  # without its message, which shows the URL of the proxy
+            raise ConfigError(f"the URL of the server or of its proxy is not valid: {config.server}") from None
         self._dialer = Dialer(self._server, proxy)
         self._exchange = Exchange(self._lost, config.max_response_bytes, clock)
         self._pool: Pool | None = None
         self._prefix, self._headers = self._server.path, [("Host", self._server.name)]
-        if proxy is not None and not self._server.secure:  # the proxy is asked for the whole URL
+        if proxy is not None and not self._server.secure:  # the proxy needs the whole URL
             self._prefix = self._server.url + self._prefix
             self._headers += proxy.credentials
         near = config.disable_compression or _is_near(config.server)
         self._headers.append(("Accept-Encoding", "identity" if near else "gzip"))
 
     async def send(self, request: Request) -> HttpResponse:
-        """Sends one request and wait for the head of the answer."""
-        # Chosen before anything is waited for: who closes the client meanwhile has closed it for this request too.
+        """Sends one request and waits for the head of the response."""
+        # Chosen before the first await: if the client is closed during the request, the request must fail.
         pool = self._pool = self._pool or Pool(self._dialer)
         try:
             identity = await self._authenticator.identity()
@@ -63,20 +66,20 @@ class HttpTransport:
             if response.status == 401 and await self._renewed(identity, response):
                 response = await self._send_as(await self._authenticator.identity(), request, pool)
         except asyncio.CancelledError:
-            if pool.closed and not being_cancelled():  # the plugin that it waited for was ended with the client
+            if pool.closed and not being_cancelled():  # the plugin was cancelled when the client was closed
                 raise self._lost(Closed()) from None
             raise
         return response
 
     async def close(self) -> None:
-        """Closes every connection. Requests that are on their way fail, and are not repeated."""
+        """Closes every connection. Requests in flight fail and are not retried."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
         await self._authenticator.close()
 
     async def _renewed(self, identity: Identity, response: HttpResponse) -> bool:
-        """Whether there are other credentials than the rejected ones; then the rejection is not needed any more."""
+        """Whether there are new credentials. The rejected response is then no longer needed."""
         try:
             renewed = await self._authenticator.rejected(identity)
         except BaseException:
@@ -96,7 +99,7 @@ class HttpTransport:
             raise self._lost(error) from error
 
     def _unreached(self, error: Exception) -> Exception:
-        """What to raise when there is no connection: it may be there later, or with this configuration never."""
+        """Returns the error for a failed connection: temporary, or permanent with this configuration."""
         server = self._config.server
         if explained := self._authenticator.explain(error):
             return explained
@@ -112,8 +115,8 @@ class HttpTransport:
         return ConnectionLost(text, sent=False)
 
     def _lost(self, error: Exception) -> Exception:
-        """What to raise when a connection broke: it may work again later, or with this configuration never."""
-        if isinstance(error, Closed):  # not to be repeated, which would open what nobody closes
+        """Returns the error for a broken connection: temporary, or permanent with this configuration."""
+        if isinstance(error, Closed):  # a retry would open a connection that is never closed
             return ConnectionLost("the client was closed", sent=True, final=True)
         if explained := self._authenticator.explain(error):
             return explained
@@ -123,7 +126,7 @@ class HttpTransport:
 
 
 def _is_near(server: str) -> bool:
-    """Returns whether the server is on this machine or network, where compressing costs more time than it saves."""
+    """Whether the server is on this machine or network, where compression costs more time than it saves."""
     host = urlsplit(server).hostname or ""
     try:
         return ipaddress.ip_address(host).is_private
@@ -133,5 +136,5 @@ def _is_near(server: str) -> bool:
 
 def _short(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError | socket.gaierror):
-        return os.strerror(error.errno)  # asyncio adds the address to it, which may be one of many
+        return os.strerror(error.errno)  # asyncio adds the address to the message, which may be one of many
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""`HttpResponse`: an answer whose head is there, and whose body comes."""
+"""`HttpResponse`: a response with its head, whose body is still to be read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ __all__ = ["HttpResponse"]
 
 
 class HttpResponse:
-    """Its connection is free for others when it was read to the end, or is closed.
+    """A response. Its connection is reused after the body was read to the end; otherwise it is closed.
 
-    `lost` tells what to raise when there is no end. The time-out of a stream is no time-out for who reads it: the
-    connection is at fault then.
+    `lost` returns the error for a body that breaks off. The timeout of a stream is reported as a broken connection.
     """
 
     def __init__(
@@ -46,9 +45,9 @@ class HttpResponse:
         return self.headers.all("Warning")
 
     async def read(self) -> bytes:
-        """Returns the whole body. Raises `TooLarge` when it has more than `max_bytes` after decompression.
+        """Returns the whole body. Raises `TooLarge` if it has more than `max_bytes` after decompression.
 
-        Reading it holds the clock, as asking for it does.
+        Reading it holds the clock, like the request itself.
         """
         with self._hold:
             return await self._read()
@@ -58,7 +57,7 @@ class HttpResponse:
         async with aclosing(self.chunks()) as pieces:
             async for piece in pieces:
                 if len(whole) + len(piece) > self._max_bytes:
-                    whole = piece = b""  # the traceback of the error would keep them
+                    whole = piece = b""  # the traceback of the error would keep them in memory
                     raise TooLarge(
                         f"the response body exceeds {self._max_bytes} bytes: ask for less, for example with page_size, "
                         "or raise ClientConfig.max_response_bytes"
@@ -72,22 +71,23 @@ class HttpResponse:
         return bytes(whole)  # no copy if it is bytes
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Returns the body as it arrives."""
+        """Yields the body as it arrives."""
         connection, packed = self.connection, "Content-Encoding" in self.headers
         if connection is None:
             return
         bursts = Bursts(connection.transport, asyncio.get_running_loop())
         try:
             unpacking = Unpacking(self.headers["Content-Encoding"]) if packed else None
-            while self.connection is connection and (piece := await connection.piece()):  # it may be another's by now
+            # After `close`, the connection may belong to another request.
+            while self.connection is connection and (piece := await connection.piece()):
                 bursts.arrived(len(piece))
                 if unpacking is None:
                     yield piece
                 else:
                     for part in unpacking.pieces(piece):
                         yield part
-                        await asyncio.sleep(0)  # there may be a thousand parts in a piece: other tasks run between them
-                del piece  # or it would live until the next one comes
+                        await asyncio.sleep(0)  # a piece may have a thousand parts: other tasks run between them
+                del piece  # otherwise it stays in memory until the next one arrives
             if unpacking is not None and (rest := unpacking.rest()):
                 yield rest
         except (Broken, Closed) as error:
@@ -101,7 +101,7 @@ class HttpResponse:
             self.close()
 
     def close(self) -> None:
-        """Gives up the rest of the body."""
+        """Closes the response without reading the rest of the body."""
         if self.connection is not None:
             connection, self.connection = self.connection, None
             self._pool.give_back(connection)

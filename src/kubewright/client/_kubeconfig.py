@@ -1,14 +1,14 @@
-"""Kubeconfig files: reading them, and merging several as kubectl does.
+"""Reads kubeconfig files and merges several, as kubectl does.
 
-The rules, which are client-go's:
+The rules are those of client-go:
 
-- An explicitly named file must exist. Of a `KUBECONFIG` list, files that do not exist are skipped.
-- The first file that has an entry of some name provides the whole entry; nothing of a later one is mixed in.
+- An explicitly named file must exist. Files of a `KUBECONFIG` list that do not exist are skipped.
+- The first file that has an entry of some name provides the whole entry; later ones are ignored.
 - The first current-context that is not empty counts.
-- Relative paths in an entry are relative to the folder of the file in which the entry stands.
+- Relative paths in an entry are relative to the folder of its file.
 
-Entries are checked when they are used, so that one broken user does not lock out all others. Whatever a file holds,
-the outcome is a `Kubeconfig` or a `ConfigError` that names the file.
+Entries are checked when they are used, so that one broken user does not affect the others. The result is always a
+`Kubeconfig` or a `ConfigError` that names the file.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["Cluster", "Context", "Entry", "ExecConfig", "ExecEnvVar", "Kubeconfi
 
 
 class _Body(msgspec.Struct, rename="kebab", frozen=True):
-    """Every field may be null, because Go takes a null for the zero value and tools write them."""
+    """Every field may be null, because Go treats null as the zero value and tools write it."""
 
 
 class Cluster(Redacted, _Body, frozen=True):
-    """How to reach a server, and how to know that it is the right one."""
+    """The address of a server, and how to verify it."""
 
     redacted = frozenset({"certificate_authority_data", "proxy_url", "extensions"})
 
@@ -46,7 +46,7 @@ class Cluster(Redacted, _Body, frozen=True):
 
 
 class Context(_Body, frozen=True):
-    """A cluster, a user and a namespace, by name."""
+    """The names of a cluster, a user and a namespace."""
 
     cluster: str | None = None
     user: str | None = None
@@ -54,7 +54,7 @@ class Context(_Body, frozen=True):
 
 
 class ExecEnvVar(Redacted, msgspec.Struct, frozen=True):
-    """One variable for an exec plugin."""
+    """An environment variable of an exec plugin."""
 
     redacted = frozenset({"value"})
 
@@ -63,7 +63,7 @@ class ExecEnvVar(Redacted, msgspec.Struct, frozen=True):
 
 
 class ExecConfig(Redacted, msgspec.Struct, rename="camel", frozen=True):
-    """The command that provides credentials."""
+    """The command that prints credentials."""
 
     redacted = frozenset({"args", "install_hint"})
 
@@ -77,7 +77,7 @@ class ExecConfig(Redacted, msgspec.Struct, rename="camel", frozen=True):
 
 
 class User(Redacted, _Body, frozen=True):
-    """Who we are, and how to prove it."""
+    """The credentials of a user."""
 
     redacted = frozenset({"client_certificate_data", "client_key_data", "token", "password", "auth_provider"})
 
@@ -103,7 +103,7 @@ _MAX_DEPTH = 64
 
 
 class Entry(Redacted, msgspec.Struct, frozen=True):
-    """A named entry as it stands in a file, not yet checked."""
+    """A named entry of a file, not yet checked."""
 
     redacted = frozenset({"body"})
 
@@ -113,17 +113,17 @@ class Entry(Redacted, msgspec.Struct, frozen=True):
     body: object
 
     def decode(self, kind: type[B]) -> B:
-        """Returns the entry as that type; a ConfigError says which field does not fit."""
+        """Returns the entry as that type. Raises ConfigError, which names the invalid field."""
         if self.body is None:
             return kind()
         try:
             return msgspec.convert(self.body, kind)
         except msgspec.ValidationError as error:
-            # msgspec names types and the path, never the value: nothing secret can get out here.
+            # msgspec reports types and the path, never the value, so the message contains no secret.
             raise self.error(f"is not valid: {_sentence(error)}") from None
 
     def path(self, value: str) -> str:
-        """That path as seen from the folder of the entry's file."""
+        """Returns a path relative to the folder of the entry's file."""
         return os.path.join(os.path.dirname(os.path.abspath(self.file)), value)
 
     def error(self, problem: str) -> ConfigError:
@@ -131,12 +131,12 @@ class Entry(Redacted, msgspec.Struct, frozen=True):
         return ConfigError(self.where(problem))
 
     def where(self, what: str) -> str:
-        """Returns the place of something in this entry, for messages."""
+        """Returns the location of this entry, for messages."""
         return f"kubeconfig {self.file}: {self.section} {self.name!r}: {what}"
 
 
 class Kubeconfig(msgspec.Struct, frozen=True):
-    """One file, or several merged."""
+    """One file, or several merged files."""
 
     files: tuple[str, ...]
     current_context: str
@@ -150,7 +150,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         return ", ".join(self.files)
 
     def context(self, name: str | None) -> Entry:
-        """Returns the context of that name, or else the current one."""
+        """Returns the context of that name. Default: the current context."""
         wanted = name or self.current_context
         if not (self.contexts or self.clusters or self.users):
             raise ConfigError(
@@ -188,7 +188,7 @@ def _listing(entries: Mapping[str, Entry]) -> str:
 
 
 def read_kubeconfig(files: Iterable[str], *, must_exist: bool) -> Kubeconfig | None:
-    """Reads and merge; None when none of the files exists. With `must_exist`, a missing file is an error."""
+    """Reads and merges the files. Returns None if none exists. With `must_exist`, a missing file is an error."""
     documents = [(file, document) for file in files if (document := _read(file, must_exist)) is not None]
     if not documents:
         return None
@@ -223,11 +223,11 @@ def _read(file: str, must_exist: bool) -> dict[str, Any] | None:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        kind = {list: "a list", str: "a plain text", int: "a number", float: "a number", bool: "a boolean"}
+        kind = {list: "a list", str: "a plain string", int: "a number", float: "a number", bool: "a boolean"}
         found = kind.get(type(document), "something else")
         raise ConfigError(f"kubeconfig {file}: expected a mapping with clusters, users and contexts, found {found}")
     if (kind_ := document.get("kind") or "Config") != "Config":
-        raise ConfigError(f"kubeconfig {file}: it holds an object of kind {kind_!r}, expected 'Config'; check the path")
+        raise ConfigError(f"kubeconfig {file}: it contains a {kind_!r}, expected 'Config'; check the path")
     if (version := document.get("apiVersion") or "v1") != "v1":
         raise ConfigError(f"kubeconfig {file}: its apiVersion is {version!r}, expected 'v1'")
     return document
@@ -254,10 +254,10 @@ def _entries(file: str, document: Mapping[str, Any], section: str) -> Iterable[E
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str):
             raise ConfigError(
-                f"kubeconfig {file}: {section}s[{position}] must be a mapping with a name (text) and a {section}"
+                f"kubeconfig {file}: {section}s[{position}] must be a mapping with a name (string) and a {section}"
             )
         if name in seen:
-            raise ConfigError(f"kubeconfig {file}: {section} {name!r} stands there twice; remove one")
+            raise ConfigError(f"kubeconfig {file}: {section} {name!r} exists twice; remove one")
         seen.add(name)
         yield Entry(section, name, file, item.get(section))
 
@@ -265,12 +265,12 @@ def _entries(file: str, document: Mapping[str, Any], section: str) -> Iterable[E
 def _current_context(file: str, document: Mapping[str, Any]) -> str:
     value = document.get("current-context") or ""
     if not isinstance(value, str):
-        raise ConfigError(f"kubeconfig {file}: current-context must be text; put it in quotes")
+        raise ConfigError(f"kubeconfig {file}: current-context must be a string; put it in quotes")
     return value
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    """Turns "Expected `str`, got `int` - at `$.token`" into words about the field."""
+    """Turns "Expected `str`, got `int` - at `$.token`" into a sentence about the field."""
     problem, _, place = str(error).partition(" - at ")
     words = problem.replace("`", "").replace(" | null", "").replace("str", "text", 1)
     field = place.strip("`").removeprefix("$.")

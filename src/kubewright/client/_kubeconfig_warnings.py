@@ -1,4 +1,4 @@
-"""What is insecure about a kubeconfig, logged once per file and process."""
+"""Warnings about insecure kubeconfig files, logged once per file and process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def warn_if_readable_by_others(file: str) -> None:
         return
     if os.name == "posix" and stat.S_ISREG(mode) and mode & _OTHERS and _is_first(file, "readable"):
         logger.warning(
-            "kubeconfig %s is readable by other users (mode %04o) and may hold credentials; run: chmod 600 %s",
+            "kubeconfig %s is readable by other users (mode %04o) and may contain credentials; run: chmod 600 %s",
             file,
             stat.S_IMODE(mode),
             shlex.quote(file),

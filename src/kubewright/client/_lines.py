@@ -1,4 +1,4 @@
-"""Lines out of a body that arrives in pieces."""
+"""Splits a body that arrives in pieces into lines."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["Lines"]
 
 
 class Lines:
-    """Cuts pieces into whole lines and keeps the begin of the next one.
+    """Splits pieces into whole lines and keeps the beginning of the next one.
 
-    `pending` is how many bytes are kept: the caller bounds it, since a line need not end.
+    `pending` is the number of buffered bytes. The caller limits it, because a line may never end.
     """
 
     def __init__(self) -> None:
@@ -18,12 +18,12 @@ class Lines:
 
     @property
     def pending(self) -> int:
-        """Bytes of the line that has not ended yet."""
+        """The size of the incomplete line in bytes."""
         return len(self._begun)
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Returns the lines that are whole now, each with its newline."""
-        lines = BytesIO(piece).readlines()  # three times as quick as `split`
+        """Returns the lines that are complete now, each with its newline."""
+        lines = BytesIO(piece).readlines()  # three times as fast as `split`
         if lines and self._begun and lines[0].endswith(b"\n"):
             self._begun += lines[0]
             lines[0] = self.rest()
@@ -32,7 +32,7 @@ class Lines:
         return lines
 
     def rest(self) -> bytes:
-        """Returns the bytes of the line that has not ended, and forgets them."""
+        """Returns and drops the incomplete line."""
         rest = bytes(self._begun)
         self._begun = bytearray()
         return rest

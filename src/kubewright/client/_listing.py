@@ -1,4 +1,4 @@
-"""Lists: all at once, or page by page."""
+"""Lists: all objects in one call, or page by page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _ListMeta(msgspec.Struct, rename="camel"):
 
 
 class RawPage(msgspec.Struct):
-    """One page of a list. The items hold on to the whole page: copy what is kept."""
+    """One page of a list. The items reference the whole page: copy what you keep."""
 
     metadata: _ListMeta
     items: list[msgspec.Raw] | None
@@ -33,12 +33,12 @@ _page_decoder = msgspec.json.Decoder(RawPage)
 
 
 class ObjectList(list[R]):
-    """A list of objects, with the revision at which it was true."""
+    """A list of objects, with its resourceVersion."""
 
     resource_version: str = ""
     continue_token: str = ""
     remaining: int | None = None
-    """How many objects follow, where the server knows; it does not when a selector is given."""
+    """How many objects follow, if the server reports it; it does not with a selector."""
 
 
 def decode_page(raw: bytes, request: str) -> RawPage:
@@ -46,18 +46,18 @@ def decode_page(raw: bytes, request: str) -> RawPage:
     try:
         try:
             return _page_decoder.decode(raw)
-        except RecursionError:  # of one object, which must not hide all others
+        except RecursionError:  # one undecodable object must not hide the others
             rest, items = cut_list(raw)
             page = _page_decoder.decode(rest)
             page.items = [msgspec.Raw(item) for item in items]
             return page
     except UNREADABLE as error:
-        message = f"the answer is not a list of Kubernetes objects ({error})"
+        message = f"the response is not a list of Kubernetes objects ({error})"
         raise NotKubernetes(Status(code=200, message=message), request) from None
 
 
 def decode_items(kind: type[R], page: RawPage) -> ObjectList[R]:
-    """Returns the objects of a page. Each keeps its own bytes, not the page's."""
+    """Returns the objects of a page. Each keeps only its own bytes."""
     with collection_paused():
         objects = ObjectList(decode(kind, bytes(item)) for item in page.items or ())
     objects.resource_version = page.metadata.resource_version
@@ -67,11 +67,11 @@ def decode_items(kind: type[R], page: RawPage) -> ObjectList[R]:
 
 
 class Listing(Generic[R]):
-    """What `Client.list` returns: `await` it for all objects at once, or iterate with `async for`, which holds one page
-    at a time.
+    """The result of `Client.list`: `await` it for all objects, or iterate with `async for`, which holds one page at a
+    time.
 
-    Awaiting gives one consistent state: when the server forgets the revision between two pages, it is asked again for
-    everything. An iteration goes on from a newer state instead.
+    Awaiting returns one consistent state: if the server expires the revision between two pages, everything is listed
+    again. An iteration continues with a newer state instead.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Listing(Generic[R]):
                 yield obj
 
     async def pages(self) -> AsyncIterator[ObjectList[R]]:
-        """Returns the pages, one after the other."""
+        """Yields the pages."""
         token, left = "", self._limit
         while True:
             size = self._page_size if left is None else min(left, self._page_size or left)
@@ -128,7 +128,10 @@ class Listing(Generic[R]):
 
 
 def checked_count(parameter: str, given: int | None) -> int | None:
-    """Returns a number of objects. The server takes 0 for all of them, which nobody means who gives a limit."""
+    """Checks a number of objects.
+
+    The server treats 0 as no limit, which is never the intention of an explicit limit.
+    """
     if given is None:
         return None
     right = f"{parameter} is a whole number of at least 1, or None for all objects"

@@ -48,15 +48,14 @@ def load_config(
 ) -> ClientConfig:
     """Finds the cluster, in the order: arguments, `KUBECONFIG`, the pod's service account, `~/.kube/config`.
 
-    `server` alone stands for itself: no file is read, so that nobody's credentials go to a server they are not for.
-    Together with `kubeconfig` or `context` it replaces that context's server, as every other argument replaces what
-    it names: a token or certificate replaces all credentials, a CA or `insecure` the whole check of the server.
-    `proxy=""` turns off a proxy of the environment. `service_account` is the folder of the pod's token, CA and
-    namespace, where it is not the usual one; `KUBEWRIGHT_SERVICE_ACCOUNT` names it too. Everything that cannot work
-    raises `ConfigError`.
+    `server` alone is used as it is, and no file is read, so that credentials are never sent to another server. Together
+    with `kubeconfig` or `context` it replaces that context's server. Every other argument replaces its counterpart: a
+    token or certificate replaces all credentials, a CA or `insecure` the whole verification of the server. `proxy=""`
+    disables a proxy of the environment. `service_account` is the folder of the pod's token, CA and namespace, if it is
+    not the default; `KUBEWRIGHT_SERVICE_ACCOUNT` sets it too. Raises `ConfigError` for any invalid configuration.
     """
     environ = os.environ if environ is None else environ
-    # An empty text is a flag that was not given.
+    # An empty string is an option that was not given.
     kubeconfig, context, server = kubeconfig or None, context or None, server or None
     if insecure and (ca_file is not None or ca_data is not None):
         raise ConfigError("insecure cannot be combined with a CA; pass one of them")
@@ -66,7 +65,7 @@ def load_config(
         folder = service_account or environ.get("KUBEWRIGHT_SERVICE_ACCOUNT") or _SERVICE_ACCOUNT
         config = _find(kubeconfig, context, environ, os.fspath(folder))
         if server is not None:
-            # A name that was meant for another server's certificate is of no use for this one.
+            # The server name of another server's certificate does not fit this server.
             config = replace(config, server=server, tls=replace(config.tls, server_name=None))
     credentials = Credentials(
         token=token.strip() if token else None,
@@ -121,7 +120,7 @@ def _listed(environ: Mapping[str, str]) -> list[str]:
 
 
 def _files(kubeconfig: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[str]:
-    """Returns the kubeconfig files that count."""
+    """Returns the kubeconfig files to read."""
     home = environ.get("HOME") or os.path.expanduser("~")
     if kubeconfig is None:
         return _listed(environ) or [os.path.join(home, ".kube", "config")]
@@ -132,7 +131,7 @@ def _files(kubeconfig: str | os.PathLike[str] | None, environ: Mapping[str, str]
 def context_names(
     kubeconfig: str | os.PathLike[str] | None = None, *, environ: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The contexts of the kubeconfig that `load_config` reads, in their order; none where there is no such file."""
+    """Returns the contexts of the kubeconfig that `load_config` reads, in file order; empty if there is no file."""
     files = _files(kubeconfig or None, os.environ if environ is None else environ)
     found = read_kubeconfig(files, must_exist=bool(kubeconfig))
     return [] if found is None else [*found.contexts]
@@ -171,14 +170,17 @@ def _checked(config: ClientConfig, explicit_credentials: bool) -> ClientConfig:
         )
     config = replace(config, server=_server_url(config))
     if not config.secure and not explicit_credentials and config.credentials != Credentials():
-        # As client-go does: what a file holds for a secure server must not cross the network in the clear.
+        # As in client-go: credentials for a secure server must not be sent unencrypted.
         log.warning("%s: %s is not https, so the credentials are not sent", config.source, config.server)
         config = replace(config, credentials=Credentials())
     return config
 
 
 def _server_url(config: ClientConfig) -> str:
-    """The server as a URL. Without a scheme it is https when anything speaks for TLS, else http, as in client-go."""
+    """Returns the server as a URL.
+
+    The default scheme is https if TLS is configured, otherwise http, as in client-go.
+    """
     server = config.server.strip()
     if "://" not in server:
         tls, credentials = config.tls, config.credentials
@@ -193,7 +195,7 @@ def _server_url(config: ClientConfig) -> str:
     if not valid or any(character.isspace() for character in server):
         raise problem
     if "@" in parts.netloc:
-        raise ConfigError(f"{config.source}: the server's URL must not hold a user name; use a token or username")
+        raise ConfigError(f"{config.source}: the server's URL must not contain a user name; use a token or username")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 

@@ -1,4 +1,4 @@
-"""`HttpOrigin`: requests to a server that is not a Kubernetes API server, over connections that are kept."""
+"""`HttpOrigin`: sends requests to a server that is not a Kubernetes API server, over kept connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken
 from kubewright.client._dialing import Dialer
 from kubewright.client._exchange import Exchange, NotConnected, request_head
-from kubewright.client._heads import Place
+from kubewright.client._heads import ServerAddress
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool
 from kubewright.client._tls import tls_context
@@ -41,7 +41,7 @@ class HttpOrigin:
         host: str | None = None,
         max_response_bytes: int,
     ) -> None:
-        self._place = Place.of(url)
+        self._place = ServerAddress.of(url)
         if self._place.secure and tls is None:
             tls = tls_context(None)
         self._identity = Identity((), tls if tls is not None and self._place.secure else True, server_name)
@@ -51,14 +51,14 @@ class HttpOrigin:
 
     @property
     def busy(self) -> bool:
-        """Whether a request or an unread answer is under way."""
+        """Whether a request is in flight or a response is unread."""
         return self._pool is not None and self._pool.busy
 
     async def send(self, request: Request) -> HttpResponse:
-        """Sends one request and waits for the head of the answer.
+        """Sends one request and waits for the head of the response.
 
         Raises the `OSError` of a connection that could not be opened (also `ssl.SSLError` and `socket.gaierror`),
-        `ConnectionLost` if there is no whole answer, `TimeoutError` after `request.timeout` seconds.
+        `ConnectionLost` if there is no complete response, `TimeoutError` after `request.timeout` seconds.
         """
         head = request_head(request, self._place.path, self._headers)
         pool = self._pool = self._pool or Pool(Dialer(self._place, None))
@@ -72,7 +72,7 @@ class HttpOrigin:
             raise self._lost(error) from error
 
     async def close(self) -> None:
-        """Closes every connection. Requests that are under way fail."""
+        """Closes every connection. Requests in flight fail."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()

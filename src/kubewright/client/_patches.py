@@ -1,4 +1,4 @@
-"""The kinds of patch that the API server knows. Server-side apply is a verb of its own."""
+"""The patch types of the API server. Server-side apply is a separate verb."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class JsonPatch(Redacted, msgspec.Struct, frozen=True):
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):
             raise TypeError(
                 'JsonPatch takes a list of operations, [{"op": "add", "path": "/spec/size", "value": 1}], not a'
-                f" {type(given).__name__}; what looks like the object is a MergePatch"
+                f" {type(given).__name__}; a patch that looks like the object is a MergePatch"
             )
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
-        # What it does, and where, but no values: they may be those of a Secret.
+        # Shows the operations and paths, but no values, which may be those of a Secret.
         return [("operations", [f"{each.get('op')} {each.get('path')}" for each in self.operations])]
 
     @property
     def body(self) -> JSON:
-        """What is sent."""
+        """The content of the request."""
         return list(self.operations)
 
     @property
     def guarded(self) -> bool:
-        """Whether it is meant for one version of the object."""
+        """Whether it is for one version of the object."""
         return any(operation["path"] == "/metadata/resourceVersion" for operation in self.operations)
 
 
@@ -64,17 +64,17 @@ class _Content(Redacted, msgspec.Struct, frozen=True):
 
     @property
     def body(self) -> JSON:
-        """What is sent."""
+        """The content of the request."""
         return self.content
 
     @property
     def guarded(self) -> bool:
-        """Whether it is meant for one version of the object."""
+        """Whether it is for one version of the object."""
         return "resourceVersion" in (self.content.get("metadata") or {})
 
 
 class MergePatch(_Content, frozen=True):
-    """RFC 7386: what is given replaces, null removes, lists are replaced whole. By the names on the wire."""
+    """RFC 7386: values replace, null removes, lists are replaced as a whole. Uses the JSON names."""
 
     content_type = "application/merge-patch+json"
 

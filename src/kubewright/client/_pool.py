@@ -1,4 +1,4 @@
-"""`Pool`: the connections to one server, those in use and those that are kept for the next request."""
+"""`Pool`: the connections to one server, in use and idle."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kubewright.user_code import being_cancelled
 __all__ = ["Closed", "Pool", "Unreachable"]
 
 _CONNECT_SECONDS = 10.0
-# Less than the 90 s after which kube-apiserver closes an idle connection: a write that is sent on one at that moment is
-# lost, and nobody knows whether it has happened.
+# Less than the 90 s after which kube-apiserver closes an idle connection: a write that is sent at that moment is lost,
+# with an unknown outcome.
 _IDLE_SECONDS = 60.0
 
 
 class Closed(Exception):
-    """The pool was closed meanwhile, by its owner."""
+    """The owner of the pool has closed it."""
 
 
 class Unreachable(Broken):
-    """There was no connection for a long time."""
+    """No connection could be opened for a long time."""
 
 
 class Pool:
-    """As many connections as there are requests at once: a limit would let watches starve the others."""
+    """One connection for each concurrent request: with a limit, watches would starve the others."""
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
@@ -46,7 +46,7 @@ class Pool:
         return bool(self._dialing) or len(self._open) > len(self._idle)
 
     def take(self, identity: Identity) -> Connection | None:
-        """A connection that was used before, if there is one that will do. A new TLS context needs a new one."""
+        """Returns an idle connection, or None. A new TLS context needs a new connection."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_open and connection.tls is identity.ssl:
@@ -55,7 +55,10 @@ class Pool:
         return None
 
     async def open(self, identity: Identity) -> Connection:
-        """Returns a new connection. Raises what dialing raises, `Unreachable` when it takes too long, and `Closed`."""
+        """Returns a new connection.
+
+        Raises the errors of the dialer, `Unreachable` if it takes too long, and `Closed`.
+        """
         if self.closed:
             raise Closed
         task = self._loop.create_task(self._dialed(identity))
@@ -64,15 +67,15 @@ class Pool:
             return await task
         except asyncio.CancelledError:
             if task.done() and not task.cancelled() and task.exception() is None:
-                task.result().give_up()  # nobody waits for it any more
-            if task not in self._dialing and not being_cancelled():  # it was `close` that did it, not who asked
+                task.result().give_up()  # no task waits for it any more
+            if task not in self._dialing and not being_cancelled():  # `close` cancelled it, not the caller
                 raise Closed from None
             raise
         finally:
             self._dialing.discard(task)
 
     def give_back(self, connection: Connection) -> None:
-        """Returns the exchange is over, or is given up."""
+        """Returns a connection after its exchange has ended or was aborted."""
         if self.closed or not connection.reusable:
             connection.give_up()
             return
@@ -82,7 +85,7 @@ class Pool:
             self._sweeper = self._loop.call_later(_IDLE_SECONDS, self._sweep)
 
     async def close(self) -> None:
-        """Closes every connection. Who waits for one of them gets `Closed`, and so does who asks for another."""
+        """Closes every connection. Waiting and later requests raise `Closed`."""
         self.closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -103,7 +106,7 @@ class Pool:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 connection = await self._dialer.dial(context, identity.server_name, lambda: self._made(identity))
-        except TimeoutError as error:  # also the system's own
+        except TimeoutError as error:  # also those of the event loop itself
             raise Unreachable(f"within {format_duration(_CONNECT_SECONDS)}") from error
         connection.check()  # it may be closed again
         self._open.add(connection)

@@ -1,8 +1,8 @@
-"""Which proxy a server is reached through: the rules of Go's `http.ProxyFromEnvironment`, which kubectl follows.
+"""The proxy of a server: the rules of Go's `http.ProxyFromEnvironment`, which kubectl follows.
 
-`HTTPS_PROXY` counts for https servers and `HTTP_PROXY` for http ones, upper case before lower case. `NO_PROXY` is a
-list, separated by commas, of `*`, addresses, CIDR ranges, and domains (`example.com` also covers its subdomains,
-`.example.com` covers only those), each but the range with an optional port. The local machine is never proxied.
+`HTTPS_PROXY` is for https servers and `HTTP_PROXY` for http ones, upper case before lower case. `NO_PROXY` is a
+comma-separated list of `*`, addresses, CIDR ranges, and domains (`example.com` also covers its subdomains,
+`.example.com` covers only those), each except a range with an optional port. The local machine is never proxied.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def check_proxy(url: str, where: str) -> str:
-    """The proxy URL if it can be used, else a ConfigError that begins with `where` and does not show the URL."""
+    """Returns a valid proxy URL. Raises ConfigError, which begins with `where` and does not show the URL."""
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and (parts.port or 1) > 0

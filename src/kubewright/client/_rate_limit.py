@@ -8,7 +8,7 @@ __all__ = ["RateLimit"]
 
 
 class RateLimit:
-    """A token bucket: on average `per_second` requests, `burst` of them at once. Waiters are served in order."""
+    """A token bucket: on average `per_second` requests, `burst` of them immediately. Waiters are served in order."""
 
     def __init__(self, per_second: float, burst: int, clock: Clock) -> None:
         if per_second <= 0 or burst < 1:
@@ -16,10 +16,10 @@ class RateLimit:
         self._interval = 1 / per_second
         self._burst = burst
         self._clock = clock
-        self._full_at = clock.monotonic()  # the moment when the bucket will be full again
+        self._full_at = clock.monotonic()  # the time at which the bucket is full again
 
     async def wait(self) -> None:
-        """Waits for the next turn."""
+        """Waits for a token."""
         now = self._clock.monotonic()
         self._full_at = max(self._full_at, now) + self._interval
         delay = self._full_at - now - self._burst * self._interval

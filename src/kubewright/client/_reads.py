@@ -1,4 +1,4 @@
-"""Reading: one object, lists, watches."""
+"""Reads: one object, lists, watches."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Reads"]
 R = TypeVar("R", bound=Object)
 PAGE_SIZE = 500
 _QUIET = 300.0
-"""Seconds: servers send a bookmark each minute, so one that is silent for that long is not there any more."""
+"""Seconds. Servers send a bookmark each minute, so one that is silent for longer is gone."""
 _SMALLER = 8
 """A page that was too large is requested again with this fraction of its objects."""
 _UNCONFIGURED = ClientConfig(server="")
-"""The limits of a client that was given its transport."""
+"""The limits of a client with its own transport."""
 _FORGOTTEN = 1.0
-"""Seconds before a server that has forgotten is asked anew: it may answer the same for ever."""
-_ASYNC = "condition is async, and waiting for it would hold up the watch: make it a plain def"
+"""Seconds between attempts after an expired resourceVersion: the server may give the same answer indefinitely."""
+_ASYNC = "condition is async, and waiting for it would stall the watch: make it a plain def"
 
 
 class Reads(Requests):
@@ -37,13 +37,13 @@ class Reads(Requests):
     async def get(
         self, kind: type[R], name: str, namespace: str | None = None, *, resource_version: str | None = None
     ) -> R:
-        """One object. Raises `NotFound` when it is not there."""
+        """Returns one object. Raises `NotFound` if it does not exist."""
         query = query_of(resourceVersion=resource_version)
         request = self._for_object("GET", "get", info_of(kind), namespace, name, query=query, repeatable=True)
         return await self._object(kind, request)
 
     async def find(self, kind: type[R], name: str, namespace: str | None = None) -> R | None:
-        """One object, or None when it is not there."""
+        """Returns one object, or None if it does not exist."""
         try:
             return await self.get(kind, name, namespace)
         except NotFound:
@@ -61,10 +61,10 @@ class Reads(Requests):
         resource_version: str | None = None,
         resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
     ) -> Listing[R]:
-        """Returns the objects of a kind: `await` it for all of them, or `async for` to hold one page at a time.
+        """Lists the objects of a kind: `await` it for all of them, or use `async for` to hold one page at a time.
 
-        `limit` ends the list after that many; `page_size` is how many are fetched at once. None means all, and what is
-        less than 1 is refused.
+        `limit` ends the list after that many; `page_size` is the number of objects per request. Default: no limit.
+        Values below 1 are rejected.
         """
 
         async def fetch(token: str, size: int | None) -> ObjectList[R]:
@@ -75,7 +75,7 @@ class Reads(Requests):
                 size=size,
                 labels=labels,
                 fields=fields,
-                # A continue token carries its own revision, and the server refuses both together.
+                # A continue token contains its revision, and the server rejects both together.
                 resource_version=None if token else resource_version,
                 resource_version_match=None if token else resource_version_match,
             )
@@ -96,10 +96,11 @@ class Reads(Requests):
         resource_version_match: Literal["NotOlderThan", "Exact"] | None = None,
         accept: str = JSON_TYPE,
     ) -> RawPage:
-        """One page of a list with its objects as bytes: the first, or the one after a continue token.
+        """Returns one page of a list with its objects as bytes: the first, or the one after a continue token.
 
-        `size` is how many it has at most; None means all, and what is less than 1 is refused. A page that exceeds the
-        client's `max_response_bytes` is requested again with fewer objects; `ResponseTooLarge` if one alone does.
+        `size` is the maximum number of objects; None means all, and values below 1 are rejected. A page that exceeds
+        the client's `max_response_bytes` is requested again with fewer objects; raises `ResponseTooLarge` if a single
+        object does.
         """
         size = checked_count("size", size)
         while True:
@@ -130,9 +131,9 @@ class Reads(Requests):
         fields: Selection | None = None,
         timeout_seconds: int | None = None,
     ) -> Watch[R]:
-        """Returns the changes of a kind since a revision; without one, first an ADDED for everything that exists.
+        """Watches the changes of a kind since a revision. Without one, sends an ADDED for every existing object first.
 
-        Resumes by itself; with `timeout_seconds` the server ends it instead.
+        Resumes automatically; with `timeout_seconds` the server ends it instead.
         """
 
         async def open_stream(since: str) -> WatchStream:
@@ -157,9 +158,9 @@ class Reads(Requests):
     async def wait_for(
         self, kind: type[R], name: str, condition: Callable[[R], bool], namespace: str | None = None
     ) -> R:
-        """Waits until an object is there and meets a condition, by watching it. Set a limit with `asyncio.timeout`.
+        """Waits until an object exists and meets a condition, by watching it. Set a limit with `asyncio.timeout`.
 
-        The condition is a plain function: an async one is refused with TypeError.
+        The condition is a plain function: an async one is rejected with TypeError.
         """
         if not callable(condition):
             raise TypeError(f"condition is a function over the object, not a {type(condition).__name__}")
@@ -178,7 +179,7 @@ class Reads(Requests):
     async def wait_until_gone(self, kind: type[Object], name: str, namespace: str | None = None) -> None:
         """Waits until an object is gone, finalizers included, by watching it. Set a limit with `asyncio.timeout`.
 
-        One that is not there is gone already. One that was made anew under its name is another.
+        An object that does not exist is gone already. A new object of the same name is another one.
         """
         where, uid = self._namespace(info_of(kind), namespace), None
         while True:
@@ -206,9 +207,9 @@ class Reads(Requests):
         send_initial_events: bool = False,
         accept: str = JSON_TYPE,
     ) -> WatchStream:
-        """One watch request as a stream of lines, bookmarks included: the raw form that caches are built on.
+        """Opens one watch request as a stream of lines, bookmarks included: the raw form that caches use.
 
-        Without a time-out, it raises `Unavailable` when nothing comes for five minutes.
+        Without a timeout, it raises `Unavailable` if nothing is received for five minutes.
         """
         query = query_of(
             watch="true",
@@ -233,5 +234,5 @@ def _meets(condition: Callable[[R], object], obj: R) -> bool:
     if not inspect.isawaitable(answer):
         return bool(answer)
     if inspect.iscoroutine(answer):
-        answer.close()  # or Python warns that nobody has awaited it
+        answer.close()  # otherwise Python warns that it was never awaited
     raise TypeError(_ASYNC)

@@ -1,4 +1,4 @@
-"""Headers of a request in which a name may occur several times, as those that arrive at a server do."""
+"""Headers of a request in which a name may occur several times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["RequestHeaders"]
 
 
 class RequestHeaders(MutableMapping[str, str]):
-    """Names compare without case. The first value of a name counts, as in Go; `items` has all of them.
+    """Names are case-insensitive. The first value of a name counts, as in Go; `items` has all of them.
 
     `Impersonate-Group`, for example, occurs once for each group.
     """

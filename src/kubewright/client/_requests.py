@@ -1,4 +1,4 @@
-"""How the client makes requests; the verbs in `_client` and `_subresources` stand on it."""
+"""Builds and sends requests. The verbs in `_client` and `_subresources` use it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kubewright.client._transport import Request, Transport
 from kubewright.client.wire import object_path, qualified_resource, resource_path
 from kubewright.clock import Clock, SystemClock
 
-if TYPE_CHECKING:  # the groups are imported when they are used
+if TYPE_CHECKING:  # the groups are imported on first use
     from kubewright.api.meta.v1 import LabelSelector
 
 __all__ = ["JSON_TYPE", "FieldValidation", "Query", "Requests", "Selection", "delete_options", "query_of"]
@@ -31,13 +31,13 @@ R = TypeVar("R", bound=Object)
 Query: TypeAlias = list[tuple[str, str]]
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 Selection: TypeAlias = "str | Mapping[str, str] | Selector | FieldSelector | LabelSelector"
-"""A selector: its text, a selector object, or a mapping of names to the values they must have."""
+"""A selector: a string, a selector object, or a mapping of names to the values they must have."""
 
 JSON_TYPE = "application/json"
 
 
 class Requests:
-    """One API server, one identity, and the settings that every request shares."""
+    """One API server, one identity, and the settings that all requests share."""
 
     def __init__(
         self,
@@ -55,20 +55,20 @@ class Requests:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """Settings of a client.
+        """Creates a client with these settings.
 
         Args:
-            config: where the cluster is; found as `load_config()` finds it when neither it nor a transport is given.
-            transport: another way to the server than HTTP.
-            namespace: the client's own namespace; the configuration's unless given.
+            config: the cluster and the identity. Default: `load_config()`, unless a transport is given.
+            transport: sends the requests instead of HTTP.
+            namespace: the client's default namespace. Default: that of the configuration.
             field_manager: the name under which writes own their fields.
             field_validation: what the server does about fields that it does not know.
             user_agent: as the server's logs show it.
             timeout: seconds for one attempt of one request.
-            retry: when failed requests are repeated.
-            rate_limit: requests per second and how many at once; no limit unless given.
+            retry: when failed requests are retried.
+            rate_limit: requests per second and the size of a burst. Default: no limit.
             hooks: called around each attempt, to count, time and trace.
-            clock: time; the system's unless given.
+            clock: time. Default: the system clock.
             rng: randomness for jitter.
         """
         if config is None and transport is None:
@@ -84,7 +84,7 @@ class Requests:
         self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._sender_made: Sender | None = None
         self._given_transport = transport is not None
-        self._owner: Requests | None = None  # whose connections these are, when they are not this client's own
+        self._owner: Requests | None = None  # the owner of these connections, if this client shares them
         self.namespace = namespace or (config.namespace if config else "default")
         self.field_manager = field_manager
         self.field_validation = field_validation
@@ -92,32 +92,34 @@ class Requests:
 
     @property
     def clock(self) -> Clock:
-        """The time that this client goes by."""
+        """The clock of this client."""
         return self._clock
 
     @property
     def in_cluster(self) -> bool:
-        """Whether the configuration is that of the pod that we run in."""
+        """Whether the configuration is that of the pod in which this process runs."""
         return self._config is not None and self._config.source == "in-cluster"
 
     @property
     def config(self) -> ClientConfig | None:
-        """Where the cluster is, and who we are there; None when this client was given its transport."""
+        """The cluster and the identity; None for a client with its own transport."""
         return None if self._given_transport else self._config
 
     @property
     def has_twin(self) -> bool:
-        """Whether `twin` can make another client like this one."""
+        """Whether `twin` can create a copy of this client."""
         return not self._given_transport and self._owner is None
 
     def twin(self, *, retry: RetryPolicy | None = None, timeout: float | None = None) -> Self:
-        """Returns a client like this one with connections of its own, for another event loop; close it there.
+        """Returns a copy of this client with its own connections, for another event loop; close it there.
 
-        It has neither this client's rate limit nor its hooks, which belong to this event loop. Raises `ValueError` when
-        this client was given its transport, or was made by `through`: that cannot be doubled.
+        It has neither this client's rate limit nor its hooks, which belong to this event loop. Raises `ValueError` if
+        this client was created with a transport or by `through`, which cannot be copied.
         """
         if not self.has_twin:
-            raise ValueError("this client was given its transport, so it has no twin: make a second client instead")
+            raise ValueError(
+                "this client was created with a transport, which cannot be copied: create a second client instead"
+            )
         made = self._like_this(retry, timeout)
         made._transport, made._rate_limit, made._hooks = None, None, ()
         return made
@@ -130,7 +132,7 @@ class Requests:
         timeout: float | None = None,
         rate_limited: bool = True,
     ) -> Self:
-        """This client with something around its transport, which each attempt of each request passes through.
+        """Returns a client that wraps this one's transport. Each attempt of each request passes through the wrapper.
 
         It shares the connections of this client, and closing it does not close them.
         """
@@ -141,20 +143,26 @@ class Requests:
         return made
 
     def writing_as(self, field_manager: str) -> Self:
-        """This client, but its writes own their fields under another name. It shares the connections of this client."""
+        """Returns a client whose writes own their fields under another name.
+
+        It shares the connections of this client.
+        """
         made = self.through(lambda transport: transport)
         made.field_manager = field_manager
         return made
 
     def with_hooks(self, *hooks: RequestHook) -> Self:
-        """This client with more hooks around each attempt, after its own. It shares the connections of this client."""
+        """Returns a client with more hooks around each attempt, after its own.
+
+        It shares the connections of this client.
+        """
         made = self.through(lambda transport: transport)
         made._hooks = (*self._hooks, *hooks)
         return made
 
     @property
     def host(self) -> str:
-        """The server's name and port, for metrics; "none" when this client was given its transport."""
+        """The server's name and port, for metrics; "none" for a client with its own transport."""
         return urlsplit(self._config.server).netloc if self._config is not None else "none"
 
     def _like_this(self, retry: RetryPolicy | None, timeout: float | None) -> Self:
@@ -191,7 +199,7 @@ class Requests:
     async def _object(self, kind: type[R], request: Request) -> R:
         raw = await self._sender.read(request)
         if not raw.startswith(b"{"):
-            message = "the answer is not a Kubernetes object; is this the address of an API server?"
+            message = "the response is not a Kubernetes object; is this the address of an API server?"
             raise NotKubernetes(Status(code=200, message=message), str(request))
         return decode(kind, raw)
 
@@ -278,12 +286,12 @@ def with_body(request: Request, body: bytes, content_type: str = JSON_TYPE, *, r
 
 
 def query_of(**parameters: str | int | None) -> Query:
-    """Query parameters, without those that are None."""
+    """Returns the query parameters that are not None."""
     return [(name, str(value)) for name, value in parameters.items() if value is not None]
 
 
 def selector_text(selection: Selection | None) -> str | None:
-    """Returns a selector as the server reads it."""
+    """Returns a selector in the server's syntax."""
     if selection is None or isinstance(selection, str):
         return selection
     if isinstance(selection, Mapping):
@@ -294,7 +302,9 @@ def selector_text(selection: Selection | None) -> str | None:
 
     if isinstance(selection, LabelSelector):
         return str(Selector.from_label_selector(selection))
-    raise TypeError(f"{selection!r} is no selector: give its text, a mapping of names to values, or a selector object")
+    raise TypeError(
+        f"{selection!r} is not a selector: pass a string, a mapping of names to values, or a selector object"
+    )
 
 
 def delete_options(
@@ -329,7 +339,7 @@ def _default_user_agent() -> str:
 
 
 def _machine() -> str:
-    if hasattr(os, "uname"):  # as `platform` tells it, which takes some milliseconds to import
+    if hasattr(os, "uname"):  # as in `platform`, which takes some milliseconds to import
         return f"{os.uname().sysname.lower()}/{os.uname().machine}"
     import platform
 

@@ -1,4 +1,4 @@
-"""When to send a request again, and after how long."""
+"""When and after which delay a request is retried."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["RetryPolicy"]
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Bounded retries with jittered exponential backoff.
 
-    - 429: the server refused before doing anything, so any request is sent again.
-    - A 5xx answer with Retry-After: likewise, the server asks for it.
-    - Other 5xx answers, and connections that broke after the request went out: only requests that are safe to repeat.
+    - 429: the server refused before doing anything, so any request is retried.
+    - A 5xx response with Retry-After: likewise, the server asks for it.
+    - Other 5xx responses, and connections that broke after the request was sent: only requests that are safe to repeat.
     - Connections that could not be opened: any request.
 
-    At most `attempts` in all, and none that would begin after `deadline` seconds: then the last error is raised.
+    At most `attempts` in total, and none that would begin after `deadline` seconds: then the last error is raised.
     """
 
     attempts: int = 8
@@ -29,7 +29,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     longest_delay: float = 5.0
 
     def may_repeat(self, error: ApiError, *, repeatable: bool, sent: bool) -> bool:
-        """Returns whether this failure allows another attempt."""
+        """Whether this failure allows another attempt."""
         if isinstance(error, TooManyRequests):
             return not _is_eviction_refusal(error)
         if error.code == 0:
@@ -39,11 +39,14 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         return False
 
     def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
-        """Returns seconds to wait after that attempt (counted from 1)."""
+        """Returns the seconds to wait after that attempt (counted from 1)."""
         delay = doubled(attempt - 1, first=self.first_delay, longest=self.longest_delay) * rng.uniform(0.5, 1.0)
         return max(delay, error.retry_after or 0.0)
 
 
 def _is_eviction_refusal(error: TooManyRequests) -> bool:
-    """A disruption budget refuses evictions with 429 until pods are healthy: the caller's business, not ours."""
+    """Whether a disruption budget forbids an eviction (429) until pods are healthy.
+
+    The caller decides when to retry.
+    """
     return any(cause.reason == "DisruptionBudget" for cause in error.causes)

@@ -1,4 +1,4 @@
-"""What happens around each request: rate limit, hooks, retries, warnings, and errors as exceptions."""
+"""Everything around a request: rate limit, hooks, retries, warnings, and errors as exceptions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Outcome", "RequestHook", "Sender"]
 
 logger = logging.getLogger("kubewright.client")
 
-_ERROR_BYTES = 2**22  # of the body of an error: it may quote an object, and a request has 3 MiB at most
+_ERROR_BYTES = 2**22  # of the body of an error, which may quote an object; a request has at most 3 MiB
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How one attempt ended. `status` is 0 when there was no answer."""
+    """The result of one attempt. `status` is 0 if there was no response."""
 
     status: int
     seconds: float
@@ -35,11 +35,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 RequestHook: TypeAlias = Callable[[Request], Callable[[Outcome], None] | None]
-"""Called before each attempt; may add headers; what it returns is called with the outcome. Must not block or raise."""
+"""Called before each attempt; may add headers; the returned function is called with the outcome. Must not block or
+raise."""
 
 
 class Sender:
-    """Sends requests through a transport until they succeed or may not be repeated any more."""
+    """Sends requests through a transport until they succeed or may not be retried."""
 
     def __init__(
         self,
@@ -62,12 +63,12 @@ class Sender:
         self._warnings = WarningLog()
 
     async def open(self, request: Request) -> Response:
-        """Returns a successful answer, its body still to be read; otherwise the exception for it."""
+        """Returns a successful response with an unread body. Raises the exception for any other response."""
         response, _ = await self._attempts(request, read=False)
         return response
 
     async def read(self, request: Request) -> bytes:
-        """Returns the body of a successful answer; otherwise the exception for it."""
+        """Returns the body of a successful response. Raises the exception for any other response."""
         _, body = await self._attempts(request, read=True)
         return body
 
@@ -95,7 +96,7 @@ class Sender:
                 delay = self._retry.delay(attempt, error, self._rng)
                 if self._clock.monotonic() + delay > give_up_at:
                     raise
-                logger.debug("%s failed (%s), again in %s", request, error, format_duration(delay))
+                logger.debug("%s failed (%s), retrying in %s", request, error, format_duration(delay))
                 await self._clock.sleep(delay)
 
     async def _attempt(self, request: Request, attempt: int, *, read: bool) -> tuple[Response, bytes]:

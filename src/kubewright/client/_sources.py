@@ -1,6 +1,6 @@
-"""From a kubeconfig entry, or from a pod's service account, to a `ClientConfig`.
+"""Creates a `ClientConfig` from a kubeconfig entry or from a pod's service account.
 
-What is contradictory or cannot work is refused here, when the configuration is loaded, and not at the first request.
+Contradictory and invalid settings are rejected when the configuration is loaded, and not at the first request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REMOVED_PROVIDERS = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin", "oi
 
 
 def from_kubeconfig(kubeconfig: Kubeconfig, context_name: str | None, *, home: str) -> ClientConfig:
-    """Returns the configuration that a context stands for."""
+    """Returns the configuration of a context."""
     context_entry = kubeconfig.context(context_name)
     context = context_entry.decode(Context)
     if not context.cluster:
@@ -59,7 +59,7 @@ def from_kubeconfig(kubeconfig: Kubeconfig, context_name: str | None, *, home: s
 
 
 def from_service_account(environ: Mapping[str, str], folder: str) -> ClientConfig | None:
-    """Returns the configuration of a pod, or None when this is not one."""
+    """Returns the configuration of a pod, or None outside of a pod."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     token_file, ca_file = os.path.join(folder, "token"), os.path.join(folder, "ca.crt")
     if not host or not port or not os.path.isfile(token_file):

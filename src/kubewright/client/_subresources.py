@@ -1,4 +1,4 @@
-"""Parts of objects with endpoints of their own: scale, eviction, tokens, logs."""
+"""Subresources: scale, eviction, tokens, logs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubewright.client._lines import Lines
 from kubewright.client._patches import MergePatch
 from kubewright.client._requests import Requests, delete_options, query_of, with_body
 
-if TYPE_CHECKING:  # the groups are imported when they are used
+if TYPE_CHECKING:  # the groups are imported on first use
     from kubewright.api.authentication.v1 import TokenRequest
     from kubewright.api.autoscaling.v1 import Scale
 
@@ -21,10 +21,10 @@ _MAX_LINE_BYTES = 2**20
 
 
 class Subresources(Requests):
-    """The verbs for parts of objects."""
+    """The verbs for subresources."""
 
     async def get_scale(self, kind: type[Object], name: str, namespace: str | None = None) -> Scale:
-        """Returns how many replicas an object asks for and has."""
+        """Returns the desired and actual replicas of an object."""
         from kubewright.api.autoscaling.v1 import Scale
 
         request = self._for_object("GET", "get", info_of(kind), namespace, name, subresource="scale", repeatable=True)
@@ -33,7 +33,7 @@ class Subresources(Requests):
     async def set_scale(
         self, kind: type[Object], name: str, replicas: int, namespace: str | None = None, *, dry_run: bool = False
     ) -> Scale:
-        """Asks for that many replicas."""
+        """Sets the number of replicas."""
         from kubewright.api.autoscaling.v1 import Scale
 
         request = self._for_object(
@@ -51,7 +51,7 @@ class Subresources(Requests):
     async def evict(
         self, name: str, namespace: str | None = None, *, grace_period_seconds: int | None = None, dry_run: bool = False
     ) -> None:
-        """Asks for a pod's deletion in a way that respects disruption budgets (else `TooManyRequests`)."""
+        """Evicts a pod, which respects disruption budgets. Raises `TooManyRequests` if one forbids it."""
         from kubewright.api.core.v1 import Pod
 
         request = self._for_object("POST", "create", info_of(Pod), namespace, name, subresource="eviction")
@@ -71,7 +71,7 @@ class Subresources(Requests):
         audiences: Sequence[str] = (),
         expiration_seconds: int | None = None,
     ) -> TokenRequest:
-        """Returns a token for a service account; it is in `status.token`."""
+        """Returns a token for a service account, in `status.token`."""
         from kubewright.api.authentication.v1 import TokenRequest, TokenRequestSpec
         from kubewright.api.core.v1 import ServiceAccount
 
@@ -95,9 +95,9 @@ class Subresources(Requests):
         since: datetime | None = None,
         limit_bytes: int | None = None,
     ) -> AsyncIterator[str]:
-        """Returns the lines that a pod's container has written, as they arrive; with `follow`, until it ends.
+        """Yields the log lines of a pod's container as they arrive; with `follow`, until it ends.
 
-        A line of more than 1 MiB is returned in parts.
+        A line of more than 1 MiB is split.
         """
         from kubewright.api.core.v1 import Pod
 

@@ -1,10 +1,10 @@
-"""TLS contexts for the client: made from files or data, made anew when the files change.
+"""TLS contexts for the client, created from files or data, and again when the files change.
 
-Three deliberate choices, so that whatever kubectl connects to is reachable from Python too:
+Three deliberate choices, so that Python can connect wherever kubectl can:
 
-- `VERIFY_X509_STRICT`, which Python 3.13 switched on in `create_default_context`, stays off. It refuses CAs without
+- `VERIFY_X509_STRICT`, which Python 3.13 enabled in `create_default_context`, stays disabled. It rejects CAs without
   key identifiers, which many clusters have and Go accepts.
-- `VERIFY_X509_PARTIAL_CHAIN` is on: every certificate in the CA bundle is a trust anchor, as in Go, also when it is
+- `VERIFY_X509_PARTIAL_CHAIN` is enabled: every certificate in the CA bundle is a trust anchor, as in Go, also if it is
   an intermediate or the server's own.
 - Only the subject's alternative names count, not its common name. TLS 1.2 is the minimum.
 """
@@ -39,7 +39,7 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-
 
 # OpenSSL's X509_V_ERR_* codes.
 _EXPIRED = 10
-# A bad signature (7) is among them: it means another CA of the same name, as every kubeadm cluster's has.
+# A bad signature (7) is among them: it means another CA of the same name, and all kubeadm clusters use the same name.
 _UNKNOWN_ISSUER = {2, 7, 18, 19, 20, 21}
 _OTHER_NAME = {62, 64}
 
@@ -47,7 +47,7 @@ _Stamp = tuple[int, int, int, int] | None
 
 
 class ClientCertificate(Redacted, msgspec.Struct, frozen=True):
-    """A certificate chain and its key, each as a file or as PEM data; `label` says whose they are."""
+    """A certificate chain and its key, each as a file or as PEM data; `label` describes the owner."""
 
     redacted = frozenset({"certificate_data", "key_data"})
 
@@ -58,12 +58,12 @@ class ClientCertificate(Redacted, msgspec.Struct, frozen=True):
     key_data: bytes | None = None
 
     def read(self) -> tuple[bytes, bytes]:
-        """Returns the PEM of both, now."""
+        """Returns the current PEM of both."""
         certificate = self._part("certificate", self.certificate_file, self.certificate_data)
         return certificate, self._part("key", self.key_file, self.key_data)
 
     def check(self) -> None:
-        """Raises ConfigError for a pair that no connection could be opened with."""
+        """Raises ConfigError for an unusable pair."""
         _identify(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *self.read(), self.label)
 
     def _part(self, what: str, file: str | None, data: bytes | None) -> bytes:
@@ -73,11 +73,11 @@ class ClientCertificate(Redacted, msgspec.Struct, frozen=True):
 
 
 class TLSSource:
-    """Provides the context for connections to one server, and keeps it while nothing that it was made from changes.
+    """Provides the context for connections to one server, and reuses it while its files do not change.
 
-    `current` may be called often: it looks at a file's inode, time and size, and reads it again only when those
-    changed, so that the symlink swap of a projected volume is seen. While new files are unusable, for example because
-    only one of certificate and key has been written yet, the last good context stays, with one warning.
+    `current` may be called often: it checks a file's inode, time and size, and reads the file only if these changed, so
+    that the symlink swap of a projected volume is detected. While new files are unusable, for example because only one
+    of certificate and key has been written, the last valid context stays in use, with one warning.
     """
 
     def __init__(self, tls: TLS, certificate: ClientCertificate | None = None) -> None:
@@ -100,11 +100,11 @@ class TLSSource:
 
     @property
     def certificate(self) -> ClientCertificate | None:
-        """What the client identifies itself with."""
+        """The certificate of the client."""
         return self._certificate
 
     def use(self, certificate: ClientCertificate | None) -> None:
-        """Identify with another certificate from the next `current` on."""
+        """Uses another certificate from the next `current` on."""
         if certificate != self._certificate:
             self._certificate, self._context, self._digest = certificate, None, b""
 
@@ -120,9 +120,9 @@ class TLSSource:
                 raise
             if self._warned != stamps:
                 self._warned = stamps
-                log.warning("%s; the one that was read before stays in use", error)
+                log.warning("%s; the previous one stays in use", error)
             return self._context
-        # Taken before reading: a file that changes in between is read once more, never missed.
+        # Taken before reading: a file that changes in between is read again.
         self._stamps = stamps
         return context
 
@@ -152,7 +152,7 @@ class TLSSource:
 
 
 def tls_context(ca_data: bytes | None, ca_file: str | None = None) -> ssl.SSLContext:
-    """Returns a context that verifies servers as Go does, against CAs in PEM; those of the system if there are none.
+    """Returns a context that verifies servers as Go does, by CAs in PEM. Default: the CAs of the system.
 
     Raises `ConfigError` for CAs that cannot be read; `ca_file` is for its message.
     """
@@ -176,8 +176,8 @@ def _bare_context() -> ssl.SSLContext:
 
 
 def certificate_expiry(pem: bytes) -> datetime | None:
-    """When the first certificate of a PEM text expires; None when it cannot be read."""
-    # Takes a tenth of a second to import, so it is only asked for when something went wrong.
+    """Returns when the first certificate of a PEM file expires, or None if it cannot be read."""
+    # Its import takes a tenth of a second, so it is imported only for an error message.
     from cryptography import x509
 
     try:
@@ -187,7 +187,7 @@ def certificate_expiry(pem: bytes) -> datetime | None:
 
 
 def explain_verification(error: ssl.SSLCertVerificationError, config: ClientConfig) -> ConfigError:
-    """In words: why the certificate of the server was refused, and what to do."""
+    """Explains why the certificate of the server was rejected, and how to fix it."""
     server, tls = f"the server {config.server}", config.tls
     if error.verify_code == _EXPIRED:
         return ConfigError(f"the certificate of {server} has expired; renew it, or check this machine's clock")
@@ -202,7 +202,7 @@ def explain_verification(error: ssl.SSLCertVerificationError, config: ClientConf
             f"the certificate of {server} is not signed by an authority in {trusted} ({config.source}); "
             "set the certificate-authority of this cluster"
         )
-    return ConfigError(f"the certificate of {server} was refused: {error.verify_message}")
+    return ConfigError(f"the certificate of {server} was rejected: {error.verify_message}")
 
 
 def _read(file: str, what: str) -> bytes:
@@ -223,19 +223,19 @@ def _stamp(file: str) -> _Stamp:
 
 def _trust(context: ssl.SSLContext, authorities: bytes, file: str | None) -> None:
     origin = f"the certificate authority {file}" if file else "certificate-authority-data"
-    # Bundles carry comments in any encoding between the certificates; OpenSSL only takes plain ASCII from memory.
+    # Bundles have comments in any encoding between the certificates; OpenSSL accepts only ASCII from memory.
     blocks = _CERTIFICATE.findall(authorities)
     if not blocks:
-        raise ConfigError(f"{origin} holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
+        raise ConfigError(f"{origin} contains no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
     try:
         context.load_verify_locations(cadata=b"\n".join(blocks).decode("ascii"))
     except (ssl.SSLError, UnicodeDecodeError):
-        raise ConfigError(f"{origin} holds a damaged certificate") from None
+        raise ConfigError(f"{origin} contains a damaged certificate") from None
 
 
 def _identify(context: ssl.SSLContext, certificate: bytes, key: bytes, label: str) -> None:
     def encrypted() -> NoReturn:
-        # Without this, OpenSSL would ask for the pass phrase on the terminal, and wait.
+        # Otherwise OpenSSL would ask for the pass phrase on the terminal, and wait.
         raise ConfigError(f"the client key of {label} is protected by a pass phrase; use one without")
 
     with _as_file(certificate + b"\n" + key) as path:
@@ -248,9 +248,10 @@ def _identify(context: ssl.SSLContext, certificate: bytes, key: bytes, label: st
 
 @contextmanager
 def _as_file(secret: bytes) -> Iterator[str]:
-    """Returns a path under which OpenSSL, which only loads keys from files, finds the secret; gone afterwards.
+    """Provides a temporary file for OpenSSL, which loads keys only from files. The file is removed afterwards.
 
-    In memory where the system can, so that no key touches a disk, and pods with a read-only file system work.
+    It is in memory if the system supports that, so that no key is written to disk, and pods with a read-only file
+    system work.
     """
     if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
         with os.fdopen(os.memfd_create("kubewright"), "wb") as memory:
@@ -258,7 +259,7 @@ def _as_file(secret: bytes) -> Iterator[str]:
             memory.flush()
             yield f"/proc/self/fd/{memory.fileno()}"
         return
-    # mkstemp: readable by this user alone.
+    # mkstemp: readable by this user only.
     descriptor, path = tempfile.mkstemp(prefix="kubewright-")
     try:
         with os.fdopen(descriptor, "wb") as stream:

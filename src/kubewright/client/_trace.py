@@ -1,7 +1,7 @@
-"""The trace that a piece of work belongs to, as W3C Trace Context writes it.
+"""The trace of the current work, in the format of W3C Trace Context.
 
-Requests that are made while a trace is current carry it to the server in a `traceparent` header, and so do the server's
-own spans and its audit log; whoever collects traces can join them.
+Requests within a trace send it to the server in a `traceparent` header. The server's own spans and its audit log
+contain it too, so that a trace collector can join them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Trace", "current_trace"]
 
 
 class Trace:
-    """One trace, and one span in it. The ids are made up when they are first asked for."""
+    """One trace, and one span in it. The ids are generated on first use."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -34,11 +34,11 @@ class Trace:
 
     @property
     def traceparent(self) -> str:
-        """The header's value."""
+        """The value of the header."""
         return f"00-{self.trace_id}-{self.span_id}-01"
 
     def current(self) -> AbstractContextManager[None]:
-        """Lets the requests that are made meanwhile, also in tasks and threads that start meanwhile, belong to it."""
+        """Makes all requests in the block belong to this trace, also in tasks and threads that start there."""
         return _Current(self)
 
     def __str__(self) -> str:
@@ -63,5 +63,5 @@ class _Current(msgspec.Struct, gc=False):
 
 
 def current_trace() -> Trace | None:
-    """Returns the trace that requests belong to now."""
+    """Returns the current trace."""
     return _current.get()

@@ -1,7 +1,7 @@
-"""The way to a server: `Transport` sends a `Request` and returns a `Response` whose body can be streamed.
+"""The transport: `Transport` sends a `Request` and returns a `Response` whose body can be streamed.
 
-The client is written against this protocol, so that an API server inside this process can stand behind it without
-sockets, and a test can fail an exact call. `kubewright.client._http` is the one for real servers.
+The client uses this protocol, so that an API server in this process can be used without sockets, and a test can fail a
+single call. `kubewright.client._http` is the transport for real servers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["ConnectionLost", "Request", "Response", "ResponseBody", "TooLarge", 
 
 
 class Request(Redacted, msgspec.Struct, kw_only=True):
-    """One request. `verb`, `resource`, `namespace` and `name` are as RBAC sees them, for errors, metrics and traces."""
+    """One request. `verb`, `resource`, `namespace` and `name` are those of RBAC, for errors, metrics and traces."""
 
-    # The headers that come in at a server have the caller's token.
+    # The headers of a request at a server contain the caller's token.
     redacted = frozenset({"headers", "body", "before_send"})
 
     method: str
     path: str
     query: list[tuple[str, str]] = msgspec.field(default_factory=list)
     headers: MutableMapping[str, str] = msgspec.field(default_factory=dict)
-    """`RequestHeaders` if names occur several times."""
+    """`RequestHeaders` if a name occurs several times."""
     body: bytes | None = None
     timeout: float | None = None
     """Seconds for the whole exchange; for a stream, for the time between two pieces of it."""
@@ -38,7 +38,7 @@ class Request(Redacted, msgspec.Struct, kw_only=True):
     repeatable: bool = False
     """Whether sending it twice does no harm, even if the first one did arrive."""
     before_send: Callable[[], None] | None = None
-    """Asked in the last moment before the first byte goes out; what it raises is raised, and nothing is sent."""
+    """Called immediately before the first byte is sent; if it raises, nothing is sent."""
 
     def __str__(self) -> str:
         if not self.resource:
@@ -48,7 +48,7 @@ class Request(Redacted, msgspec.Struct, kw_only=True):
 
 
 class Response(Protocol):
-    """An answer. Read it to the end or close it; either frees the connection."""
+    """A response. Read it to the end or close it; either frees the connection."""
 
     @property
     def status(self) -> int:
@@ -56,7 +56,7 @@ class Response(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers; names compare without case."""
+        """The headers; names are case-insensitive."""
 
     def warnings(self) -> list[str]:
         """Returns the values of the `Warning` headers."""
@@ -65,26 +65,26 @@ class Response(Protocol):
         """Returns the whole body."""
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Returns the body as it arrives."""
+        """Yields the body as it arrives."""
 
     def close(self) -> None:
-        """Gives up the rest of the body."""
+        """Closes the response without reading the rest of the body."""
 
 
 class Transport(Protocol):
-    """Sends requests. Raises `ConnectionLost` when there was no answer, `TimeoutError` when it took too long."""
+    """Sends requests. Raises `ConnectionLost` if there is no response, `TimeoutError` if it took too long."""
 
     async def send(self, request: Request) -> Response:
-        """Sends one request and wait for the head of the answer."""
+        """Sends one request and waits for the head of the response."""
 
     async def close(self) -> None:
         """Closes every connection."""
 
 
 class ConnectionLost(Exception):
-    """There was no whole answer. `sent` tells whether the server may have seen the request.
+    """There is no complete response. `sent` is true if the server may have received the request.
 
-    After a `final` one the request is not repeated, whatever it is: the client itself is closed.
+    After a `final` one no request is retried: the client itself is closed.
     """
 
     def __init__(self, message: str, *, sent: bool, final: bool = False) -> None:
@@ -94,16 +94,16 @@ class ConnectionLost(Exception):
 
 
 class TooLarge(ConnectionLost):
-    """The answer exceeds a limit of this client. A second attempt would end in the same way, so there is none."""
+    """The response exceeds a limit of this client. It is not retried, because the result would be the same."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, sent=True, final=True)
 
 
 class ResponseBody(AsyncIterator[bytes]):
-    """The body of a response as it arrives. `aclose` closes the response, also if nothing was read of it.
+    """The body of a response as it arrives. `aclose` closes the response, also if nothing of it was read.
 
-    A generator would not: `aclose` of one that has not begun runs none of its code.
+    A generator would not: `aclose` of one that has not started runs none of its code.
     """
 
     def __init__(self, response: Response) -> None:

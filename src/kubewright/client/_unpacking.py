@@ -1,4 +1,4 @@
-"""Answers that were compressed on their way."""
+"""Decompresses responses."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GZIP = 31  # of zlib's `wbits`
 
 
 class Unpacking:
-    """Unpacks one body, piece by piece. Raises `Broken` for what is no gzip."""
+    """Decompresses one body, piece by piece. Raises `Broken` for data that is not gzip."""
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         self._plain = name in ("", "identity")
         if not self._plain and name not in ("gzip", "x-gzip"):
-            raise Broken("its answer is packed in a way that nobody has asked for", answered=True)
+            raise Broken("its response has an encoding that was not requested", answered=True)
         self._gzip = zlib.decompressobj(wbits=_GZIP)
         self._begun = False
 
@@ -36,11 +36,11 @@ class Unpacking:
                     yield piece
                 packed = self._gzip.unconsumed_tail
         except zlib.error as error:
-            raise Broken(f"its answer cannot be unpacked ({error})", answered=True) from error
+            raise Broken(f"its response cannot be decompressed ({error})", answered=True) from error
 
     def rest(self) -> bytes:
-        """What is left at the end of the body."""
+        """Returns the rest at the end of the body."""
         rest = self._gzip.flush()
-        if self._begun and not self._gzip.eof:  # that there is no body is another matter
-            raise Broken("its answer broke off", answered=True)
+        if self._begun and not self._gzip.eof:  # a missing body is checked elsewhere
+            raise Broken("its response broke off", answered=True)
         return rest

@@ -1,4 +1,4 @@
-"""Watches: the changes of a kind, as they happen."""
+"""Watches: the changes of a kind as they happen."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _status_decoder = msgspec.json.Decoder(Status)
 
 
 class WatchStream:
-    """The lines of one watch request, in batches as they arrive: for those who keep bytes, as the cache does.
+    """The lines of one watch request, in batches as they arrive, for consumers of bytes such as the cache.
 
     Raises `ResponseTooLarge` for an event of more than `max_event_bytes`.
     """
@@ -67,12 +67,15 @@ class WatchStream:
         self._max_event_bytes = max_event_bytes
 
     async def batches(self) -> AsyncIterator[list[bytes]]:
-        """Whole lines, each a JSON event and its newline; one list for each piece that arrived. Ends with the watch."""
+        """Yields whole lines, each a JSON event and its newline, in one list for each received piece.
+
+        Ends with the watch.
+        """
         buffer = Lines()
         try:
             async for chunk in self._response.chunks():
                 lines = buffer.feed(chunk)
-                del chunk  # a large list comes in pieces of megabytes: none is kept while the next is waited for
+                del chunk  # a large list arrives in pieces of megabytes: none is kept while waiting for the next
                 if lines:
                     yield lines
                 del lines
@@ -88,21 +91,21 @@ class WatchStream:
             self._response.close()
 
     def may_stall(self) -> bool:
-        """Returns whether it may fall silent without an end, as a network may. An embedded cluster's does not."""
+        """Whether it may stall silently, as a network connection may. The watch of an embedded cluster does not."""
         asked: Callable[[], bool] | None = getattr(self._response, "may_stall", None)
         return asked is None or asked()
 
     def close(self) -> None:
-        """Ends the watch."""
+        """Closes the watch."""
         self._response.close()
 
 
 class Watch(Generic[R]):
-    """What `Client.watch` returns: iterate with `async for`.
+    """The result of `Client.watch`: iterate with `async for`.
 
-    The watch resumes by itself where it stopped when the connection breaks, the server ends it, falls silent or has an
-    error of its own, however long the server is away then, and raises `Expired` when it has forgotten that point: list
-    again then. With a time-out it ends instead. `resource_version` is the point that has been reached.
+    The watch resumes where it stopped if the connection breaks, or if the server ends it, stalls or fails, however long
+    the server is away. It raises `Expired` if the server has expired that resourceVersion: list again. With a timeout
+    it ends instead. `resource_version` is the last one that was received.
     """
 
     def __init__(
@@ -131,7 +134,7 @@ class Watch(Generic[R]):
                 stream = await self._open(self.resource_version)
             except ApiError as error:
                 if not started or not _may_pass(error):
-                    raise  # a watch that cannot even start is the caller's problem
+                    raise  # a watch that cannot start is an error for the caller
                 await self._clock.sleep(backoff.next())
                 continue
             started = True
@@ -172,7 +175,7 @@ class Watch(Generic[R]):
                 raise error_from(code, {}, bytes(event.object), request=self._request, verb="watch")
             head = _head_decoder.decode(event.object)
         except UNREADABLE as error:
-            message = f"the answer is not a watch of Kubernetes objects ({error})"
+            message = f"the response is not a watch of Kubernetes objects ({error})"
             raise NotKubernetes(Status(code=200, message=message), self._request) from None
         self.resource_version = head.metadata.resource_version or self.resource_version
         if event.type == "BOOKMARK":
@@ -181,12 +184,12 @@ class Watch(Generic[R]):
 
 
 def _is_from_server(error: Exception) -> bool:
-    """Returns whether the server sent the error as an event. Otherwise the connection broke or stalled."""
+    """Whether the server sent the error as an event. Otherwise the connection broke or stalled."""
     return isinstance(error, ApiError) and not isinstance(error.__cause__, ConnectionLost)
 
 
 def _may_pass(error: ApiError) -> bool:
-    """Whether it is the server that is not well, and neither the request nor this client, which may be closed."""
+    """Whether the error is a temporary one of the server, and not one of the request or of a closed client."""
     if isinstance(error, ResponseTooLarge) or (isinstance(error.__cause__, ConnectionLost) and error.__cause__.final):
         return False
     return error.code in (0, 429) or error.code >= 500

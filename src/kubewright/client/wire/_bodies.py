@@ -1,4 +1,4 @@
-"""What is sent of an object, and what comes back when it is deleted."""
+"""Request bodies of objects, and the response to a deletion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["apply_body", "changes", "kept_object", "request_body"]
 
 
 def request_body(obj: Object, subresource: str | None = None) -> bytes:
-    """The whole object. A status that has an endpoint of its own is only sent there: elsewhere the server drops it."""
+    """Returns the whole object. The status is omitted if it is a subresource, because the server would drop it."""
     content = _top_level(obj)
     if subresource is None and "status" in info_of(obj).subresources:
         content.pop("status", None)
@@ -23,7 +23,7 @@ def request_body(obj: Object, subresource: str | None = None) -> bytes:
 
 
 def apply_body(obj: Object, subresource: str | None = None) -> bytes:
-    """Returns the object as an intent, for server-side apply: without what only the server writes."""
+    """Returns the object for server-side apply, without the fields that only the server writes."""
     content = _top_level(obj)
     content["metadata"] = msgspec.structs.replace(
         obj.metadata,
@@ -43,10 +43,10 @@ def apply_body(obj: Object, subresource: str | None = None) -> bytes:
 
 
 def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
-    """Returns the JSON patch for what changed since the object was read; empty when nothing did.
+    """Returns the JSON Patch for the changes since the object was read; empty if there are none.
 
-    The patch writes the resource version that was read, so that the server refuses it as a conflict when somebody else
-    changed the object meanwhile. (A `test` operation would do too, but its failure does not say what failed.)
+    The patch writes the resourceVersion that was read, so that the server rejects it as a conflict if another client
+    has changed the object. (A `test` operation would work too, but its failure does not say what failed.)
     """
     kind, info = type(obj), info_of_object(obj)
     origin = obj.metadata.origin
@@ -75,7 +75,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
 
 
 def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:
-    """Returns whether a change is for this endpoint. What the server alone writes in the metadata is never sent."""
+    """Whether a change is for this endpoint. Metadata that only the server writes is never sent."""
     if path in ("/metadata/resourceVersion", "/metadata/managedFields", "/metadata/generation"):
         return False
     in_status = path == "/status" or path.startswith("/status/")
@@ -104,19 +104,19 @@ def _top_level(obj: Object) -> dict[str, Any]:
 
 
 _BYTES: Final = {"Secret": ("data", "string_data"), "ConfigMap": ("binary_data", "data")}
-"""Kinds with values that are bytes: the field, and the one for texts."""
+"""Kinds with values of bytes: the field for bytes, and the field for strings."""
 
 
 def _refuse_texts_for_bytes(obj: Object) -> None:
-    """On the wire bytes are base64, so a text among them would be stored as something else, without a word."""
+    """Rejects strings among bytes. Bytes are base64 in JSON, so a string would silently be stored as something else."""
     info = info_of(obj)
     if info.group or info.kind not in _BYTES:
         return
     field, for_texts = _BYTES[info.kind]
     for name, value in (getattr(obj, field, None) or {}).items():
         if not isinstance(value, bytes | bytearray | memoryview):
-            given = f"{info.kind}.{field}[{name!r}] is bytes, and was given a {type(value).__name__}"
-            raise TypeError(f"{given}: put texts into {for_texts}, or encode them")
+            given = f"{info.kind}.{field}[{name!r}] must be bytes, not {type(value).__name__}"
+            raise TypeError(f"{given}: put strings into {for_texts}, or encode them")
 
 
 class _Going(msgspec.Struct, gc=False, rename="camel"):
@@ -132,7 +132,7 @@ _answers = msgspec.json.Decoder(_Answer)
 
 
 def kept_object(kind: type[Object], answer: bytes) -> Object | None:
-    """Returns the object in the answer to a deletion, if something keeps it for a while; None when it is gone.
+    """Returns the object in the response to a deletion if something keeps it; None if it is gone.
 
     The server answers with a Status, or with the last state of the object, whether it is gone or not.
     """

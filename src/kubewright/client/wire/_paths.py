@@ -1,4 +1,4 @@
-"""From a kind and a name to a request."""
+"""URL paths of kinds and objects."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def resource_path(info: ResourceInfo, namespace: str | None) -> str:
 
 
 def object_path(info: ResourceInfo, namespace: str | None, name: str, subresource: str | None = None) -> str:
-    """Returns the path of one object, or of a part of it."""
+    """Returns the path of one object, or of its subresource."""
     if info.namespaced and not namespace:
-        raise ValueError(f"{info.kind} {name!r} lives in a namespace, and none was given")
+        raise ValueError(f"{info.kind} {name!r} is namespaced, and no namespace was given")
     path = f"{resource_path(info, namespace)}/{segment(name, 'name', info)}"
     return f"{path}/{subresource}" if subresource else path
 
 
 def qualified_resource(info: ResourceInfo, subresource: str | None = None) -> str:
-    """Returns the resource as RBAC messages write it: `deployments.apps/status`."""
+    """Returns the resource as in RBAC messages: `deployments.apps/status`."""
     name = f"{info.plural}.{info.group}" if info.group else info.plural
     return f"{name}/{subresource}" if subresource else name
 
 
 def segment(value: str, what: str, info: ResourceInfo) -> str:
-    """One segment of a path. A name must not lead to another path, whatever it holds."""
+    """Returns one quoted segment of a path. A name must not change the path, whatever it contains."""
     if not isinstance(value, str):
-        raise TypeError(f"the {what} of a {info.kind} is a text, not {type_name(value)}")
+        raise TypeError(f"the {what} of a {info.kind} is a string, not {type_name(value)}")
     if not value:
         raise ValueError(f"a {info.kind} needs a {what}, got {value!r}")
     if value in (".", "..") or "/" in value or "%" in value:
@@ -44,19 +44,19 @@ def segment(value: str, what: str, info: ResourceInfo) -> str:
 
 
 def type_name(value: object) -> str:
-    """What it is, for errors. Not the value itself: objects may hold secrets, and are long."""
+    """Returns the type of a value for errors. Not the value itself: objects may contain secrets, and are long."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def info_of_object(obj: Object) -> ResourceInfo:
-    """Where the kind of an object lives on the server; a clear error for what is no object, such as its class."""
+    """Returns the resource of an object. Raises TypeError for a value that is not an object, such as its class."""
     if not isinstance(obj, Model):
-        raise TypeError(f"an object is needed here, such as core.ConfigMap(...), not {type_name(obj)}")
+        raise TypeError(f"expected an object, such as core.ConfigMap(...), not {type_name(obj)}")
     return info_of(obj)
 
 
 def object_name(obj: Object) -> str:
-    """Returns the object's name; a clear error when it has none."""
+    """Returns the object's name. Raises ValueError if it has none."""
     info = info_of_object(obj)
     if obj.metadata.name:
         return obj.metadata.name

@@ -12,22 +12,22 @@ __all__ = ["WarningLog", "warning_messages"]
 logger = logging.getLogger("kubewright.client")
 
 _WARNING = re.compile(r'\d{3} \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
-_MOST = 1000  # a hostile server must not fill our memory
+_MOST = 1000  # a hostile server must fill neither the memory nor the log
 
 
 def warning_messages(headers: list[str]) -> list[str]:
-    """Returns the texts in the values of `Warning` headers."""
+    """Returns the messages in the values of `Warning` headers."""
     return [re.sub(r"\\(.)", r"\1", match["text"]) for header in headers for match in _WARNING.finditer(header)]
 
 
 class WarningLog:
-    """Remembers what it has logged; the same text is logged once."""
+    """Logs each message once, and at most 1000 different ones."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def log(self, headers: list[str], request: str) -> None:
-        """Logs the texts of these `Warning` headers."""
+        """Logs the messages of these `Warning` headers."""
         for text in warning_messages(headers):
             if text not in self._seen and len(self._seen) < _MOST:
                 self._seen.add(text)
