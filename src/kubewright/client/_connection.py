@@ -312,8 +312,8 @@ class Connection(asyncio.Protocol):
 
     def _ends_with_connection(self) -> bool:
         """Whether only the end of the connection ends the current response."""
-        told = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
-        return self._answered and not told
+        framed = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        return self._answered and not framed
 
 
 def _over(limit: str) -> Broken:

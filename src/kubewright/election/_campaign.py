@@ -224,9 +224,9 @@ class Campaign:
     def _observe(self, record: LeaseRecord, now: float) -> None:
         if record == self.record:
             return
-        told = record.holder != self.record.holder
+        changed = record.holder != self.record.holder
         self.record, self.observed_at = record, now
-        if told:
+        if changed:
             self._on_observed(record)
 
     def _time_now(self) -> str:

@@ -307,7 +307,7 @@ class LeaderElector:
 
     def _observed(self, record: LeaseRecord) -> None:
         if record.holder != self.identity:
-            logger.info("the leader of %s is %s", self._fence.lease, record.holder_shown or "nobody")
+            logger.info("the leader of %s is %s", self._fence.lease, record.holder_shown or "no process")
         self._emit(ElectionEvent("observed", record.holder))
 
     def _started(self) -> None:

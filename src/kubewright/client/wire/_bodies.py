@@ -137,9 +137,9 @@ def kept_object(kind: type[Object], answer: bytes) -> Object | None:
     The server answers with a Status, or with the last state of the object, whether it is gone or not.
     """
     try:
-        told = _answers.decode(answer)
-        going = told.metadata
-        if told.kind == "Status" or going is None or going.deletion_timestamp is None:
+        response = _answers.decode(answer)
+        going = response.metadata
+        if response.kind == "Status" or going is None or going.deletion_timestamp is None:
             return None
         return decode(kind, answer) if is_kept(info_of(kind), answer) else None
     except (msgspec.DecodeError, DecodeError):
