@@ -19,7 +19,7 @@ from kubewright.cluster.admission.webhooks import Response
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.storage._storage import Entry as StoredEntry
 from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
-from kubewright.controller._desired import Desired
+from kubewright.controller.apply import ApplyRequest
 from kubewright.operator.endpoints import PageRequest
 from kubewright.webhook._reviews import AdmissionAnswer
 
@@ -54,7 +54,7 @@ CARRIERS: dict[str, tuple[Any, str]] = {
     "a JSON patch": (JsonPatch([{"op": "add", "path": "/data/a", "value": "s3cret"}]), "add /data/a"),
     "a merge patch": (MergePatch({"data": {"a": "s3cret"}}), "data"),
     "a strategic patch": (StrategicPatch({"data": {"a": "s3cret"}}), "data"),
-    "what is applied": (Desired.of(None, SECRET, "n"), "key"),
+    "what is applied": (ApplyRequest.prepare(None, SECRET, "n"), "key"),
     "a question to a page": (PageRequest("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
     "the answer of a webhook": (AdmissionAnswer("the-uid", True, patch=b"s3cret"), "the-uid"),
     "the answer to a webhook": (Response("the-uid", True, patch=b"s3cret"), "the-uid"),

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from kubewright.client import ConfigError as ConfigError
     from kubewright.client import load_config as load_config
     from kubewright.controller import BlockingContext as BlockingContext
-    from kubewright.controller import Contested as Contested
     from kubewright.controller import Context as Context
     from kubewright.controller import Dependency as Dependency
     from kubewright.controller import NotDeclared as NotDeclared
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from kubewright.controller import Result as Result
     from kubewright.controller import TerminalError as TerminalError
     from kubewright.controller import Watch as Watch
+    from kubewright.controller import WriteConflict as WriteConflict
     from kubewright.controller import annotations_changed as annotations_changed
     from kubewright.controller import generation_changed as generation_changed
     from kubewright.controller import labels_changed as labels_changed
@@ -119,7 +119,7 @@ _HOMES = {
     "load_config": "kubewright.client",
     "ObjectKey": "kubewright.cache",
     "BlockingContext": "kubewright.controller",
-    "Contested": "kubewright.controller",
+    "WriteConflict": "kubewright.controller",
     "Context": "kubewright.controller",
     "Dependency": "kubewright.controller",
     "NotDeclared": "kubewright.controller",

@@ -10,7 +10,7 @@ from kubewright.api import Object, apps, core, meta
 from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.client import Client, NotFound, Request, StrategicPatch
 from kubewright.cluster import Cluster
-from kubewright.controller._apply import Applier
+from kubewright.controller import Applier
 from kubewright.testing import RealCluster
 
 R = TypeVar("R", bound=Object)

@@ -12,7 +12,7 @@ from kubewright.api import Object, OwnerReference, Quantity, Untyped, apps, core
 from kubewright.cache import ObjectKey
 from kubewright.client import JsonPatch, MergePatch
 from kubewright.cluster import Cluster
-from kubewright.controller._apply import Applier
+from kubewright.controller import Applier
 from kubewright.testing import RealCluster
 from tests.controller.apply_bench import MANAGER, Bench, config_map, deployment, open_bench
 

@@ -15,8 +15,7 @@ from kubewright.api import Quantity, apiextensions, apps, core, from_dict, meta
 from kubewright.cache import Caches, Change
 from kubewright.client import AlreadyExists, Client, MergePatch, Request
 from kubewright.cluster import Cluster
-from kubewright.controller import CachedKinds
-from kubewright.controller._apply import Applier
+from kubewright.controller import Applier, CachedKinds
 from kubewright.testing import RealCluster
 from tests.patience import PATIENCE
 

@@ -10,8 +10,7 @@ import pytest_asyncio
 from kubewright.api import OwnerError, core, meta, to_dict
 from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
-from kubewright.controller._apply import Applier
-from kubewright.controller._ownership import BeingDeleted, NotOwned, Outdated
+from kubewright.controller import Applier, BeingDeleted, NotOwned, Outdated
 from kubewright.testing import ControlPlane, RealCluster
 from tests.controller.apply_bench import MANAGER, Bench, config_map, open_bench
 
@@ -96,7 +95,7 @@ async def test_of_two_that_adopt_at_once_one_has_to_look_again(bench: Bench, con
     claimed["metadata"]["ownerReferences"] = [reference]
     await bench.look(core.ConfigMap, "child")
     bench.before("patch", lambda: control_plane.request("PUT", path, claimed))
-    with pytest.raises(Outdated, match="has changed since it was looked at; reconcile again"):
+    with pytest.raises(Outdated, match="has changed since it was read; reconcile again"):
         await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
     with pytest.raises(NotOwned, match="rival"):
         await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
@@ -135,7 +134,7 @@ async def test_an_object_that_was_made_anew_by_somebody_else_is_not_written(benc
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.delete(core.ConfigMap, "child")
     await bench.client.create(config_map(theirs="x"))
-    with pytest.raises(Outdated, match="deleted and made anew"):
+    with pytest.raises(Outdated, match="deleted and recreated"):
         await bench.applier.apply(bench.owner, config_map(a="2"))
     assert (await bench.live(core.ConfigMap, "child")).data == {"theirs": "x"}
     await bench.look(core.ConfigMap, "child")
@@ -211,5 +210,5 @@ async def test_an_object_that_was_read_is_refused_since_it_holds_what_others_set
 
 
 async def test_an_object_without_a_name_is_refused(bench: Bench) -> None:
-    with pytest.raises(ValueError, match=r"apply needs metadata\.name"):
+    with pytest.raises(ValueError, match=r"metadata\.name is required"):
         await bench.applier.apply(bench.owner, core.ConfigMap(metadata=meta.ObjectMeta(generate_name="child-")))

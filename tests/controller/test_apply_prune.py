@@ -12,7 +12,7 @@ from kubewright.api import Object, core, meta
 from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
-from kubewright.controller._apply import Applier
+from kubewright.controller import Applier
 from kubewright.testing import RealCluster
 
 pytestmark = pytest.mark.clusters

@@ -56,8 +56,8 @@ async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: 
 
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
-        session = ctx._session
-        shown.extend([session.raw.decode(), repr(ctx), repr(session), repr(session.__rich_repr__())])
+        backend = ctx._backend
+        shown.extend([backend.raw.decode(), repr(ctx), repr(backend), repr(backend.__rich_repr__())])
 
     async with working(operator, clock) as stage:
         stage.put(thing())
@@ -65,7 +65,7 @@ async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: 
     content, *others = shown
     assert "resourceVersion" in content
     assert not [text for text in others if "resourceVersion" in text]
-    assert shown[2] == "<Session of Thing default/one>"
+    assert shown[2] == "<ContextBackend of Thing default/one>"
 
 
 async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Operator, clock: VirtualClock) -> None:

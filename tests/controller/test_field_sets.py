@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.controller._field_sets import content_of, part_in, union
-from kubewright.controller._managed_fields import status_fields, status_taken_over
+from kubewright.controller.fields import content_of, part_in, status_fields, status_taken_over, union
 
 READY = 'k:{"type":"Ready"}'
 OPEN = 'k:{"type":"Open"}'

@@ -17,7 +17,7 @@ from kubewright.api import core
 from kubewright.cache import ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext, Context, Owns, Result, Watch, generation_changed
-from kubewright.controller.registration._handlers import check_handler
+from kubewright.controller.registration import check_handler
 from kubewright.operator import Operator
 from tests.controller.conftest import Part, Thing
 

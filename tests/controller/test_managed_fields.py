@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.controller._managed_fields import created_as_applied, released
+from kubewright.controller.fields import created_as_applied, released
 
 
 def entry(manager: str = "wright", operation: str = "Update", version: str = "v1", **more: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from kubewright import resource
 from kubewright.api import Model, ObjectMeta, OwnerReference, Resource, Untyped, encode, info_of
 from kubewright.cache import Change, ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.controller import CachedKinds, Watch, owner_keys
-from kubewright.controller.registration._mapping import key_of_kind, parse_key
+from kubewright.controller.registration import key_of_kind, parse_key
 from tests.controller.conftest import Part, Thing, ThingSpec, thing
 
 

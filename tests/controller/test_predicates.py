@@ -14,7 +14,7 @@ from kubewright.controller import (
     predicate,
     resource_version_changed,
 )
-from kubewright.controller.registration._predicates import Predicate
+from kubewright.controller.registration import Predicate
 from tests.controller.conftest import Thing, key, thing
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kubewright as kw
 from kubewright.api import Object, core
-from kubewright.controller._projection import digest, projection
+from kubewright.controller.fields import digest, projection
 from kubewright.diff import ListKeys
 
 POD = ListKeys(core.Pod)

@@ -357,7 +357,7 @@ async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         # The server refuses an event whose object is not in the event's namespace.
         broken = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
-        ctx._session.environment.recorder.record(broken, "Lost", "nobody will read this")
+        ctx._backend.environment.recorder.record(broken, "Lost", "nobody will read this")
         done.set()
 
     async with operator.running(client, install_crds=False) as running:

@@ -130,7 +130,7 @@ async def test_a_status_that_the_server_takes_elsewhere_is_told(
     async with operator.running(client, install_crds=False) as running:
         made = await client.create(unaware(metadata=named(namespace), content={"spec": {}}))
         await settled(running, made)
-    assert "the server takes the status of Jar at /status alone: say so, with subresources=" in caplog.text
+    assert "the server accepts the status of Jar only at /status: pass subresources=" in caplog.text
 
 
 async def test_a_status_that_is_absent_gets_conditions_when_its_model_allows_it(

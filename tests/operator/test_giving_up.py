@@ -107,7 +107,7 @@ async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
     async with operator.running(client) as running:
         await settled(running, await client.create(lent(namespace)))
     assert "replica" in told[0]
-    assert "leads into a list" in told[1]
+    assert "is inside a list" in told[1]
     assert told[2] == "release is a list of paths: release=['spec.replicas']"
 
 

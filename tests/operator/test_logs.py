@@ -14,8 +14,7 @@ from kubewright.api import core
 from kubewright.cache import ObjectKey
 from kubewright.client import Trace
 from kubewright.clock import VirtualClock
-from kubewright.controller import Context
-from kubewright.controller._session import ObjectLogger
+from kubewright.controller import Context, ObjectLogger
 from kubewright.operator import Operator, Settings
 from kubewright.operator.logs import JsonFormatter, PrettyFormatter, set_up_logging
 from tests.controller.conftest import Thing, thing, working

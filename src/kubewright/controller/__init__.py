@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.controller._apply import Applied as Applied
-    from kubewright.controller._apply import Applier as Applier
     from kubewright.controller._cached_kinds import CachedKinds as CachedKinds
     from kubewright.controller._cached_kinds import NotCached as NotCached
-    from kubewright.controller._contests import Contested as Contested
     from kubewright.controller._context import BlockingContext as BlockingContext
     from kubewright.controller._context import Context as Context
     from kubewright.controller._context import replace_status as replace_status
@@ -33,15 +30,19 @@ if TYPE_CHECKING:
     from kubewright.controller._dependencies import Replacement as Replacement
     from kubewright.controller._dependencies import start_dependencies as start_dependencies
     from kubewright.controller._environment import Environment as Environment
-    from kubewright.controller._ownership import ApplyError as ApplyError
-    from kubewright.controller._ownership import BeingDeleted as BeingDeleted
-    from kubewright.controller._ownership import NotOwned as NotOwned
-    from kubewright.controller._ownership import Outdated as Outdated
+    from kubewright.controller._object_logger import ObjectLogger as ObjectLogger
     from kubewright.controller._reconcile import NotDeclared as NotDeclared
     from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller._reconcile import Result as Result
     from kubewright.controller._reconcile import TerminalError as TerminalError
     from kubewright.controller._repeated_errors import RepeatedError as RepeatedError
+    from kubewright.controller.apply import Applied as Applied
+    from kubewright.controller.apply import Applier as Applier
+    from kubewright.controller.apply import ApplyError as ApplyError
+    from kubewright.controller.apply import BeingDeleted as BeingDeleted
+    from kubewright.controller.apply import NotOwned as NotOwned
+    from kubewright.controller.apply import Outdated as Outdated
+    from kubewright.controller.apply import WriteConflict as WriteConflict
     from kubewright.controller.registration import Owned as Owned
     from kubewright.controller.registration import Owns as Owns
     from kubewright.controller.registration import Predicate as Predicate
@@ -57,12 +58,12 @@ if TYPE_CHECKING:
     from kubewright.rbac import Permission as Permission
 
 _HOMES = {
-    "Applied": "_apply",
-    "Applier": "_apply",
-    "ApplyError": "_ownership",
-    "BeingDeleted": "_ownership",
+    "Applied": "kubewright.controller.apply",
+    "Applier": "kubewright.controller.apply",
+    "ApplyError": "kubewright.controller.apply",
+    "BeingDeleted": "kubewright.controller.apply",
     "BlockingContext": "_context",
-    "Contested": "_contests",
+    "WriteConflict": "kubewright.controller.apply",
     "CachedKinds": "_cached_kinds",
     "Context": "_context",
     "Controller": "_controller",
@@ -72,8 +73,9 @@ _HOMES = {
     "Environment": "_environment",
     "NotCached": "_cached_kinds",
     "NotDeclared": "_reconcile",
-    "NotOwned": "_ownership",
-    "Outdated": "_ownership",
+    "NotOwned": "kubewright.controller.apply",
+    "ObjectLogger": "_object_logger",
+    "Outdated": "kubewright.controller.apply",
     "Owned": "kubewright.controller.registration",
     "Owns": "kubewright.controller.registration",
     "Permission": "kubewright.rbac",

@@ -1,7 +1,7 @@
-"""The context of a reconcile: what a reconciler reads, writes and says.
+"""The context of a reconcile: what a reconciler reads, writes and reports with.
 
-`Context` is for `async def`, `BlockingContext` for plain `def`. Both are faces of one `Session`, which does the work:
-the same names, the same promises; what is awaited in one is waited for in the other.
+`Context` is for `async def`, `BlockingContext` for plain `def`. Both have the same methods with the same guarantees,
+and delegate to one `ContextBackend`. Methods that are awaited in one block in the other.
 """
 
 from __future__ import annotations
@@ -11,6 +11,12 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object, Untyped
+from kubewright.cache import Labels, ObjectKey
+from kubewright.client import BlockingClient, Client, Propagation, Trace
+from kubewright.clock import Clock
+from kubewright.controller._context_backend import ContextBackend
+from kubewright.controller._dependencies import Dependency
+from kubewright.controller._object_logger import ObjectLogger
 
 if TYPE_CHECKING:
     from kubewright.api import ConditionStatus
@@ -39,50 +45,50 @@ class HasStatus(Protocol[S]):
 class _Face(Generic[R_co]):
     """What both faces have in common: everything that needs no waiting."""
 
-    __slots__ = ("_session",)
+    __slots__ = ("_backend",)
 
-    def __init__(self, session: Session[Any]) -> None:
-        self._session = session
+    def __init__(self, backend: ContextBackend[Any]) -> None:
+        self._backend = backend
 
     @property
     def key(self) -> ObjectKey:
         """Namespace and name of the object that is being reconciled."""
-        return self._session.key
+        return self._backend.key
 
     @property
     def object(self) -> R_co:
         """The object that the reconciler was given. Raises LookupError in the key form, which reads it itself."""
-        found = self._session.object
+        found = self._backend.object
         if found is None:
             raise LookupError(f"the reconciler of {self.key} asked for the key alone: read the object with ctx.get")
-        return found  # type: ignore[no-any-return]  # the session is the one of R_co
+        return found  # type: ignore[no-any-return]  # the backend is the one of R_co
 
     @property
     def log(self) -> ObjectLogger:
         """A logger whose lines name the object."""
-        return self._session.log
+        return self._backend.log
 
     @property
     def clock(self) -> Clock:
         """The time; a test may have put its own here. In a plain function use `now` and `monotonic` of it alone."""
-        return self._session.environment.clock
+        return self._backend.environment.clock
 
     def use(self, dependency: Dependency[T]) -> T:
         """What the operator provides under this key in this run: `ctx.use(http)`. See `Operator.provides`.
 
         Raises LookupError for a dependency that the operator does not provide.
         """
-        return self._session.environment.dependencies.use(dependency)
+        return self._backend.environment.dependencies.use(dependency)
 
     @property
     def trace(self) -> Trace:
         """The trace of this reconcile: its requests carry it to the server, its log records have it as `trace`."""
-        return self._session.trace
+        return self._backend.trace
 
     @property
     def attempt(self) -> int:
         """1 at first; grows while the reconcile of this key fails."""
-        return self._session.attempt
+        return self._backend.attempt
 
     @property
     def trigger(self) -> str:
@@ -90,12 +96,12 @@ class _Face(Generic[R_co]):
 
         Only the last of several. Decide nothing by it: look at what is there.
         """
-        return self._session.trigger
+        return self._backend.trigger
 
     @property
     def changed(self) -> bool:
         """Whether this reconcile has written anything so far; calls that found nothing to write do not count."""
-        return self._session.changed
+        return self._backend.changed
 
     def get(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
         """One object from the cache, or None; in the namespace of the reconciled object unless one is given.
@@ -103,22 +109,22 @@ class _Face(Generic[R_co]):
         The object is yours alone. What this operator wrote before is seen. Raises `NotCached` for a kind that is
         in none of `owns`, `watches` and `reads`.
         """
-        return self._session.read(kind, name, namespace)
+        return self._backend.read(kind, name, namespace)
 
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
         """The objects of a kind from the cache, in a stable order: in one namespace, or in all that are cached."""
-        return self._session.environment.caches.list(kind, namespace, labels)
+        return self._backend.environment.caches.list(kind, namespace, labels)
 
     def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
         """The objects of a kind from the cache that have this value in an index of `operator.indexes`.
 
         They may be in any namespace. KeyError names the indexes that there are.
         """
-        return self._session.environment.caches.by_index(kind, index, value)
+        return self._backend.environment.caches.by_index(kind, index, value)
 
     def owned(self, kind: type[O]) -> builtins.list[O]:
         """The objects of a kind from the cache that have the reconciled object among their owners."""
-        return self._session.owned(kind)
+        return self._backend.owned(kind)
 
     def record(
         self,
@@ -132,7 +138,7 @@ class _Face(Generic[R_co]):
 
         `reason` and `action` are one CamelCase word each, for programs: why it is told, and what was done.
         """
-        self._session.record(reason, message, type, action)
+        self._backend.record(reason, message, type, action)
 
     def set_condition(
         self,
@@ -147,11 +153,11 @@ class _Face(Generic[R_co]):
         exception: one write for all of them. `changed` is True only after that write. Raises RuntimeError when it is
         called from a task that outlives the reconcile: the condition would be lost.
         """
-        return self._session.set_condition(type, status, reason, message)
+        return self._backend.set_condition(type, status, reason, message)
 
     def remove_condition(self, type: str) -> bool:  # noqa: A002  # the field's own name
         """Take a condition out of the object's status, and say whether it was there. Written as those that are set."""
-        return self._session.remove_condition(type)
+        return self._backend.remove_condition(type)
 
 
 class Context(_Face[R_co]):
@@ -162,7 +168,7 @@ class Context(_Face[R_co]):
     @property
     def client(self) -> Client:
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
-        return self._session.environment.client
+        return self._backend.environment.client
 
     async def apply(
         self,
@@ -189,10 +195,10 @@ class Context(_Face[R_co]):
         docs/design/fencing.md for what this adds to leader election.
 
         Where another program sets a field back each time, the object is left as it is for a while, after some rounds:
-        what is returned is then that, and not what was asked for. The log and an event `Contested` say so, and the
+        what is returned is then that, and not what was asked for. The log and an event `WriteConflict` say so, and the
         reconcile comes back when the pause is over, whatever else it asks for.
         """
-        return await self._session.apply(
+        return await self._backend.apply(
             obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock
         )
 
@@ -201,18 +207,18 @@ class Context(_Face[R_co]):
 
         Only what this operator applied and the reconciled object controls is touched.
         """
-        return await self._session.prune(kinds, keep)
+        return await self._backend.prune(kinds, keep)
 
     async def create(self, obj: O, *, owned: bool = True) -> O:
         """Make the object, owned by the reconciled one unless told otherwise. Raises `AlreadyExists`."""
-        return await self._session.create(obj, owned=owned)
+        return await self._backend.create(obj, owned=owned)
 
     async def update(self, obj: O) -> O:
         """Write what was changed in an object since it was read; nothing is sent when nothing was. May `Conflict`.
 
         Raises ValueError when the status was changed: `set_status` and `patch_status` write that.
         """
-        return await self._session.update(obj)
+        return await self._backend.update(obj)
 
     @overload
     async def delete(self, target: Object, *, propagation: Propagation | None = None) -> bool: ...
@@ -233,7 +239,7 @@ class Context(_Face[R_co]):
         False when there was none. `propagation` says what becomes of the objects that it owns. An object that
         finalizers or a grace period keep is still read from the cache, with its deletion timestamp, until it is gone.
         """
-        return await self._session.delete(target, name, namespace, propagation)
+        return await self._backend.delete(target, name, namespace, propagation)
 
     @overload
     async def set_status(self: Context[Untyped], status: Any) -> None: ...
@@ -249,7 +255,7 @@ class Context(_Face[R_co]):
         It is a server-side apply of /status with one field manager for each controller (`<operator>-<controller>-
         status`). Raises `Conflict` if the object has changed since it was read; the key is retried.
         """
-        await self._session.set_status(status)
+        await self._backend.set_status(status)
 
     async def patch_status(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """Sets the named fields of the status: `patch_status(available=3)`, or a dict. None removes a field.
@@ -258,7 +264,7 @@ class Context(_Face[R_co]):
         the wire. Nothing is sent when nothing would change. Raises TypeError for a field that the status does not
         have, and for a whole model: that is `set_status`. Raises `Conflict` as `set_status` does.
         """
-        await self._session.patch_status(fields, named)
+        await self._backend.patch_status(fields, named)
 
 
 class BlockingContext(_Face[R_co]):
@@ -274,7 +280,7 @@ class BlockingContext(_Face[R_co]):
         """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
         from kubewright.controller._client_in_loop import ClientInLoop  # the client, which a definition does not need
 
-        return ClientInLoop(self._session)
+        return ClientInLoop(self._backend)
 
     def apply(
         self,
@@ -287,20 +293,20 @@ class BlockingContext(_Face[R_co]):
     ) -> O:
         """See `Context.apply`."""
         return self._wait(
-            self._session.apply(obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock)
+            self._backend.apply(obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock)
         )
 
     def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """See `Context.prune`."""
-        return self._wait(self._session.prune(kinds, keep))
+        return self._wait(self._backend.prune(kinds, keep))
 
     def create(self, obj: O, *, owned: bool = True) -> O:
         """See `Context.create`."""
-        return self._wait(self._session.create(obj, owned=owned))
+        return self._wait(self._backend.create(obj, owned=owned))
 
     def update(self, obj: O) -> O:
         """See `Context.update`."""
-        return self._wait(self._session.update(obj))
+        return self._wait(self._backend.update(obj))
 
     @overload
     def delete(self, target: Object, *, propagation: Propagation | None = None) -> bool: ...
@@ -317,7 +323,7 @@ class BlockingContext(_Face[R_co]):
         propagation: Propagation | None = None,
     ) -> bool:
         """See `Context.delete`."""
-        return self._wait(self._session.delete(target, name, namespace, propagation))
+        return self._wait(self._backend.delete(target, name, namespace, propagation))
 
     @overload
     def set_status(self: BlockingContext[Untyped], status: Any) -> None: ...
@@ -325,14 +331,14 @@ class BlockingContext(_Face[R_co]):
     def set_status(self: BlockingContext[HasStatus[S]], status: S) -> None: ...
     def set_status(self: BlockingContext[Any], status: Any) -> None:
         """See `Context.set_status`."""
-        self._wait(self._session.set_status(status))
+        self._wait(self._backend.set_status(status))
 
     def patch_status(self, fields: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """See `Context.patch_status`."""
-        self._wait(self._session.patch_status(fields, named))
+        self._wait(self._backend.patch_status(fields, named))
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._session.wait(work)
+        return self._backend.wait(work)
 
 
 async def replace_status(ctx: Context[Any], status: Any) -> None:
@@ -341,4 +347,4 @@ async def replace_status(ctx: Context[Any], status: Any) -> None:
     For controllers of built-in kinds that are the only writers of a status. The event about it wakes them again, which
     the controllers of Kubernetes rely on. Others use `Context.set_status`.
     """
-    await ctx._session.replace_status(status)
+    await ctx._backend.replace_status(status)

@@ -18,18 +18,19 @@ from kubewright.causes import error_text, raise_cause
 from kubewright.client import ApiError, Conflict, Forbidden
 from kubewright.clock import Clock
 from kubewright.controller._context import BlockingContext, Context
+from kubewright.controller._context_backend import ContextBackend
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._environment import Environment
+from kubewright.controller._error_notes import add_fix_note
 from kubewright.controller._finalizers import add_finalizer, remove_finalizer
-from kubewright.controller._hints import add_hint
 from kubewright.controller._loop_report import loop_message, loop_state
-from kubewright.controller._ownership import BeingDeleted, Outdated
+from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
 from kubewright.controller._repeated_errors import RepeatedError, RepeatedErrors
-from kubewright.controller._session import ObjectLogger, Session
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.controller._wakes import Wakes
 from kubewright.controller._write_loops import Loop, Part, Written
+from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.controller.registration._handlers import Handler
 from kubewright.controller.registration._registration import Registration
 from kubewright.durations import format_duration
@@ -80,10 +81,10 @@ class Controller(Generic[R]):
         self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
         self._look_again: dict[ObjectKey, float] = {}
         self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
-        self._session = partial(Session, environment, registration.kind, registration.info, wakes=self.wakes)
-        self._sessions: set[Session[R]] = set()
+        self._backend = partial(ContextBackend, environment, registration.kind, registration.info, wakes=self.wakes)
+        self._backends: set[ContextBackend[R]] = set()
         self._slow_reconciles = SlowReconciles(
-            environment.clock, self._sessions, lambda key: self.queue.state(key).running_for
+            environment.clock, self._backends, lambda key: self.queue.state(key).running_for
         )
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -140,10 +141,10 @@ class Controller(Generic[R]):
     def interrupt(self) -> None:
         """End the running reconciles now; a thread meets this at its next call of the context."""
         self.queue.shutdown(drain=False)
-        for session in list(self._sessions):
+        for backend in list(self._backends):
             self.stats.interrupted += 1
-            session.log.warning("the reconcile is interrupted, because the operator is stopping")
-            session.stop(TerminalError("the operator is stopping"))
+            backend.log.warning("the reconcile is interrupted, because the operator is stopping")
+            backend.stop(TerminalError("the operator is stopping"))
         for task in self._tasks:
             task.cancel()
 
@@ -321,7 +322,7 @@ class Controller(Generic[R]):
                 raise  # the worker itself was cancelled, not something that the reconciler waited for
             if isinstance(error, Forbidden) and error.namespace_is_going:
                 return self._again_quietly(run, error)  # its objects go as well, this one among them
-            add_hint(error)
+            add_fix_note(error)
             run.failed(error)
             if self._was_deposed(error):
                 queue.forget(key)  # the next leader lists everything anew
@@ -403,39 +404,39 @@ class Controller(Generic[R]):
             obj = _decoded(snapshot)
             if self._undecodable:
                 self._undecodable.pop(key, None)
-        session = self._session(key, obj, run, run.trigger)
+        backend = self._backend(key, obj, run, run.trigger)
         if obj is not None and obj.metadata.deletion_timestamp is not None:
-            result = await self._finalize(session, obj)
+            result = await self._finalize(backend, obj)
             if not self._by_key or result is not None:
                 return result
         elif obj is not None and self._finalizers:
             self._finalized.pop(key, None)  # it lives, perhaps again, from a backup: what was done for it is to be done
             for name, _ in self._finalizers:
                 before = obj.metadata.resource_version
-                obj = session.object = await add_finalizer(self._environment, obj, name)
+                obj = backend.object = await add_finalizer(self._environment, obj, name)
                 if obj.metadata.resource_version != before:
                     self.wakes.own.note(obj, key)  # the reconciler is called with it next
         if self._reconcile is None:
             return None
         if self._by_key:
-            session.object = None
-        return await self._call(self._reconcile, session)
+            backend.object = None
+        return await self._call(self._reconcile, backend)
 
-    async def _finalize(self, session: Session[R], obj: R) -> Result | None:
+    async def _finalize(self, backend: ContextBackend[R], obj: R) -> Result | None:
         """Call the finalizers that the object still has, one after the other; None when all of them are done."""
-        done = self._finalized.setdefault(session.key, set()) if self._finalizers else set()
+        done = self._finalized.setdefault(backend.key, set()) if self._finalizers else set()
         uid = obj.metadata.uid
         for name, form in self._finalizers:
             if name not in obj.metadata.finalizers:
                 continue
             # Not twice because the finalizer could not be taken off, or the cache has not heard yet that it is off.
             if (uid, name) not in done:
-                result = await self._call(form, session)
+                result = await self._call(form, backend)
                 if result is not None and result != _NOTHING:
                     return result  # not finished yet: the finalizer stays, and the key comes back
                 done.add((uid, name))
-            if (left := await remove_finalizer(self._environment, session.primary(), name)) is not None:
-                session.saw(left)
+            if (left := await remove_finalizer(self._environment, backend.primary(), name)) is not None:
+                backend.saw(left)
         return None
 
     async def _tell_deleted(self, key: ObjectKey, run: Reconcile) -> Exception | None:
@@ -447,9 +448,9 @@ class Controller(Generic[R]):
         while gone := self._gone.get(key):
             try:
                 obj = _decoded(gone[0])
-                session = self._session(key, obj, run, "deleted")
+                backend = self._backend(key, obj, run, "deleted")
                 for form in self._deleted:
-                    await self._call(form, session)
+                    await self._call(form, backend)
             except _FOR_GOOD as error:
                 failure = failure or error
             except Exception as error:
@@ -474,64 +475,64 @@ class Controller(Generic[R]):
         if not gone:
             del self._gone[key]
 
-    async def _call(self, form: Handler, session: Session[R]) -> Result | None:
+    async def _call(self, form: Handler, backend: ContextBackend[R]) -> Result | None:
         """Call a function of the user, within the time it has, and write the conditions it has set."""
-        self._sessions.add(session)
+        self._backends.add(backend)
         self._slow_reconciles.start()
-        session.ended = False
+        backend.ended = False
         try:
             timeout = self._registration.timeout
             if timeout is None:
-                result = await self._invoked(form, session)
+                result = await self._invoked(form, backend)
             else:
-                with Deadline(session, timeout, blocking=form.blocking), containment:
-                    result = await self._invoked(form, session)
+                with Deadline(backend, timeout, blocking=form.blocking), containment:
+                    result = await self._invoked(form, backend)
         except BaseException as error:
             if has_to_pass(error):
                 raise
-            session.ended = True
-            await self._flush_after(error, session)
+            backend.ended = True
+            await self._flush_after(error, backend)
             raise_cause(error)  # of a task group that failed with one error: that error decides what happens
             if isinstance(error, Exception):
                 raise
             raise no_exception(error) from error
         finally:
-            session.ended = True
-            self._sessions.discard(session)
-            if session.contested_until is not None:
-                self._look_again_at(session.key, session.contested_until)
-        session.check()
-        if session.conditions:
-            await session.flush()
+            backend.ended = True
+            self._backends.discard(backend)
+            if backend.paused_until is not None:
+                self._look_again_at(backend.key, backend.paused_until)
+        backend.check()
+        if backend.conditions:
+            await backend.flush()
         if result is not None and not isinstance(result, Result):
             raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
         return result
 
-    async def _flush_after(self, error: BaseException, session: Session[R]) -> None:
+    async def _flush_after(self, error: BaseException, backend: ContextBackend[R]) -> None:
         """Write the conditions of a reconcile that failed. What made it fail is what must be told.
 
         But after a `TerminalError` nobody would write them later: then it is this that failed, and the key comes back.
         """
         try:
-            await session.flush()
+            await backend.flush()
         except Exception as unwritten:
             if isinstance(error, TerminalError):
                 raise unwritten from error
 
-    def _invoked(self, form: Handler, session: Session[R]) -> Awaitable[Any]:
+    def _invoked(self, form: Handler, backend: ContextBackend[R]) -> Awaitable[Any]:
         # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
-        subject: Any = session.key if form.by_key else session.object
+        subject: Any = backend.key if form.by_key else backend.object
         if form.blocking:
-            return self._in_thread(form.function, subject, session)
-        called: Awaitable[Any] = form.function(subject, Context(session))
+            return self._in_thread(form.function, subject, backend)
+        called: Awaitable[Any] = form.function(subject, Context(backend))
         return called
 
-    async def _in_thread(self, function: Callable[..., Any], subject: Any, session: Session[R]) -> Any:
+    async def _in_thread(self, function: Callable[..., Any], subject: Any, backend: ContextBackend[R]) -> Any:
         """Call a plain function in a thread, which holds the clock, except while it waits for its context."""
         assert self._executor is not None
-        work = f"the plain reconciler of {session.info.kind} {session.key}"
-        with self._environment.clock.hold(work, session):
-            return await in_thread(self._executor, copy_context().run, function, subject, BlockingContext(session))
+        work = f"the plain reconciler of {backend.info.kind} {backend.key}"
+        with self._environment.clock.hold(work, backend):
+            return await in_thread(self._executor, copy_context().run, function, subject, BlockingContext(backend))
 
     # Telling
 
@@ -565,7 +566,7 @@ class Controller(Generic[R]):
             self._log(run).log(logging.WARNING if news else logging.DEBUG, "%s", message)
         if news:
             with contextlib.suppress(Exception):  # an event never fails anything
-                self._session(run.key, None, run, run.trigger).record("WriteLoop", message, "Warning", "Reconcile")
+                self._backend(run.key, None, run, run.trigger).record("WriteLoop", message, "Warning", "Reconcile")
 
     def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
         clock = self._environment.clock
@@ -594,9 +595,9 @@ class Controller(Generic[R]):
             self._undecodable.clear()
         self._undecodable[run.key] = state
         self._log(run).log(logging.ERROR if news else logging.DEBUG, "%s; it is left alone until it changes", message)
-        session = self._session(run.key, None, run, run.trigger)
+        backend = self._backend(run.key, None, run, run.trigger)
         with contextlib.suppress(Exception):  # an event never fails anything
-            session.record("DecodeFailed", message, "Warning", "Decode")
+            backend.record("DecodeFailed", message, "Warning", "Decode")
 
 
 class _Undecodable(Exception):

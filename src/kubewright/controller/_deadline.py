@@ -6,24 +6,24 @@ from types import TracebackType
 from typing import Any, Self
 
 from kubewright.clock import CancelScope, Timer
+from kubewright.controller._context_backend import ContextBackend
 from kubewright.controller._reconcile import ReconcileTimeout
-from kubewright.controller._session import Session
 from kubewright.durations import format_duration
 
 __all__ = ["Deadline"]
 
 
 class Deadline:
-    """`with Deadline(session, seconds)`: stops the session then, and interrupts the task if there is something to.
+    """`with Deadline(backend, seconds)`: stops the backend then, and interrupts the task if there is something to.
 
     A thread cannot be interrupted. With `blocking` the task goes on waiting for it, since the key must not be worked
-    on twice at once; the session refuses the thread's next call.
+    on twice at once; the backend refuses the thread's next call.
     """
 
-    def __init__(self, session: Session[Any], seconds: float, *, blocking: bool) -> None:
-        self._session = session
+    def __init__(self, backend: ContextBackend[Any], seconds: float, *, blocking: bool) -> None:
+        self._backend = backend
         self._error = ReconcileTimeout(
-            f"the reconcile of {session.info.kind} {session.key} took more than {format_duration(seconds)}"
+            f"the reconcile of {backend.info.kind} {backend.key} took more than {format_duration(seconds)}"
         )
         self._seconds = seconds
         self._blocking = blocking
@@ -32,15 +32,15 @@ class Deadline:
 
     def __enter__(self) -> Self:
         self._scope.__enter__()
-        clock = self._session.environment.clock
+        clock = self._backend.environment.clock
         self._timer = (clock.limit if self._blocking else clock.call_later)(self._seconds, self._expire)
         return self
 
     def _expire(self) -> None:
-        self._session.stop(self._error)
+        self._backend.stop(self._error)
         if self._blocking:
             # It may never come back, and this line is then all that tells why its worker does not either.
-            self._session.log.warning("%s; it runs in a thread, which is waited for", self._error)
+            self._backend.log.warning("%s; it runs in a thread, which is waited for", self._error)
         else:
             self._scope.cancel(self._error)
 

@@ -10,10 +10,10 @@ import msgspec
 
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.controller._apply import Applier
 from kubewright.controller._cached_kinds import CachedKinds
 from kubewright.controller._dependencies import Dependencies
-from kubewright.controller._status_apply import Statuses
+from kubewright.controller.apply import Applier
+from kubewright.controller.status import StatusDeclarations
 from kubewright.events import EventRecorder
 from kubewright.observe import FormerFinalizers, Observer, UndeclaredWrites
 
@@ -35,6 +35,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     undeclared_writes: UndeclaredWrites = msgspec.field(default_factory=UndeclaredWrites)
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
     dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
-    statuses: Statuses = msgspec.field(default_factory=Statuses)
+    statuses: StatusDeclarations = msgspec.field(default_factory=StatusDeclarations)
     observer: Observer = msgspec.field(default_factory=Observer)
     """Hears of every reconcile. The client has its hooks."""

@@ -8,7 +8,7 @@ from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.client import Conflict, NotFound
 from kubewright.controller._environment import Environment
-from kubewright.controller._ownership import Outdated
+from kubewright.controller.apply import Outdated
 
 __all__ = ["add_finalizer", "remove_finalizer"]
 

@@ -96,7 +96,7 @@ async def test_a_contest_is_one_warning_and_one_event_and_ends_the_writing(
     async with rival.contested(calls):
         [event] = await events(rival.client, rival.namespace, "Contested")
     assert event.involved_object.kind == "Box"
-    assert "sets data.a otherwise each time" in (event.message or "")
+    assert "keeps changing data.a" in (event.message or "")
     assert told(caplog) == [("WARNING", f"Box {rival.namespace}/one: {event.message}")]
     # Created, then read and made an apply once, then put back.
     assert writes_to_child(calls) == 1 + 1 + 5

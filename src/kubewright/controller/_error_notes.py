@@ -1,6 +1,6 @@
-"""What to do about an answer of the API server that the program, or its installation, has to be changed for.
+"""Notes with the fix for API errors that only a change of the program or of its installation resolves.
 
-A hint is a note of the error (`BaseException.add_note`): the log, the traceback and `kubewright why` show it.
+A note is added to the error with `BaseException.add_note`. The log, the traceback and `kubewright why` show it.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from kubewright.api import Object, Untyped
 from kubewright.causes import only_cause
 from kubewright.client import ApiError, Forbidden, Invalid, NotFound
 
-__all__ = ["add_hint", "add_immutable_hint"]
+__all__ = ["add_fix_note", "add_immutable_field_note"]
 
 _FIELDS_NAMED = 5
 
 
-def add_hint(error: BaseException) -> None:
-    """Adds the hint for an error of a reconcile, once. Most errors have none."""
+def add_fix_note(error: BaseException) -> None:
+    """Adds the note for an error of a reconcile, once. Most errors have none."""
     cause = only_cause(error)
     if not isinstance(cause, ApiError) or getattr(cause, "__notes__", None):
         return
-    hint = None
+    note = None
     if isinstance(cause, Forbidden):
-        hint = _permission_hint(cause)
+        note = _permission_note(cause)
     elif isinstance(cause, NotFound):
-        hint = _status_hint(cause)
-    if hint is not None:
-        cause.add_note(hint)
+        note = _status_note(cause)
+    if note is not None:
+        cause.add_note(note)
 
 
-def add_immutable_hint(error: Invalid, desired: Object, asked: Any, existing: bytes) -> None:
-    """Adds to an apply that was refused which fields it would change, if the server says that they are immutable."""
-    fixed = [cause.field for cause in error.causes if "immutable" in cause.message]
-    if not fixed:
+def add_immutable_field_note(error: Invalid, desired: Object, requested: Any, existing: bytes) -> None:
+    """Adds a note to a rejected apply that lists the immutable fields that it would change."""
+    immutable = [cause.field for cause in error.causes if "immutable" in cause.message]
+    if not immutable:
         return
-    there = msgspec.json.decode(existing)
-    changed = [path for path in _differing(asked, there, "") if any(_is_below(path, field) for field in fixed)]
-    shown = ", ".join(changed[:_FIELDS_NAMED]) or ", ".join(fixed)
+    stored = msgspec.json.decode(existing)
+    changed = [path for path in _differing(requested, stored, "") if any(_is_below(path, field) for field in immutable)]
+    shown = ", ".join(changed[:_FIELDS_NAMED]) or ", ".join(immutable)
     more = f" and {len(changed) - _FIELDS_NAMED} more" if len(changed) > _FIELDS_NAMED else ""
     error.add_note(
         f"The apply changes {shown}{more}. Keep the value, or delete the {desired.kind} so that it is created again, or"
@@ -48,9 +48,9 @@ def add_immutable_hint(error: Invalid, desired: Object, asked: Any, existing: by
     )
 
 
-def _permission_hint(error: Forbidden) -> str | None:
+def _permission_note(error: Forbidden) -> str | None:
     if error.namespace_is_going or not error.resource or "cannot" not in error.status.message:
-        return None  # refused by admission, and not for want of a role
+        return None  # rejected by admission, not by RBAC
     resource, _, part = error.resource.partition("/")
     plural, _, group = resource.partition(".")
     verb = f"{error.verb} {part}" if part else error.verb
@@ -61,7 +61,7 @@ def _permission_hint(error: Forbidden) -> str | None:
 
 
 def _class_name(group: str, plural: str) -> str:
-    """The class of a kind as a program names it: `core.Pod`. The resource's name if no class of it is loaded."""
+    """Returns the class of a kind as a program names it, `core.Pod`; the resource's name if no class is loaded."""
     for kind in _subclasses(Object):
         info = getattr(kind, "__resource__", None)
         if info is not None and (info.group, info.plural) == (group, plural) and not issubclass(kind, Untyped):
@@ -76,8 +76,8 @@ def _subclasses(kind: type[Object]) -> Iterator[type[Object]]:
         yield from _subclasses(one)
 
 
-def _status_hint(error: NotFound) -> str | None:
-    """Only an endpoint that is not served is a 404 without the name of an object."""
+def _status_note(error: NotFound) -> str | None:
+    # A 404 without the name of an object means that the endpoint is not served.
     words = error.request.split()
     resource, _, part = words[1].partition("/") if len(words) > 1 else ("", "", "")
     if part != "status" or error.missing:
@@ -88,15 +88,15 @@ def _status_hint(error: NotFound) -> str | None:
     )
 
 
-def _differing(asked: Any, there: Any, path: str) -> Iterator[str]:
-    """The fields that are asked for with another value than the one that is there."""
-    if isinstance(asked, dict) and isinstance(there, dict):
-        for name, value in asked.items():
-            yield from _differing(value, there.get(name), f"{path}.{name}" if path else name)
-    elif isinstance(asked, list) and isinstance(there, list) and len(asked) == len(there):
-        for number, (one, other) in enumerate(zip(asked, there, strict=True)):
+def _differing(requested: Any, stored: Any, path: str) -> Iterator[str]:
+    """Yields the fields that are requested with another value than the stored one."""
+    if isinstance(requested, dict) and isinstance(stored, dict):
+        for name, value in requested.items():
+            yield from _differing(value, stored.get(name), f"{path}.{name}" if path else name)
+    elif isinstance(requested, list) and isinstance(stored, list) and len(requested) == len(stored):
+        for number, (one, other) in enumerate(zip(requested, stored, strict=True)):
             yield from _differing(one, other, f"{path}[{number}]")
-    elif asked != there:
+    elif requested != stored:
         yield path
 
 

@@ -1,8 +1,8 @@
-"""What the server has noted about our field manager, changed before an apply goes by it.
+"""Changes to the `managedFields` entries of our field manager, to be made before an apply.
 
-The server keeps what a manager applied apart from what it created or updated, and an apply removes only what an earlier
-apply set. So after a create the one entry is turned into the other, once, as client-go's csaupgrade does for kubectl.
-And a field that is to keep its value when an apply leaves it out must be taken out of the entry first.
+The server keeps what a manager applied apart from what it created or updated. An apply removes only fields that an
+earlier apply set. So after a create, the create entry is converted into an apply entry, once, as client-go's csaupgrade
+does for kubectl. A field that must keep its value when an apply leaves it out is first removed from the entry.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubewright.cache import creator_of
-from kubewright.controller._field_sets import FieldSet, part_in, union
+from kubewright.controller.fields._field_sets import FieldSet, part_in, union
 
 __all__ = ["created_as_applied", "released", "status_fields", "status_taken_over"]
 
@@ -19,17 +19,17 @@ _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
 
 def created_as_applied(entries: list[dict[str, Any]], manager: str, api_version: str) -> list[dict[str, Any]] | None:
-    """The entries as if the manager had applied what it created the object with; None when it did not create it.
+    """Returns the entries as if the manager had applied what it created; None if it did not create the object.
 
-    For an object to which the manager has applied nothing yet. What was created to be applied later is known by its
-    name (`creator_of`). Without that, what the manager has written in its own name is taken for it: the object was made
-    by a plain create, or by an earlier program. Then the finalizers are left as they are: one that was added by an
-    update is a promise, and no apply may take it back.
+    For an object to which the manager has applied nothing yet. A create that is meant to be followed by applies has its
+    own manager name (`creator_of`). Otherwise the manager's own update entry is converted: the object was made by a
+    plain create, or by an earlier program. In that case finalizers stay in the update entry, because no apply may
+    remove a finalizer that was added by an update.
     """
-    who = [tuple(entry.get(key) or "" for key in _IDENTITY) for entry in entries]
+    identities = [tuple(entry.get(key) or "" for key in _IDENTITY) for entry in entries]
     for name in (creator_of(manager), manager):
-        if (name, "Update", api_version, "") in who:
-            index = who.index((name, "Update", api_version, ""))
+        if (name, "Update", api_version, "") in identities:
+            index = identities.index((name, "Update", api_version, ""))
             entry, fields = entries[index], entries[index].get("fieldsV1") or {}
             fields, finalizers = _split(fields) if name == manager else (fields, {})
             applied = entry | {"manager": manager, "operation": "Apply", "fieldsV1": fields}
@@ -39,15 +39,15 @@ def created_as_applied(entries: list[dict[str, Any]], manager: str, api_version:
 
 
 def released(entries: list[dict[str, Any]], manager: str, paths: Iterable[str]) -> list[dict[str, Any]]:
-    """The entries as if the manager had never applied the fields at these paths (`spec.replicas`)."""
-    ways = [[f"f:{name}" for name in path.split(".")] for path in paths]
+    """Returns the entries as if the manager had never applied the fields at these paths (`spec.replicas`)."""
+    routes = [[f"f:{name}" for name in path.split(".")] for path in paths]
 
     def without(entry: dict[str, Any]) -> dict[str, Any]:
         if (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "") != (manager, "Apply", ""):
             return entry
         fields = entry.get("fieldsV1") or {}
-        for way in ways:
-            fields = _without(fields, way)
+        for route in routes:
+            fields = _without(fields, route)
         return entry | {"fieldsV1": fields}
 
     return [without(entry) for entry in entries]
@@ -68,8 +68,8 @@ def status_taken_over(
     """Returns the entries as if `manager` had applied the status that was updated before; None if nothing changes.
 
     Earlier releases wrote the status as updates of the `former` manager. The server removes a field that a manager no
-    longer applies only if no other entry has it, so those updates would keep every field alive. `only` limits this to
-    the fields that it has values for: what is left belongs to other controllers.
+    longer applies only if no other entry has it, so those updates would keep every field. `only` limits this to the
+    fields that it has values for. The remaining fields belong to other controllers.
     """
     taken: FieldSet = status_fields(entries, manager, "Update")
     rest: FieldSet = status_fields(entries, former, "Update")
@@ -89,22 +89,22 @@ def status_taken_over(
 
 
 def _at_status(entry: dict[str, Any], manager: str, operation: str) -> bool:
-    told = (entry.get("manager"), entry.get("operation"), entry.get("subresource"))
-    return told == (manager, operation, "status")
+    identity = (entry.get("manager"), entry.get("operation"), entry.get("subresource"))
+    return identity == (manager, operation, "status")
 
 
-def _without(fields: dict[str, Any], way: list[str]) -> dict[str, Any]:
-    name, *rest = way
+def _without(fields: dict[str, Any], route: list[str]) -> dict[str, Any]:
+    name, *rest = route
     if name not in fields:
         return fields
     others = {other: value for other, value in fields.items() if other != name}
     inner = _without(fields[name], rest) if rest else {}
-    # A struct of which no field is left is no longer ours either.
+    # A struct without remaining fields is not ours either.
     return others | ({name: inner} if inner else {})
 
 
 def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields without the finalizers, and the finalizers."""
+    """Returns the fields without the finalizers, and the finalizers."""
     metadata = fields.get("f:metadata", {})
     if "f:finalizers" not in metadata:
         return fields, {}

@@ -1,13 +1,13 @@
-"""`Session`: one reconcile of one object, and all that is written during it. The contexts are two faces of it."""
+"""`ContextBackend`: the state of one reconcile, and everything that it writes. Both contexts delegate to it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -20,47 +20,34 @@ from kubewright.api import (
     set_controller,
 )
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.client import NotFound, Propagation, Status, Trace
+from kubewright.client import NotFound, Propagation, Status
 from kubewright.client.wire import info_of_object, object_name
-from kubewright.controller._contests import Contested
 from kubewright.controller._environment import Environment
-from kubewright.controller._status import refuse_changed_status
-from kubewright.controller._status_apply import FieldConflict
-from kubewright.controller._status_writer import StatusWriter
+from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._wakes import Wakes
 from kubewright.controller._write_loops import Written, written_part
+from kubewright.controller.apply import WriteConflict
+from kubewright.controller.status import (
+    FieldConflict,
+    PendingConditions,
+    StatusWriter,
+    WriteKind,
+    refuse_changed_status,
+)
 from kubewright.observe import Reconcile
 
 if TYPE_CHECKING:
     from kubewright.api.core.v1 import ObjectReference
     from kubewright.events import EventType
 
-__all__ = ["ObjectLogger", "Session"]
+__all__ = ["ContextBackend"]
 
 R = TypeVar("R", bound=Object)
 O = TypeVar("O", bound=Object)  # noqa: E741
-How: TypeAlias = Literal["create", "update", "status", "replaced status"]
 T = TypeVar("T")
 
-logger = logging.getLogger("kubewright.controller")
 
-
-class ObjectLogger(logging.LoggerAdapter[logging.Logger]):
-    """A logger whose lines begin with the object. Its records carry `controller`, `kind`, `object` and `trace`."""
-
-    def __init__(self, controller: str, kind: str, key: ObjectKey, trace: Trace | None = None) -> None:
-        super().__init__(logger.getChild(controller), {"controller": controller, "kind": kind, "object": str(key)})
-        self._trace = trace
-        self._prefix = f"{kind} {key}: ".replace("%", "%%")
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Add the object to the line and to the record."""
-        traced = {"trace": str(self._trace)} if self._trace is not None else {}
-        kwargs["extra"] = {**(self.extra or {}), **traced, **(kwargs.get("extra") or {})}
-        return f"{self._prefix}{msg}", kwargs
-
-
-class Session(msgspec.Struct, Generic[R], eq=False):
+class ContextBackend(msgspec.Struct, Generic[R], eq=False):
     """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
 
     environment: Environment
@@ -71,7 +58,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     trace: Reconcile
     trigger: str
     changed: bool = False
-    conditions: dict[str, tuple[bool | ConditionStatus, str, str] | None] = msgspec.field(default_factory=dict)
+    conditions: PendingConditions = msgspec.field(default_factory=dict)
     """Those that are to be written, by type; None is one to be removed."""
     ended: bool = False
     """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
@@ -79,7 +66,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
     """The status fields that the last write took over from other field managers."""
     wakes: Wakes | None = None
     """Told of each write: the event about it may be no news."""
-    contested_until: float | None = None
+    paused_until: float | None = None
     """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
     _created: list[Object] = msgspec.field(default_factory=list)
     """Objects that were created since the last other write."""
@@ -90,10 +77,15 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     def __repr__(self) -> str:
         # Never the content, which may be that of a Secret: some tracebacks show variables.
-        return f"<Session of {self.info.kind} {self.key}>"
+        return f"<ContextBackend of {self.info.kind} {self.key}>"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("kind", self.info.kind), ("key", self.key)]
+
+    @property
+    def controller(self) -> str:
+        """The name of the controller that reconciles the object."""
+        return self.trace.controller
 
     @property
     def attempt(self) -> int:
@@ -133,7 +125,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             return await work
 
     def check(self) -> None:
-        """Raise what the session was stopped with."""
+        """Raise what the backend was stopped with."""
         if self._stopped is not None:
             raise self._stopped
 
@@ -213,7 +205,7 @@ class Session(msgspec.Struct, Generic[R], eq=False):
                 optimistic_lock=optimistic_lock,
                 writer=f"{self.info.kind} {self.key}",
             )
-        except Contested as error:
+        except WriteConflict as error:
             return self._left_as_it_is(error, type(obj))
         if applied.written:
             self.changed = True
@@ -223,12 +215,12 @@ class Session(msgspec.Struct, Generic[R], eq=False):
             self._note_write(applied.object, raw, "create" if applied.created else "update")
         return applied.object
 
-    def _left_as_it_is(self, error: Contested, kind: type[O]) -> O:
+    def _left_as_it_is(self, error: WriteConflict, kind: type[O]) -> O:
         """Tell it, and remember when to try again. The reconcile goes on: its other objects are not contested."""
         until = self.environment.clock.monotonic() + error.retry_after
-        self.contested_until = until if self.contested_until is None else min(until, self.contested_until)
-        self.log.log(logging.WARNING if error.news else logging.DEBUG, "%s", error)
-        if error.news:
+        self.paused_until = until if self.paused_until is None else min(until, self.paused_until)
+        self.log.log(logging.WARNING if error.should_report else logging.DEBUG, "%s", error)
+        if error.should_report:
             with contextlib.suppress(Exception):  # an event never fails anything
                 self.record("Contested", str(error), "Warning", "Apply")
         assert isinstance(error.existing, kind)
@@ -339,15 +331,15 @@ class Session(msgspec.Struct, Generic[R], eq=False):
 
     # Inside
 
-    def noted(self, written: Object, before: bytes | None = None, *, how: How = "update") -> None:
-        """This was just written: let the caches, the history and later writes of this session see it."""
+    def noted(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
+        """This was just written: let the caches, the history and later writes of this backend see it."""
         self.changed = True
         self.environment.caches.written(written)
         self._tell_change(written, before)
         self._saw_if_primary(written)
         self._note_write(written, before, how)
 
-    def _note_write(self, written: Object, before: bytes | None, how: How) -> None:
+    def _note_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
         """Let the controller know which events are echoes, and what this reconcile writes again and again."""
         if self.wakes is None or written.metadata.origin is None:
             return

@@ -1,12 +1,12 @@
 """The status as server-side apply: each controller declares its own fields, under its own field manager.
 
-Two controllers that declare different fields of one status do not touch each other's. A controller that no longer
-declares a field removes it, unless another manager declares it too.
+Controllers that declare different fields of one status do not touch each other's. A field that a controller no longer
+declares is removed, unless another manager declares it too.
 
-`StatusApplier.look` finds out what this controller has declared so far, and `StatusApplier.write` declares something
-else. What was declared is remembered in bounded memory (`Statuses`). For an object that is not remembered and has a
-status, the server is asked once: caches do not keep managed fields. That is also when the updates of earlier releases
-are taken over, guarded by the resourceVersion, as client-go's csaupgrade does.
+`StatusApplier.look` finds what this controller has declared so far. `StatusApplier.write` declares something else. The
+declarations are remembered in bounded memory (`StatusDeclarations`). For an object that has a status and is not
+remembered, the server is asked once, because caches do not keep managed fields. At that point the updates of earlier
+releases are taken over, guarded by the resourceVersion, as client-go's csaupgrade does.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ import msgspec
 from kubewright.api import Object, ObjectMeta, ResourceInfo, Untyped, decode, info_of
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import Client, Conflict, Forbidden, JsonPatch
-from kubewright.controller._field_sets import content_of
-from kubewright.controller._managed_fields import status_fields, status_taken_over
-from kubewright.controller._ownership import Outdated
-from kubewright.controller._projection import digest, projection
 from kubewright.controller._reconcile import NotDeclared
-from kubewright.controller._status_fields import Removed
+from kubewright.controller.apply import Outdated
+from kubewright.controller.fields import content_of, digest, projection, status_fields, status_taken_over
+from kubewright.controller.status._declaration import Declaration, FieldConflict
+from kubewright.controller.status._fields import Removed
 from kubewright.diff import ListKeys
 from kubewright.lru import LRUMemory
 
-__all__ = ["Declaration", "FieldConflict", "StatusApplier", "Statuses", "status_manager"]
+__all__ = ["StatusApplier", "StatusDeclarations", "status_manager"]
 
 R = TypeVar("R", bound=Object)
 
@@ -38,40 +37,18 @@ _logger = logging.getLogger("kubewright.controller")
 
 _LONGEST_MANAGER: Final = 128
 _VERSIONS: Final = 10_000
-_REPORTED: Final = 10_000  # the fields of a map have the names of its entries
+_REPORTED: Final = 10_000  # bounded, because map keys are field names, too
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
 
 Place: TypeAlias = tuple[str, type[Object], ObjectKey]
 
 
-class FieldConflict(msgspec.Struct, frozen=True):
-    """A field of the status that another field manager had set to another value."""
-
-    field: str
-    manager: str
-    atomic: bool = False
-    """Whether it is a list that the server replaces as a whole."""
-
-
-class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a controller has declared of one object's status."""
-
-    uid: str
-    content: dict[str, Any] = {}
-    seen: bytes | None = None
-    """The digest of the same fields as the server had them after that; None if it is not known."""
-    atomic: frozenset[str] = frozenset()
-    """The lists of the status that the server replaces as a whole."""
-    taken_over: tuple[str, ...] = ()
-    """The fields that an earlier release had written, where they were just taken over."""
-
-
-class Statuses:
-    """What the controllers of one operator have declared, in bounded memory: the least recent is forgotten first."""
+class StatusDeclarations:
+    """What the controllers of one operator have declared. Bounded: the least recently used are dropped."""
 
     def __init__(self, remember: int = 100_000) -> None:
         self.may_take_over = True
-        """Whether managed fields may be written, as far as is known."""
+        """False after the server has refused a write of managed fields."""
         self._declarations: LRUMemory[Place, bytes] = LRUMemory(remember)
         self._controllers: dict[type[Object], set[str]] = {}
         self._versions: LRUMemory[tuple[type[Object], ObjectKey, str], bool] = LRUMemory(_VERSIONS)
@@ -79,38 +56,38 @@ class Statuses:
         self._untyped: dict[ResourceInfo, type[Untyped]] = {}
 
     def add_controller(self, kind: type[Object], name: str) -> None:
-        """Notes that this controller reconciles the kind, and may write its status."""
+        """Adds a controller that reconciles the kind, and may write its status."""
         self._controllers.setdefault(kind, set()).add(name)
 
     def is_shared(self, kind: type[Object]) -> bool:
-        """Whether several controllers of this operator reconcile the kind."""
+        """Returns whether several controllers of this operator reconcile the kind."""
         return len(self._controllers.get(kind, ())) > 1
 
-    def is_news(self, controller: str, kind: type[Object], field: str) -> bool:
-        """Whether this is the first time that a controller has this to say about a field of the kind."""
+    def is_first(self, controller: str, kind: type[Object], field: str) -> bool:
+        """Returns True once for each controller, kind and field."""
         return self._reported.put((controller, kind, field), True) is None
 
     def note(self, written: Object) -> None:
-        """This is the answer to a write of a status, by any controller of this operator."""
+        """Records the answer to a write of a status by any controller of this operator."""
         self._versions.put((type(written), ObjectKey.of(written), written.metadata.resource_version), True)
 
     def is_own(self, snapshot: Snapshot[Any]) -> bool:
-        """Whether the newest change of an object is a status that this operator wrote."""
+        """Returns whether the latest change of an object is a status that this operator wrote."""
         return self._versions.get((snapshot.kind, snapshot.key, str(snapshot.resource_version))) is not None
 
     def get(self, place: Place, uid: str) -> Declaration | None:
-        """Returns what was declared for the object with this uid."""
+        """Returns the declaration for the object with this uid."""
         if (stored := self._declarations.get(place)) is None:
             return None
         found = msgspec.msgpack.decode(stored, type=Declaration)
         return found if found.uid == uid else None
 
     def put(self, place: Place, declaration: Declaration) -> None:
-        """Remembers what was declared."""
+        """Stores a declaration."""
         self._declarations.put(place, msgspec.msgpack.encode(declaration))
 
     def untyped(self, info: ResourceInfo) -> type[Untyped]:
-        """Returns the class to send a part of an object with: a model would add its defaults to it."""
+        """Returns the class with which a part of an object is sent. A model would add its defaults."""
         if (found := self._untyped.get(info)) is None:
             found = self._untyped[info] = Untyped.kind_of(
                 info.api_version,
@@ -123,7 +100,7 @@ class Statuses:
 
 
 def status_manager(operator: str, controller: str) -> str:
-    """Returns the field manager of a controller's status: stable over restarts and releases."""
+    """Returns the field manager of a controller's status. It is stable across restarts and releases."""
     name = f"{operator}-{controller}-status"
     if len(name) <= _LONGEST_MANAGER:
         return name
@@ -134,7 +111,9 @@ def status_manager(operator: str, controller: str) -> str:
 class StatusApplier(Generic[R]):
     """Declares the status of one object, for one controller."""
 
-    def __init__(self, client: Client, statuses: Statuses, kind: type[R], key: ObjectKey, controller: str) -> None:
+    def __init__(
+        self, client: Client, statuses: StatusDeclarations, kind: type[R], key: ObjectKey, controller: str
+    ) -> None:
         self._client = client
         self._statuses = statuses
         self._kind = kind
@@ -144,9 +123,9 @@ class StatusApplier(Generic[R]):
         self.manager = status_manager(client.field_manager, controller)
 
     async def look(self, raw: bytes, given: Any) -> tuple[Declaration, R | None]:
-        """Returns what is declared for the object in `raw`, and the object if that had to be written down first.
+        """Returns the declaration for the object in `raw`, and the object if its managed fields had to be written.
 
-        `given` is what is about to be declared. Raises `Outdated` if the object changed while it was looked at.
+        `given` is what is about to be declared. Raises `Outdated` if the object has changed since it was read.
         """
         before = _decoded(raw)
         uid = before["metadata"].get("uid", "")
@@ -176,9 +155,9 @@ class StatusApplier(Generic[R]):
         ), written
 
     async def _note_fields(self, live: R, entries: list[dict[str, Any]]) -> R | None:
-        """Writes the managed fields, which the server takes at the object itself only.
+        """Writes the managed fields, which the server accepts only at the object itself.
 
-        Roles of earlier releases do not allow that. Then `write` removes what is not declared any more by itself.
+        Roles of earlier releases do not allow that. In that case `write` removes undeclared fields explicitly.
         """
         if not self._statuses.may_take_over:
             return None
@@ -188,15 +167,18 @@ class StatusApplier(Generic[R]):
             return await self._client.patch(self._kind, meta.name, patch, meta.namespace or None)
         except (Forbidden, NotDeclared) as error:
             self._statuses.may_take_over = False
-            _logger.info("cannot take over the managed fields of earlier releases, which is not needed: %s", error)
+            _logger.info(
+                "cannot take over the managed fields of earlier releases; fields are removed explicitly instead: %s",
+                error,
+            )
             return None
 
     async def write(
         self, raw: bytes, declared: Declaration, wanted: dict[str, Any]
     ) -> tuple[R | None, tuple[FieldConflict, ...]]:
-        """Declares `wanted`. Returns the object as written, None if nothing had to be sent; and the conflicts.
+        """Declares `wanted`. Returns the written object, or None if nothing had to be sent; and the conflicts.
 
-        The write is guarded by the resourceVersion in `raw`. Raises `Conflict` if the object has another one by now.
+        The write is guarded by the resourceVersion in `raw`. Raises `Conflict` if the object has changed since.
         """
         before = _decoded(raw)
         seen = self._seen(before.get("status"), wanted, declared.atomic)
@@ -210,7 +192,7 @@ class StatusApplier(Generic[R]):
                 namespace=self._key.namespace,
                 resource_version=before["metadata"].get("resourceVersion", ""),
             ),
-            content={"status": wanted} if wanted else {},  # an empty one would leave null, which the server refuses
+            content={"status": wanted} if wanted else {},  # the server rejects an empty status as null
         )
         answer, conflicts = await self._send(sent, wanted)
         if left := self._left_behind(_decoded(answer), declared.content.keys() - wanted.keys()):
@@ -223,7 +205,7 @@ class StatusApplier(Generic[R]):
         return written, conflicts
 
     async def _send(self, sent: Untyped, wanted: dict[str, Any]) -> tuple[bytes, tuple[FieldConflict, ...]]:
-        """Applies without force first: the server's refusal names the fields and managers that force takes from."""
+        """Applies without force first: the server's 409 lists the fields and managers that force would override."""
         try:
             answer = await self._client.apply(sent, field_manager=self.manager, subresource="status")
         except Conflict as error:
@@ -236,7 +218,7 @@ class StatusApplier(Generic[R]):
         return _raw_of(answer), conflicts
 
     def _left_behind(self, after: dict[str, Any], dropped: set[str]) -> list[str]:
-        """Returns the fields that are not declared any more, and are kept only by updates of an earlier release."""
+        """Returns undeclared fields that only updates of an earlier release keep."""
         entries = after["metadata"].get("managedFields") or []
         sets = [(one.get("manager"), (one.get("fieldsV1") or {}).get("f:status") or {}) for one in entries]
         there = dropped & (after.get("status") or {}).keys()
@@ -250,9 +232,9 @@ class StatusApplier(Generic[R]):
         return _raw_of(await self._client.patch(self._kind, name, patch, namespace, subresource="status"))
 
     def _seen(self, status: Any, wanted: Any, atomic: frozenset[str]) -> Any:
-        """Returns the status where `wanted` declares something."""
+        """Returns the status at the paths that `wanted` declares."""
         keyed = "conditions" in wanted and "conditions" not in atomic
-        if keyed and isinstance(status, dict) and issubclass(self._kind, Untyped):  # no model knows the key
+        if keyed and isinstance(status, dict) and issubclass(self._kind, Untyped):  # no model has the map key
             types = {one.get("type") for one in wanted["conditions"]}
             ours = [one for one in status.get("conditions") or () if one.get("type") in types]
             status = status | {"conditions": ours}
@@ -283,7 +265,7 @@ def _conflicts(error: Conflict, wanted: dict[str, Any]) -> tuple[FieldConflict, 
 
 
 def _atomic(entries: list[dict[str, Any]], status: Any) -> frozenset[str]:
-    """Returns the lists of a status that a manager has as a whole: the server's schema gives them no keys."""
+    """Returns the atomic lists of a status: those that a manager owns as a whole."""
     if not isinstance(status, dict):
         return frozenset()
     lists = [name for name, value in status.items() if value and isinstance(value, list)]

@@ -11,7 +11,7 @@ from kubewright.api import apps, core
 from kubewright.client import JsonPatch
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.controller import Applier, Contested
+from kubewright.controller import Applier, WriteConflict
 from kubewright.testing import RealCluster
 from tests.controller.apply_bench import MANAGER, Bench, config_map, deployment, open_bench
 
@@ -36,9 +36,9 @@ async def put_back(bench: Bench, times: int) -> None:
     await bench.edit(core.ConfigMap, "child", THEIRS)
 
 
-async def held(bench: Bench) -> Contested:
+async def held(bench: Bench) -> WriteConflict:
     """The refusal to put it back once more."""
-    with pytest.raises(Contested) as raised:
+    with pytest.raises(WriteConflict) as raised:
         await bench.applier.apply(bench.owner, config_map(a="1"))
     return raised.value
 
@@ -48,8 +48,8 @@ async def test_what_another_program_undoes_each_time_is_put_back_five_times_and_
     error = await held(bench)
     assert (error.managers, error.fields, error.retry_after) == (("others",), ("data.a",), 10)
     assert str(error).startswith(
-        f"ConfigMap {bench.namespace}/child is contested: 'others' sets data.a otherwise each time, and it was put back"
-        " 5 times. It is left as it is for 10s."
+        f"write conflict on ConfigMap {bench.namespace}/child: field manager 'others' keeps changing data.a, and it was"
+        " restored 5 times. It is not written for 10s."
     )
     assert bench.sent() == ["get configmaps"]
     assert (await held(bench)).managers == ("others",)
@@ -70,11 +70,11 @@ async def test_it_is_tried_again_after_a_pause_that_doubles(bench: Bench, clock:
 
 async def test_a_contest_is_news_once_an_hour(bench: Bench, clock: VirtualClock) -> None:
     await put_back(bench, 5)
-    assert (await held(bench)).news
-    assert not (await held(bench)).news
+    assert (await held(bench)).should_report
+    assert not (await held(bench)).should_report
     await clock.advance(3600)
     await put_back(bench, 4)
-    assert (await held(bench)).news
+    assert (await held(bench)).should_report
 
 
 async def test_content_that_changes_is_written_each_time(bench: Bench) -> None:
@@ -124,7 +124,7 @@ async def test_fields_in_keyed_lists_are_named(bench: Bench) -> None:
         await bench.edit(apps.Deployment, "web", image)
         await bench.applier.apply(bench.owner, asked())
     await bench.edit(apps.Deployment, "web", image)
-    with pytest.raises(Contested) as raised:
+    with pytest.raises(WriteConflict) as raised:
         await bench.applier.apply(bench.owner, asked())
     assert sorted(raised.value.fields) == ["spec.replicas", "spec.template.spec.containers[name=web].image"]
 
@@ -134,7 +134,7 @@ async def test_a_field_that_somebody_removes_is_named_too(bench: Bench) -> None:
         await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
         await bench.client.patch(core.ConfigMap, "child", JsonPatch([{"op": "remove", "path": "/data/b"}]))
         await bench.look(core.ConfigMap, "child")
-    with pytest.raises(Contested, match=r"contested: somebody sets data\.b otherwise each time") as raised:
+    with pytest.raises(WriteConflict, match=r"child: another client keeps changing data\.b") as raised:
         await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
     assert (raised.value.managers, raised.value.fields) == ((), ("data.b",))
 
@@ -156,7 +156,7 @@ async def alternate(bench: Bench, rounds: int) -> None:
 
 async def test_counts_content_that_two_objects_of_one_operator_alternate(bench: Bench, clock: VirtualClock) -> None:
     await alternate(bench, 6)  # each writes once, and puts back its own content five times
-    with pytest.raises(Contested) as raised:
+    with pytest.raises(WriteConflict) as raised:
         await bench.applier.apply(None, config_map(a="one"), writer="one")
     error = raised.value
     assert (error.fields, error.retry_after) == (("data.a",), 10)
@@ -174,6 +174,6 @@ async def test_never_holds_up_one_writer_whose_own_content_alternates(bench: Ben
 
 async def test_writes_changed_content_of_one_of_two_writers_in_conflict(bench: Bench) -> None:
     await alternate(bench, 6)
-    with pytest.raises(Contested):
+    with pytest.raises(WriteConflict):
         await bench.applier.apply(None, config_map(a="one"), writer="one")
     assert (await bench.applier.apply(None, config_map(a="changed"), writer="one")).written

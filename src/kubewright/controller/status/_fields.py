@@ -1,4 +1,4 @@
-"""Which status fields a controller declares: pure functions over plain JSON."""
+"""Decides which status fields a controller declares: pure functions over plain JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kubewright.api import Object, Untyped, to_dict
 from kubewright.api.kinds import status_names
+from kubewright.controller.status._declaration import Declaration
 from kubewright.suggestions import nearest
 
 if TYPE_CHECKING:
     from kubewright.api.meta.v1 import Condition
-    from kubewright.controller._status_apply import Declaration
 
 __all__ = ["Removed", "merged", "named_fields", "plain_status", "removed_in", "with_conditions"]
 
@@ -21,17 +21,17 @@ class _HasConditions(Protocol):
 
 
 class Removed(tuple[str, ...]):
-    """The path of a field that is to go, below `status`."""
+    """The path of a field to be removed, below `status`."""
 
     __slots__ = ()
 
     @property
     def pointer(self) -> str:
-        """The same as a JSON pointer."""
+        """The path as a JSON pointer."""
         return "".join(f"/{name.replace('~', '~0').replace('/', '~1')}" for name in ("status", *self))
 
     def is_in(self, status: Any) -> bool:
-        """Whether the status has that field."""
+        """Returns whether the status has that field."""
         for name in self:
             if not isinstance(status, dict) or name not in status:
                 return False
@@ -40,14 +40,14 @@ class Removed(tuple[str, ...]):
 
 
 def plain_status(status: Any) -> Any:
-    """Returns a status, a model or plain values, as plain JSON."""
+    """Returns a status, which is a model or plain values, as plain JSON."""
     return to_dict(status)
 
 
 def named_fields(kind: type[Object], fields: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the fields that `patch_status` was given, by their names on the wire, as plain JSON.
+    """Returns the arguments of `patch_status` as plain JSON, by their wire names.
 
-    Raises TypeError for a whole model, which would send its defaults too, and for a field that the status lacks.
+    Raises TypeError for a whole model, which would also send its defaults, and for an unknown field.
     """
     if fields is not None and not isinstance(fields, Mapping):
         given = type(fields).__name__
@@ -57,7 +57,7 @@ def named_fields(kind: type[Object], fields: Mapping[str, Any] | None, named: Ma
         )
     names = None if issubclass(kind, Untyped) else status_names(kind)
     if names is None and not issubclass(kind, Untyped):
-        raise TypeError(f"the status of {kind.__name__} has no fields to name: call set_status(...) with the whole")
+        raise TypeError(f"the status of {kind.__name__} has no named fields: call set_status(...) with all of it")
     content: dict[str, Any] = {}
     for name, value in (*(fields or {}).items(), *named.items()):
         content[_wire(kind, names, name)] = None if value is None else to_dict(value)
@@ -79,7 +79,7 @@ def _wire(kind: type[Object], names: dict[str, str] | None, name: str) -> str:
 
 
 def merged(content: Any, patch: Any) -> Any:
-    """Returns `content` with a JSON merge patch: members of maps one by one, None removes, the rest is replaced."""
+    """Returns `content` with a JSON merge patch applied: maps are merged, None removes, other values are replaced."""
     if not isinstance(patch, dict):
         return patch
     result = dict(content) if isinstance(content, dict) else {}
@@ -108,11 +108,11 @@ def with_conditions(
     known: list[dict[str, Any]],
     merge: Callable[[list[Condition] | None], _HasConditions],
 ) -> dict[str, Any]:
-    """Returns the fields to declare with the conditions that belong to this controller.
+    """Returns the fields to declare, with the conditions that belong to this controller.
 
-    Those are the conditions in `wanted`, else those that it has declared before, as the object has them now (`known`);
-    `merge` adds those that were set meanwhile. Where the server replaces the list as a whole, all conditions of the
-    object are declared: leaving one out would remove it.
+    These are the conditions in `wanted`, or else those that it has declared before, with their current values
+    (`known`). `merge` adds the pending ones. If the list is atomic, all conditions of the object are declared, because
+    leaving one out would remove it.
     """
     from kubewright.api import from_dict
     from kubewright.api.meta.v1 import Condition
@@ -127,7 +127,7 @@ def with_conditions(
         types = {one.type for one in kept}
         kept = [*kept, *(one for type_, one in there.items() if type_ not in types and type_ not in own)]
     conditions = merge(kept).conditions or []
-    # A condition of another manager counts for the time of the last transition.
+    # The transition time is kept, also if another manager set the condition before.
     for one in conditions:
         before = there.get(one.type)
         if before is not None and one.type not in own and before.status == one.status:

@@ -1,7 +1,7 @@
-"""Field sets: `managedFields[*].fieldsV1` of the server, as plain JSON.
+"""Field sets: the server's `managedFields[*].fieldsV1`, as plain JSON.
 
 A field set is a tree. Its steps are `f:name` (a member), `k:{"type":"Ready"}` (an element of a list with map keys),
-`v:"text"` (an element of a set) and `.` (the container itself). A step with nothing below it is the whole value there.
+`v:"value"` (an element of a set) and `.` (the container itself). A step without children stands for the whole value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FieldSet: TypeAlias = dict[str, Any]
 
 
 def content_of(value: Any, fields: FieldSet) -> Any:
-    """Returns the part of a value that a field set names: what its manager would have to apply to keep it."""
+    """Returns the part of a value that a field set names: its manager must apply this part to keep it."""
     steps = {step: inner for step, inner in fields.items() if step != "."}
     if not steps:
         return value
@@ -30,7 +30,7 @@ def content_of(value: Any, fields: FieldSet) -> Any:
 
 
 def part_in(fields: FieldSet, content: Any) -> tuple[FieldSet, FieldSet]:
-    """Splits a field set: the part that `content` has values for, and the rest."""
+    """Splits a field set into the part that `content` has values for, and the rest."""
     taken: FieldSet = {}
     rest: FieldSet = {}
     for step, inner in fields.items():

@@ -1,4 +1,4 @@
-"""What must be written so that an object has a certain status."""
+"""Statuses as plain JSON, and the JSON Patch from one to another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Version(msgspec.Struct, gc=False, rename="camel"):
 
 
 class _Content(msgspec.Struct, gc=False):
-    """Only what is compared: most objects are larger than their status."""
+    """Only what is compared: most objects are much larger than their status."""
 
     metadata: _Version
     status: Any = None
@@ -38,12 +38,12 @@ _decoder = msgspec.json.Decoder(_Content)
 
 
 def status_of(obj: Object) -> Any:
-    """The object's status, of whatever type."""
+    """Returns the object's status, of any type."""
     return obj.get("status") if isinstance(obj, Untyped) else getattr(obj, "status", None)
 
 
 def put_status(obj: Object, status: Any) -> None:
-    """Give the object that status."""
+    """Sets the object's status."""
     if isinstance(obj, Untyped):
         obj["status"] = status
     elif not hasattr(obj, "status"):
@@ -53,9 +53,9 @@ def put_status(obj: Object, status: Any) -> None:
 
 
 def refuse_changed_status(obj: Object) -> None:
-    """Raises ValueError when an object's status was changed since it was read, and `update` does not write it.
+    """Raises ValueError if an object's status was changed since it was read, and `update` would not write it.
 
-    The server ignores a status outside of /status. The caller would take its own copy for what is stored.
+    The server ignores a status outside of /status, so the change would be lost silently.
     """
     origin = obj.metadata.origin
     if origin is None or "status" not in info_of(obj).subresources:
@@ -68,12 +68,12 @@ def refuse_changed_status(obj: Object) -> None:
 
 
 def has_conditions(status: Any) -> bool:
-    """Whether a status, a model or plain JSON, can say them."""
+    """Returns whether a status, a model or plain JSON, can have conditions."""
     return isinstance(status, dict) or hasattr(status, "conditions")
 
 
 def conditions_of(status: Any) -> list[Condition] | None:
-    """The conditions that a status has; None when it says nothing of them."""
+    """Returns the conditions of a status; None if it has no such field."""
     if not isinstance(status, dict):
         found: list[Condition] | None = getattr(status, "conditions", None)
         return found
@@ -84,7 +84,7 @@ def conditions_of(status: Any) -> list[Condition] | None:
 
 
 def put_conditions(status: Any, conditions: list[Condition], known: Any) -> None:
-    """Give a status these conditions. What else plain JSON, or the known status, says about one of them stays."""
+    """Sets the conditions of a status. Unknown members of conditions in plain JSON are kept."""
     if not isinstance(status, dict):
         status.conditions = conditions
         return
@@ -94,11 +94,11 @@ def put_conditions(status: Any, conditions: list[Condition], known: Any) -> None
 
 
 def status_changes(kind: type[Object], raw: bytes, known: Any, wanted: Any) -> list[Operation]:
-    """The JSON patch from the object in `raw`, whose status is `known`, to one with `wanted`; empty when equal.
+    """Returns the JSON Patch from the object in `raw`, whose status is `known`, to one with `wanted`; empty if equal.
 
-    What the model does not know stays. What the server does not have yet is written, also when it equals the model's
-    default: a reader without our model cannot tell an absent number from 0. The patch carries the resource version, so
-    that the server refuses it when the object has changed meanwhile.
+    Fields that the model does not know stay. Fields that the server does not have are written, also if they equal the
+    model's default: a reader without our model cannot distinguish an absent number from 0. The patch carries the
+    resourceVersion, so that the server rejects it if the object has changed.
     """
     content = _decoder.decode(raw)
     there = content.status
@@ -119,7 +119,7 @@ def _part(status: Any) -> dict[str, Any]:
 
 
 def _only_known(model: Any, raw: Any) -> Any:
-    """The model's view of what the server has, without the defaults that the model added to it."""
+    """Returns the model's view of the stored status, without the defaults that the model added."""
     if raw is None:
         return None
     if isinstance(model, dict) and isinstance(raw, dict):

@@ -1,0 +1,35 @@
+"""Apply: creates, updates and prunes the objects that belong to another one. Never touches objects of other owners.
+
+`Applier.apply` is what `ctx.apply` calls. Guarantees:
+
+- An absent object is created by a request that fails if the object exists after all. A stale cache cannot make an
+  operator take over an object that another client made. An existing object must be ours, or be adopted explicitly.
+- After an apply, the server has every requested field, also 0, "" and empty values, and none of the fields that were
+  requested earlier and no longer are. Fields of other field managers stay. (Forced server-side apply under one field
+  manager.)
+- Nothing is sent if nothing would change.
+- Objects in deletion are not written.
+- After the server has contradicted the cache, the object is read from the server (`_cache_mismatches`).
+- If another client overwrites the same fields again and again, the writes are paused (`_write_conflicts`).
+
+`_decision` is a pure function from what is wanted and what is known to an action: read it first. `_applier` executes
+the action. docs/design/apply.md explains the reasons, with measurements.
+"""
+
+from __future__ import annotations
+
+from kubewright.controller.apply._applier import Applied, Applier, CacheView
+from kubewright.controller.apply._errors import ApplyError, BeingDeleted, NotOwned, Outdated, WriteConflict
+from kubewright.controller.apply._request import ApplyRequest
+
+__all__ = [
+    "Applied",
+    "Applier",
+    "ApplyError",
+    "ApplyRequest",
+    "BeingDeleted",
+    "CacheView",
+    "NotOwned",
+    "Outdated",
+    "WriteConflict",
+]

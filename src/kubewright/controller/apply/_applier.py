@@ -1,0 +1,373 @@
+"""`Applier`: carries out the decisions of `_decision`, and prunes objects that are no longer wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from kubewright.api import Object, controller_of, info_of
+from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder, creator_of
+from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
+from kubewright.clock import Clock, SystemClock
+from kubewright.controller._error_notes import add_immutable_field_note
+from kubewright.controller.apply._cache_mismatches import CacheMismatches
+from kubewright.controller.apply._competitors import find_competitors
+from kubewright.controller.apply._decision import (
+    CREATE,
+    SKIP,
+    Known,
+    Pause,
+    Wanted,
+    Write,
+    check_ownership,
+    decide,
+    has_written,
+    is_first_apply,
+)
+from kubewright.controller.apply._errors import BeingDeleted, Competitors, NotOwned, Outdated
+from kubewright.controller.apply._records import ApplyRecord
+from kubewright.controller.apply._request import ApplyRequest, key_for
+from kubewright.controller.apply._write_conflicts import KindKey, WriteConflicts
+from kubewright.controller.fields import created_as_applied, released
+from kubewright.lru import LRUMemory
+
+__all__ = ["Applied", "Applier", "CacheView"]
+
+R = TypeVar("R", bound=Object)
+
+_PRUNE_TRIES = 5
+
+
+class CacheView(Protocol):
+    """The caches that `Applier` uses. `Snapshot.applied` must be about the applier's field manager."""
+
+    def covers(self, kind: type[Object], namespace: str) -> bool:
+        """Returns whether every object of the kind in the namespace is cached. Others are read from the server."""
+
+    def get(self, kind: type[R], key: ObjectKey) -> Snapshot[R] | None:
+        """Returns the newest known state of the object, including this program's own writes."""
+
+    def controlled_by(self, kind: type[R], uid: str) -> Iterable[Snapshot[R]]:
+        """Returns the objects whose controller has this uid."""
+
+    def written(self, obj: Object) -> None:
+        """Stores the server's answer to a write, including the managed fields."""
+
+    def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:
+        """Hides an object whose deletion was requested."""
+
+
+class Applied(msgspec.Struct, Generic[R], frozen=True):
+    """The object after it was applied, and whether that changed anything on the server."""
+
+    object: R
+    written: bool
+    created: bool = False
+
+
+class Applier:
+    """Applies objects for their owners, and prunes those that are no longer wanted.
+
+    How it knows that nothing would change: after each apply it keeps three small fingerprints: of the request, of the
+    server's answer at the requested paths, and of the fields that the server lists as applied by our manager. While all
+    three match the cached object, another apply would do nothing. So the applier does not need to know how the server
+    writes a quantity or which defaults it sets. A changed value, or a field that another manager took over, is noticed.
+
+    The memory is bounded: `remember` objects, the least recently used are dropped. For a dropped object, and after a
+    restart, one apply is sent, which the server recognizes as no change.
+
+    For use in one event loop.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        cache: CacheView,
+        *,
+        field_manager: str | None = None,
+        remember: int = 100_000,
+        clock: Clock | None = None,
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._manager = field_manager or client.field_manager
+        self._records: LRUMemory[KindKey, ApplyRecord] = LRUMemory(remember)
+        clock = clock or SystemClock()
+        self._conflicts = WriteConflicts(clock)
+        self._mismatches = CacheMismatches(clock)
+
+    async def apply(
+        self,
+        owner: Object | None,
+        obj: R,
+        *,
+        adopt: bool = False,
+        release: Sequence[str] = (),
+        optimistic_lock: bool = False,
+        writer: str = "",
+    ) -> Applied[R]:
+        """Makes sure that the object has these fields, controlled by `owner` if there is one.
+
+        Pass a new object with just the fields that you want to set. It is not changed. Without a namespace, it goes to
+        its owner's. `written` is false if the server had everything already. A field that was applied before and is
+        absent now is removed, unless `release` lists it: then it keeps its value and has no owner any more. `writer`
+        names the reconciled object: two of them that apply different content are a write conflict, too.
+
+        With `optimistic_lock`, an existing object is written only at the resourceVersion that this call has read. Any
+        newer state raises `Outdated`, and nothing is overwritten.
+
+        Raises:
+            NotOwned: the object exists and is not ours; with `adopt`, only if another object controls it.
+            BeingDeleted: the object exists and is being deleted.
+            Outdated: the object changed during the call, or is not the one in the cache; reconcile again.
+            WriteConflict: another client overwrites the applied fields repeatedly; writes are paused.
+            ValueError: the object has no name, or was read from the server.
+            TypeError: `release` lists a field that the kind does not have.
+            OwnerError: the owner cannot own it, for instance because it is in another namespace.
+            ApiError: any other answer of the server.
+        """
+        request = ApplyRequest.prepare(owner, obj, self._client.namespace)
+        target: KindKey = (type(obj), request.key)
+        wanted = Wanted(request, owner, adopt, request.absent(release), optimistic_lock, writer)
+        snapshot, live = await self._look(target)
+        existed = False
+        while True:
+            known = Known(
+                snapshot,
+                live,
+                existed,
+                self._records.get(target),
+                self._conflicts.paused(target, writer, request.digest),
+            )
+            try:
+                action = decide(wanted, known)
+                if isinstance(action, Write):
+                    return await self._write(wanted, known, action)
+                if isinstance(action, Pause):
+                    return await self._pause(wanted, known, action)
+            except (BeingDeleted, NotOwned):
+                if not live:
+                    self._mismatches.suspect(target)
+                raise
+            except Outdated:
+                if not live or snapshot is None:
+                    self._mismatch(target)
+                raise
+            if action == SKIP:
+                return self._skip(known)
+            if action == CREATE:
+                self._records.discard(target)
+                try:
+                    return await self._create(wanted)
+                except AlreadyExists:  # the cache is behind, or another client was faster
+                    self._mismatch(target)
+                    if optimistic_lock:
+                        message = f"{request.object} exists, and is newer than the cache; reconcile again"
+                        raise Outdated(message) from None
+            existed, live, snapshot = True, True, await self._read(target)
+
+    async def prune(
+        self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]
+    ) -> list[tuple[type[Object], ObjectKey]]:
+        """Deletes objects of these kinds that we applied for this owner and that are not in `keep`. Returns their keys.
+
+        `keep` takes the objects as they were passed to `apply`, or as it returned them. Only objects that the owner
+        controls and that our field manager has applied are deleted: objects that another program made for the same
+        owner stay, and so do released ones. The caches must cover the kinds.
+        """
+        if not owner.metadata.uid:
+            raise ValueError(f"{owner} has no uid, so it cannot own anything: read it from the server first")
+        kept = {(_group_kind(obj), key_for(owner, obj, self._client.namespace)) for obj in keep}
+        pruned = []
+        for kind in kinds:
+            for snapshot in list(self._cache.controlled_by(kind, owner.metadata.uid)):
+                if (_group_kind(kind), snapshot.key) not in kept and await self._prune(owner, snapshot):
+                    self._records.discard((kind, snapshot.key))
+                    pruned.append((kind, snapshot.key))
+        return pruned
+
+    # Looking
+
+    async def _look(self, target: KindKey) -> tuple[Snapshot[Any] | None, bool]:
+        """Returns the object, and whether it was read from the server."""
+        kind, key = target
+        if not self._cache.covers(kind, key.namespace):
+            return await self._read(target), True
+        cached = self._cache.get(kind, key)
+        if target not in self._mismatches:
+            return cached, False
+        live = await self._read(target)
+        self._mismatches.compare(target, cached, live)
+        return live, True
+
+    async def _read(self, target: tuple[type[R], ObjectKey]) -> Snapshot[R] | None:
+        kind, key = target
+        try:
+            live = await self._client.get(kind, key.name, key.namespace or None)
+        except NotFound:
+            return None
+        return self._snapshot(live)
+
+    def _snapshot(self, obj: R) -> Snapshot[R]:
+        return SnapshotDecoder(type(obj), field_manager=self._manager, keep_managed_fields=True).snapshot(_raw_of(obj))
+
+    def _mismatch(self, target: KindKey) -> None:
+        kind, key = target
+        if self._cache.covers(kind, key.namespace):
+            self._mismatches.found(target, self._cache.get(kind, key))
+
+    # Acting
+
+    def _skip(self, known: Known[R]) -> Applied[R]:
+        snapshot, record = known.snapshot, known.record
+        assert snapshot is not None
+        assert record is not None
+        record.resource_version = snapshot.resource_version  # spares the next comparison of content
+        return Applied(snapshot.object(), written=False)
+
+    async def _create(self, wanted: Wanted[R]) -> Applied[R]:
+        answer = await self._client.create(wanted.request.object, field_manager=creator_of(self._manager))
+        self._remember(wanted, answer)
+        return Applied(answer, written=True, created=True)
+
+    async def _pause(self, wanted: Wanted[R], known: Known[R], action: Pause) -> NoReturn:
+        assert known.snapshot is not None
+        existing = known.snapshot.object()
+        competitors = action.conflict.competitors or await self._competitors(wanted, existing, live=known.live)
+        raise self._conflicts.error(action.conflict, existing, competitors)
+
+    async def _write(self, wanted: Wanted[R], known: Known[R], action: Write) -> Applied[R]:
+        request, snapshot = wanted.request, known.snapshot
+        assert snapshot is not None
+        existing = snapshot.object()
+        if action.settle_fields:
+            existing = await self._settle_fields(existing, wanted.release, claim_created=is_first_apply(snapshot))
+        version = existing.metadata.resource_version if action.guarded else ""
+        sent = request.at(uid=snapshot.uid, resource_version=version)
+        try:
+            answer = await self._client.apply(sent, field_manager=self._manager, force=True)
+        except Conflict as error:
+            raise Outdated(f"{request.object} has changed since it was read; reconcile again", existing) from error
+        except Invalid as error:
+            await self._explain_invalid(error, wanted, snapshot)
+            raise
+        record = self._remember(wanted, answer)
+        if answer.metadata.deletion_timestamp is not None:
+            raise BeingDeleted(answer)
+        written = has_written(request, snapshot, _raw_of(answer), record)
+        if action.restores and written:
+            self._conflicts.restored((type(answer), request.key), wanted.writer, request.digest)
+        return Applied(answer, written=written)
+
+    async def _explain_invalid(self, error: Invalid, wanted: Wanted[R], snapshot: Snapshot[R]) -> None:
+        """Raises `Outdated` or `NotOwned` where they say more; else adds a note about immutable fields."""
+        request, fields = wanted.request, {cause.field for cause in error.causes}
+        if "metadata.uid" in fields:
+            message = f"{request.object} was deleted and recreated since it was read; reconcile again"
+            raise Outdated(message, snapshot.object()) from error
+        if wanted.owner is not None and "metadata.ownerReferences" in fields:
+            live = await self._read((type(request.object), request.key))
+            existing = live.object() if live is not None else None
+            if existing is not None and controller_of(existing) is not None:
+                try:
+                    check_ownership(existing, wanted.owner, adopt=True, applied_before=True)
+                except NotOwned as refusal:
+                    raise refusal from error
+        add_immutable_field_note(error, request.object, request.content, snapshot.raw)
+
+    async def _settle_fields(self, existing: R, release: Sequence[str], *, claim_created: bool) -> R:
+        """Changes the managed fields, so that the following apply removes what it should and nothing else.
+
+        Before the first apply, our entry for created and updated fields is converted into one for applied fields.
+        Released fields are removed from our entry, or the apply would remove them from the object.
+        """
+        content = msgspec.json.decode(_raw_of(existing), type=dict[str, Any])
+        before = entries = content["metadata"].get("managedFields") or []
+        if claim_created:
+            entries = created_as_applied(entries, self._manager, info_of(existing).api_version) or entries
+        entries = released(entries, self._manager, release)
+        if entries == before:
+            return existing
+        meta = existing.metadata
+        patch = JsonPatch(
+            [
+                {"op": "replace", "path": "/metadata/resourceVersion", "value": meta.resource_version},
+                {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+            ]
+        )
+        try:
+            return await self._client.patch(type(existing), meta.name, patch, meta.namespace or None)
+        except (Conflict, NotFound) as error:
+            raise Outdated(f"{existing} has changed since it was read; reconcile again", existing) from error
+
+    async def _competitors(self, wanted: Wanted[R], existing: R, *, live: bool) -> Competitors:
+        """Returns the clients that overwrite the object. Caches do not keep managed fields, so the server is asked."""
+        request = wanted.request
+        target = (type(existing), request.key)
+        record = self._records.get(target)
+        if record is not None and (writer := record.competing_writer(wanted.writer, request.digest)):
+            return Competitors(managers=(self._manager,), fields=request.differing(_raw_of(existing)), writer=writer)
+        snapshot = None if live else await self._read(target)
+        seen = existing if snapshot is None else snapshot.object()
+        return find_competitors(seen, request.content, self._manager)
+
+    def _remember(self, wanted: Wanted[R], answer: R) -> ApplyRecord:
+        self._cache.written(answer)
+        request, snapshot = wanted.request, self._snapshot(answer)
+        target: KindKey = (type(answer), request.key)
+        before = self._records.get(target)
+        record = ApplyRecord(
+            requested=request.digest,
+            stored=request.stored_in(snapshot.raw),
+            applied=snapshot.applied,
+            resource_version=snapshot.resource_version,
+            writer=wanted.writer,
+            others=None if before is None else before.others_after(wanted.writer),
+        )
+        self._records.put(target, record)
+        if target in self._mismatches:
+            self._mismatches.compare(target, self._cache.get(*target), snapshot)
+        return record
+
+    # Pruning
+
+    async def _prune(self, owner: Object, snapshot: Snapshot[Object]) -> bool:
+        current: Snapshot[Object] | None = snapshot
+        for _ in range(_PRUNE_TRIES):
+            if current is None or current.deleting or current.applied is None:
+                return False
+            controller = current.controller
+            if controller is None or controller.uid != owner.metadata.uid:
+                return False
+            try:
+                await self._client.delete(
+                    current.kind,
+                    current.name,
+                    current.namespace or None,
+                    propagation="Background",
+                    uid=current.uid,
+                    # Also the version: what we know about its owner must still be true when it is deleted.
+                    resource_version=str(current.resource_version),
+                )
+            except NotFound as error:
+                if error.missing == current.name:  # and not its kind, which may be unavailable for a moment
+                    self._cache.removed(current.kind, current.key, current.uid)
+                return False
+            except Conflict:
+                current = await self._read((current.kind, current.key))
+                continue
+            self._cache.removed(current.kind, current.key, current.uid)
+            return True
+        raise Outdated(f"{snapshot} keeps changing, so it could not be deleted; reconcile again")
+
+
+def _raw_of(obj: Object) -> bytes:
+    assert obj.metadata.origin is not None
+    return obj.metadata.origin.raw
+
+
+def _group_kind(kind: type[Object] | Object) -> tuple[str, str]:
+    info = info_of(kind)
+    return info.group, info.kind
