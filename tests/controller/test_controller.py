@@ -328,7 +328,7 @@ async def test_an_undecodable_object_is_told_once_for_each_generation_and_withou
         assert lines() == [
             "Ration default/one: The object does not fit its model: spec.size: the value is not a quantity: expected a"
             " number with an optional suffix (n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or an exponent such as e3), for"
-            " example 500m, 1.5Gi or 12e6; it is left alone until it changes"
+            " example 500m, 1.5Gi or 12e6; it is not reconciled until it changes"
         ]
         assert stage.controller.stats.reconciles["terminal_error"] > 100
         put(stage, 3, 2, "hunter2")

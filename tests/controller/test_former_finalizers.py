@@ -45,10 +45,10 @@ async def test_a_finalizer_of_a_former_name_is_told_once_and_left(
         stage.put(waiting("example.com/old-name", size=2))
         await clock.advance(3600)
     assert warnings(caplog) == [
-        "Thing default/one: being deleted for more than ten minutes, it waits for the finalizer example.com/old-name,"
-        " which no controller of this operator calls. If it is another operator's, look at that one. If it is the"
-        " former name of one of this operator's, nobody takes it off: register what it stands for, with"
-        " finalizes(Thing, name='example.com/old-name'), or take it off by hand"
+        "Thing default/one: being deleted for more than ten minutes, waiting for the finalizer example.com/old-name,"
+        " which no controller of this operator handles. If it belongs to another operator, check that one. If it is the"
+        " former name of one of this operator's finalizers, nothing removes it: register its handler with"
+        " finalizes(Thing, name='example.com/old-name'), or remove it manually"
     ]
 
 

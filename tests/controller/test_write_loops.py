@@ -42,8 +42,8 @@ def test_slows_down_a_key_that_only_its_own_part_wakes(loops: WriteLoops) -> Non
     assert not any(before)
     assert loop is not None
     assert (loops.wait(key(), STATUS), len(loops)) == (FIRST_PAUSE, 1)
-    assert loops.is_news(loop)
-    assert not loops.is_news(loop)
+    assert loops.should_report(loop)
+    assert not loops.should_report(loop)
 
 
 def test_never_delays_other_causes(loops: WriteLoops) -> None:

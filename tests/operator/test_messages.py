@@ -131,4 +131,4 @@ async def test_the_error_inside_a_task_group_is_named_and_decides(caplog: pytest
         await install(client, Foo)
         await client.create(foo())
         line = await log_of(failing(in_a_group), client, caplog, "no such zone")
-    assert line == "Foo default/one: reconcile failed for good, until the object changes: no such zone"
+    assert line == "Foo default/one: reconcile failed, not retried until the object changes: no such zone"

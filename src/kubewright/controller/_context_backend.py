@@ -22,9 +22,9 @@ from kubewright.api import (
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import NotFound, Propagation, Status
 from kubewright.client.wire import info_of_object, object_name
+from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
 from kubewright.controller._object_logger import ObjectLogger
-from kubewright.controller._wakes import Wakes
 from kubewright.controller._write_loops import Written, written_part
 from kubewright.controller.apply import WriteConflict
 from kubewright.controller.status import (
@@ -64,8 +64,8 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
     """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
     status_conflicts: tuple[FieldConflict, ...] = ()
     """The status fields that the last write took over from other field managers."""
-    wakes: Wakes | None = None
-    """Told of each write: the event about it may be no news."""
+    enqueuer: Enqueuer | None = None
+    """Is notified of each write, because the event about it may not need a reconcile."""
     paused_until: float | None = None
     """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
     _created: list[Object] = msgspec.field(default_factory=list)
@@ -341,19 +341,19 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
 
     def _note_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
         """Let the controller know which events are echoes, and what this reconcile writes again and again."""
-        if self.wakes is None or written.metadata.origin is None:
+        if self.enqueuer is None or written.metadata.origin is None:
             return
         for created in self._created:  # the reconciler went on after it: it does not wait to be woken by it
-            self.wakes.own.note(created, self.key)
+            self.enqueuer.own_writes.note(created, self.key)
         self._created.clear()
         if how == "create":
             self._created.append(written)
         elif how == "status":
-            self.wakes.own.note(written, self.key)
+            self.enqueuer.own_writes.note(written, self.key)
             self.environment.statuses.note(written)
         managers = tuple(one.manager for one in self.status_conflicts) if how == "status" else ()
         part = written_part(written, before, status=how in ("status", "replaced status"))
-        self.wakes.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
+        self.enqueuer.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
 
     def _tell_change(self, written: Object, before: bytes | None) -> None:
         """Let the history know what to compare, if somebody asks what was changed."""

@@ -1,42 +1,37 @@
-"""`Controller`: a queue, some workers, and the rules of `_reconcile` about what becomes of a key."""
+"""`Controller`: a queue and workers that follow the rules of `_reconcile`."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import traceback
-from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import partial
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from kubewright.api import DecodeError, Object, ResourceInfo
+from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
-from kubewright.causes import error_text, raise_cause
-from kubewright.client import ApiError, Conflict, Forbidden
+from kubewright.causes import error_text
+from kubewright.client import Conflict
 from kubewright.clock import Clock
-from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._context_backend import ContextBackend
-from kubewright.controller._deadline import Deadline
+from kubewright.controller._decoding import Undecodable
+from kubewright.controller._deletions import DeletionCallbacks
+from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
-from kubewright.controller._error_notes import add_fix_note
-from kubewright.controller._finalizers import add_finalizer, remove_finalizer
-from kubewright.controller._loop_report import loop_message, loop_state
-from kubewright.controller._object_logger import ObjectLogger
-from kubewright.controller._reconcile import ReconcileTimeout, Result, TerminalError
-from kubewright.controller._repeated_errors import RepeatedError, RepeatedErrors
+from kubewright.controller._failure_reports import FailureReports, log_for, suppress_logging_errors
+from kubewright.controller._finalizers import Finalizers
+from kubewright.controller._handler_calls import HandlerCalls
+from kubewright.controller._key_records import KeyRecord, KeyRecords
+from kubewright.controller._loop_report import loop_state
+from kubewright.controller._processing import ObjectProcessing
+from kubewright.controller._reconcile import NOTHING, TerminalError
+from kubewright.controller._retries import Retries
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
-from kubewright.controller._wakes import Wakes
-from kubewright.controller._write_loops import Loop, Part, Written
 from kubewright.controller.apply import BeingDeleted, Outdated
-from kubewright.controller.registration._handlers import Handler
-from kubewright.controller.registration._registration import Registration
+from kubewright.controller.registration import Registration
 from kubewright.durations import format_duration
-from kubewright.observe import BUGS, ControllerStats, Ending, Inspection, Reconcile, SlowReconciles, inspect
+from kubewright.observe import ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
-from kubewright.user_code import THREAD_NAME_PREFIX, being_cancelled, containment, has_to_pass, in_thread, no_exception
+from kubewright.user_code import has_to_pass
 
 __all__ = ["Controller", "ControllerStats", "Ending"]
 
@@ -44,61 +39,68 @@ _logger = logging.getLogger("kubewright.controller")
 
 R = TypeVar("R", bound=Object)
 
-_TOLD_AT_MOST = 1_000
-_LONGEST_PAUSE = 1000.0  # seconds: that of the backoff, for servers that ask for more
+_FAILED: Final[frozenset[Ending]] = frozenset({"error", "terminal_error"})
 
 
 class Controller(Generic[R]):
-    """Reconciles the objects of one kind. The operator makes it, lets it `listen`, and starts it after the caches.
+    """Reconciles the objects of one kind. The operator creates it, calls `listen`, and starts it after the caches.
 
-    Promises: see `_reconcile`. `enqueue` may be called from any thread.
+    Guarantees: see `_reconcile`. `enqueue` may be called from any thread.
     """
 
     def __init__(self, registration: Registration[R], environment: Environment) -> None:
-        handlers = registration.make_handlers()
-        self.name = registration.name
-        self.kind = registration.kind
+        handlers, clock = registration.make_handlers(), environment.clock
+        self.name, self.kind = registration.name, registration.kind
         self.stats = ControllerStats()
+        self.history = environment.observer.history()
+        self.queue: WorkQueue[ObjectKey] = WorkQueue(
+            registration.name, rate_limiter=registration.rate_limiter(), clock=clock
+        )
         self._registration = registration
         self._environment = environment
         self._informer = environment.caches.find(registration.kind, registration.labels)
-        self._reconcile = handlers.reconcile
-        self._by_key = handlers.reconcile is not None and handlers.reconcile.by_key
-        self._when = registration.when
-        self._finalizers = list(registration.finalizers)
+        self._records = KeyRecords()
+        self._enqueuer = Enqueuer(self.queue, clock, self._records, environment.statuses.is_own)
+        self._backend = partial(
+            ContextBackend, environment, registration.kind, registration.info, enqueuer=self._enqueuer
+        )
+        self._reports = FailureReports(environment.former_finalizers, self._record_event)
+        self._retries = Retries(self.queue, self.stats, self._reports, environment.leads, lambda: self.resync_in)
+        finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
-            self._finalizers.append((registration.class_finalizer, handlers.finalize))
+            finalizers.append((registration.class_finalizer, handlers.finalize))
+        deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
+        called = [handlers.reconcile, *(handler for _, handler in finalizers), *deleted]
+        self._calls: HandlerCalls[R] = HandlerCalls(
+            registration,
+            [handler for handler in called if handler is not None],
+            clock,
+            lambda key: self.queue.state(key).running_for,
+            self._revisit,
+        )
+        self._finalizers: Finalizers[R] = Finalizers(
+            finalizers, environment, self._enqueuer.own_writes, self._calls.call
+        )
+        self._deletions: DeletionCallbacks[R] = DeletionCallbacks(
+            deleted, self._records, lambda obj, run: self._backend(run.key, obj, run, "deleted"), self._calls.call
+        )
+        self._processing: ObjectProcessing[R] = ObjectProcessing(
+            handlers.reconcile,
+            self._informer.lister.snapshot,
+            self._finalizers,
+            self._deletions,
+            self._calls.call,
+            self._backend,
+            self._check_former_finalizers,
+        )
         environment.statuses.add_controller(registration.kind, registration.name)
-        environment.former_finalizers.add_known(name for name, _ in self._finalizers)
-        self._deleted = [*registration.deleted, *([handlers.deleted] if handlers.deleted is not None else ())]
-        self.queue: WorkQueue[ObjectKey] = WorkQueue(
-            registration.name, rate_limiter=registration.rate_limiter(), clock=environment.clock
-        )
-        self.history = environment.observer.history()
-        self._repeated_errors = RepeatedErrors()
-        self.wakes = Wakes(self.queue, environment.clock, environment.statuses.is_own)
-        self._gone: dict[ObjectKey, list[Snapshot[R]]] = {}
-        self._finalized: dict[ObjectKey, set[tuple[str, str]]] = {}
-        self._look_again: dict[ObjectKey, float] = {}
-        self._undecodable: dict[ObjectKey, tuple[str, int, str]] = {}
-        self._backend = partial(ContextBackend, environment, registration.kind, registration.info, wakes=self.wakes)
-        self._backends: set[ContextBackend[R]] = set()
-        self._slow_reconciles = SlowReconciles(
-            environment.clock, self._backends, lambda key: self.queue.state(key).running_for
-        )
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
-        forms = [self._reconcile, *(form for _, form in self._finalizers), *self._deleted]
-        self._executor: ThreadPoolExecutor | None = None
-        if any(form is not None and form.blocking for form in forms):
-            self._executor = ThreadPoolExecutor(
-                registration.concurrency, thread_name_prefix=f"{THREAD_NAME_PREFIX}{registration.name}"
-            )
 
-    # Life
+    # Lifecycle
 
     def listen(self) -> None:
-        """Put handlers on the informers. Nothing is worked on yet."""
+        """Adds handlers to the informers. No key is processed yet."""
         registration, caches = self._registration, self._environment.caches
         listen = self._handlers.append
         name = None if self._when is None else f"predicate {self._when} of {registration.name}"
@@ -114,7 +116,7 @@ class Controller(Generic[R]):
             listen(caches.find(watch.kind, watch.labels).add_handler(handler, name=name))
 
     def start(self) -> None:
-        """Start the workers and the external triggers. The caches must be in sync."""
+        """Starts the workers and the external triggers. The caches must be in sync."""
         for number in range(self._registration.concurrency):
             self._tasks.append(asyncio.create_task(self._work(), name=f"{self.name} worker {number}"))
         for trigger in self._registration.triggers:
@@ -122,29 +124,24 @@ class Controller(Generic[R]):
             self._tasks.append(asyncio.create_task(coroutine, name=f"{self.name} trigger"))
 
     async def stop(self, grace: float) -> None:
-        """Take no more keys, let the running reconciles finish for so many seconds, then interrupt them."""
+        """Takes no more keys, waits up to `grace` seconds for the running reconciles, then interrupts them."""
         for handler in self._handlers:
             handler.remove()
         self.queue.shutdown(drain=False)
         if grace > 0:
-            patience = self._environment.clock.limit(grace, self.interrupt)
+            timer = self._environment.clock.limit(grace, self.interrupt)
             try:
                 await self.queue.drained()
             finally:
-                patience.cancel()
+                timer.cancel()
         self.interrupt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._slow_reconciles.stop()
-        if self._executor is not None:
-            self._executor.shutdown(wait=False)
+        self._calls.close()
 
     def interrupt(self) -> None:
-        """End the running reconciles now; a thread meets this at its next call of the context."""
+        """Interrupts the running reconciles now. A thread stops at its next call of the context."""
         self.queue.shutdown(drain=False)
-        for backend in list(self._backends):
-            self.stats.interrupted += 1
-            backend.log.warning("the reconcile is interrupted, because the operator is stopping")
-            backend.stop(TerminalError("the operator is stopping"))
+        self.stats.interrupted += self._calls.interrupt()
         for task in self._tasks:
             task.cancel()
 
@@ -156,19 +153,19 @@ class Controller(Generic[R]):
         cause: ObjectKey | None = None,
         change: Change[Any] | None = None,
     ) -> None:
-        """Ask for a reconcile of this key. `cause` is the other object that it is because of, if there is one."""
-        self.wakes.add(key, trigger, priority, cause, change)
+        """Asks for a reconcile of this key. `cause` is the other object that changed, if there is one."""
+        self._enqueuer.add(key, trigger, priority, cause, change)
+
+    # Inspection
 
     def object_keys(self) -> list[ObjectKey]:
-        """The keys of the objects that the cache has."""
+        """Returns the keys of the cached objects."""
         return self._informer.lister.keys()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is ready or running; keys that are to come back later do not count."""
+        """Whether no key is ready or running. Keys that are due later do not count."""
         return not len(self.queue) and not self.stats.active
-
-    # Looking
 
     @property
     def info(self) -> ResourceInfo:
@@ -177,21 +174,21 @@ class Controller(Generic[R]):
 
     @property
     def owns(self) -> list[ResourceInfo]:
-        """The kinds whose objects wake their owner."""
+        """The kinds of owned objects."""
         return [owns.info for owns in self._registration.owns]
 
     @property
     def concurrency(self) -> int:
-        """How many reconciles may run at a time."""
+        """The number of reconciles that may run at a time."""
         return self._registration.concurrency
 
     @property
     def clock(self) -> Clock:
-        """The time that the history and the queue go by."""
+        """The clock of the history and the queue."""
         return self._environment.clock
 
     def snapshot(self, key: ObjectKey) -> Snapshot[R] | None:
-        """The object as the cache has it."""
+        """Returns the cached object."""
         return self._informer.lister.snapshot(key)
 
     @property
@@ -200,44 +197,34 @@ class Controller(Generic[R]):
         return self._handlers[0].resync_in if self._handlers else None
 
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
-        """What has woken a key that waits, and which object it was."""
-        return self.wakes.pending(key)
+        """Returns the trigger of a key that waits, and the other object that changed."""
+        return self._enqueuer.pending(key)
 
     def write_loop(self, key: ObjectKey) -> str:
-        """The loop that the key is slowed down for, in a line; empty for most."""
-        loop = self.wakes.loops.of(key)
+        """Returns one line about the write loop that slows the key down; empty if there is none."""
+        loop = self._enqueuer.loops.of(key)
         return "" if loop is None else loop_state(loop)
 
     def inspect(self, key: ObjectKey) -> Inspection:
-        """All that is known about an object: what woke it, where it is in the queue, how its last reconciles went."""
+        """Returns everything that is known about an object: its trigger, its queue state, its last reconciles."""
         return inspect(self, key)
 
-    # What the informer of the kind says
+    # Changes of the kind
 
     def _changed(self, change: Change[R]) -> None:
-        key = change.key
+        key, when = change.key, self._registration.when
         if change.type == "deleted":
-            self._finalized.pop(key, None)
-            self._repeated_errors.forget(key)
-            self.wakes.forget(key)
-            if not self._wants_deletion(change):
+            if (record := self._records.get(key)) is not None:
+                record.finalized = record.undecodable = None
+            self._reports.forget(key)
+            self._enqueuer.forget(key)
+            if not (self._processing.by_key or self._deletions) or not passes(when, change):
                 self.queue.forget(key)
                 return
-        elif self._when is not None and not passes(self._when, change) and not self._starts_deletion(change):
+            self._deletions.add(change)
+        elif when is not None and not passes(when, change) and not self._finalizers.must_see(change):
             return
         self.enqueue(key, change.type, priority_of(change), change=change)
-
-    def _starts_deletion(self, change: Change[R]) -> bool:
-        """No predicate may hide that an object waits for its finalizers."""
-        old, new = change.old, change.new
-        return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
-
-    def _wants_deletion(self, change: Change[R]) -> bool:
-        if not (self._by_key or self._deleted) or not passes(self._when, change):
-            return False
-        if self._deleted and change.old is not None:
-            self._gone.setdefault(change.key, []).append(change.old)
-        return True
 
     # Workers
 
@@ -247,49 +234,50 @@ class Controller(Generic[R]):
         async for key in queue:
             try:
                 if leads is not None and not leads():
-                    return  # the lease is lost, and nobody may have told us yet: begin nothing
+                    return  # the lease is lost, although this controller was not stopped yet: start nothing
                 stats.active += 1
-                began, causes = now(), self.wakes.begin(key)
+                began, (record, causes) = now(), self._enqueuer.start(key)
                 run: Reconcile | None = None
                 try:
-                    run = self._begin(key)
+                    run = self._begin(key, record)
                     with run.around():
-                        ending = await self._handle(key, run)
+                        ending = await self._handle(key, record, run)
                         run.ended(ending)
-                except BaseException as error:  # of a rate limiter, say: neither key nor worker may be lost for it
+                except BaseException as error:  # of a rate limiter, for example: neither key nor worker may be lost
                     if has_to_pass(error):
                         raise
                     queue.add_after(key, 1.0)
-                    run = run or self._begin(key, attempt=1)
-                    with _whatever_loggers_do():
-                        text = "what becomes of the key could not be decided; retrying in 1s: %s"
-                        self._log_failure(run, error, text, error_text(error))
+                    run = run or self._begin(key, record, attempt=1)
+                    with suppress_logging_errors():
+                        message = "the next step for the key could not be decided; retrying in 1s: %s"
+                        self._reports.failed(run, error, message, error_text(error))
                     run.failed(error)
                     ending = "error"
                 finally:
                     stats.active -= 1
                 ended = now()
-                if self._repeated_errors and ending not in _FAILED:
-                    self._repeated_errors.forget(key)
-                    self.wakes.succeeded(key)
-                if (looped := self.wakes.end(key, causes, failed=ending == "error")) is not None:
-                    self._slow_down(run, *looped)
-                if self._look_again:
-                    self._come_back(key, ending)
+                if self._reports and ending not in _FAILED:
+                    self._reports.forget(key)
+                    self._enqueuer.succeeded(key)
+                if (looped := self._enqueuer.finish(key, causes, failed=ending == "error")) is not None:
+                    stats.write_loops += 1
+                    self._reports.write_loop(run, *looped, is_new=self._enqueuer.loops.should_report(looped[0]))
+                if record.revisit_at is not None:
+                    self._requeue_for_revisit(key, record, ending)
                 stats.reconciles[ending] += 1
                 stats.durations.observe(ended - began)
-                if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is made only if somebody reads it
-                    text = "reconciled in %s: %s; trigger: %s"
-                    with _whatever_loggers_do():
-                        self._log(run).debug(text, format_duration(ended - began), ending, run.trigger)
+                if _logger.isEnabledFor(logging.DEBUG):  # a line for each reconcile is built only if it is logged
+                    with suppress_logging_errors():
+                        message = "reconciled in %s: %s; trigger: %s"
+                        log_for(run).debug(message, format_duration(ended - began), ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
-                self.wakes.release(key)
+                self._enqueuer.release(key)
                 queue.done(key)
 
-    def _begin(self, key: ObjectKey, attempt: int | None = None) -> Reconcile:
+    def _begin(self, key: ObjectKey, record: KeyRecord, attempt: int | None = None) -> Reconcile:
         environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1
-        trigger, cause = self.wakes.take(key, "initial" if attempt == 1 else "retry")
+        trigger, cause = self._enqueuer.take_trigger(record, "initial" if attempt == 1 else "retry")
         return environment.observer.begin(
             environment.rng,
             self.name,
@@ -300,333 +288,52 @@ class Controller(Generic[R]):
             cause=cause,
         )
 
-    async def _handle(self, key: ObjectKey, run: Reconcile) -> Ending:
-        """Work on one key, and decide what becomes of it."""
+    async def _handle(self, key: ObjectKey, record: KeyRecord, run: Reconcile) -> Ending:
+        """Processes one key, and decides when it is reconciled again."""
         queue = self.queue
         try:
-            result = await self._process(key, run)
+            result = await self._processing.run(key, record, run)
         except TerminalError as error:
             run.failed(error)
             queue.forget(key)
-            self._log_failure(run, error, "reconcile failed for good, until the object changes: %s", error)
+            self._reports.failed(run, error, "reconcile failed, not retried until the object changes: %s", error)
             return "terminal_error"
-        except _Undecodable as found:
+        except Undecodable as found:
             run.failed(found.error)
             queue.forget(key)
-            self._tell_undecodable(run, found)
+            self._reports.undecodable(run, found, record)
             return "terminal_error"
         except (Conflict, Outdated, BeingDeleted) as error:
-            return self._again_quietly(run, error)
-        except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and being_cancelled():
-                raise  # the worker itself was cancelled, not something that the reconciler waited for
-            if isinstance(error, Forbidden) and error.namespace_is_going:
-                return self._again_quietly(run, error)  # its objects go as well, this one among them
-            add_fix_note(error)
-            run.failed(error)
-            if self._was_deposed(error):
-                queue.forget(key)  # the next leader lists everything anew
-                self._log(run).warning("the reconcile ends unfinished: %s", error)
-                return "error"
-            self._count_failure(error)
-            attempt = queue.retries(key) + 1
-            self._back_off(key, error)
-            text = "reconcile failed, attempt %d, retrying %s: %s"
-            self._log_failure(run, error, text, attempt, self._due(key), error_text(error))
+            self._retries.quietly_after(run, error)
             return "error"
-        if result is None or result == _NOTHING:
+        except (Exception, asyncio.CancelledError) as error:
+            self._retries.after(run, error)
+            return "error"
+        if result is None or result == NOTHING:
             queue.rate_limiter.forget(key)
             return "success"
         if result.delay > 0:
             queue.forget(key)
-            self.wakes.note_trigger(key, "requeue")
+            self._enqueuer.note_trigger(key, "requeue")
             queue.add_after(key, result.delay)
             return "requeue_after"
         queue.add_rate_limited(key)
         return "requeue"
 
-    def _look_again_at(self, key: ObjectKey, moment: float) -> None:
-        """Let a key that is being worked on come back, by the monotonic clock, whatever its reconcile asks for."""
-        self._look_again[key] = min(moment, self._look_again.get(key, moment))
+    def _check_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
+        if (moment := self._reports.former_finalizers(snapshot, run, self._environment.clock)) is not None:
+            self._revisit(run.key, moment)
 
-    def _come_back(self, key: ObjectKey, ending: Ending) -> None:
-        moment = self._look_again.pop(key, None)
-        if moment is None:
-            return
-        if ending != "error":  # which comes back as a retry, mostly earlier
-            self.wakes.note_trigger(key, "requeue")
+    def _revisit(self, key: ObjectKey, moment: float) -> None:
+        """Requeues a running key at a time of the monotonic clock, regardless of the result of its reconcile."""
+        record = self._records.ensure(key)
+        record.revisit_at = moment if record.revisit_at is None else min(moment, record.revisit_at)
+
+    def _requeue_for_revisit(self, key: ObjectKey, record: KeyRecord, ending: Ending) -> None:
+        moment, record.revisit_at = record.revisit_at or 0.0, None
+        if ending != "error":  # an error is retried, mostly earlier
+            self._enqueuer.note_trigger(key, "requeue")
         self.queue.add_after(key, moment - self._environment.clock.monotonic())
 
-    def _was_deposed(self, error: BaseException) -> bool:
-        """Whether a write was refused because this replica has ceased to lead."""
-        leads = self._environment.leads
-        if leads is None:
-            return False
-        from kubewright.election import NotLeader
-
-        return isinstance(error, NotLeader) and not leads()
-
-    def _again_quietly(self, run: Reconcile, error: Exception) -> Ending:
-        """Back off after what happens in every cluster: one line in the log, and no traceback."""
-        run.failed(error)
-        self._back_off(run.key, error)
-        self._log(run).info("%s; retrying %s", error, self._due(run.key))
-        return "error"
-
-    def _back_off(self, key: ObjectKey, error: BaseException) -> None:
-        """Let the key come back after its backoff, and no earlier than the server asks for."""
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        if asked is None:
-            self.queue.add_rate_limited(key)
-        else:
-            self.queue.add_after(key, max(self.queue.rate_limiter.when(key), min(asked, _LONGEST_PAUSE)))
-
-    def _count_failure(self, error: BaseException) -> None:
-        if isinstance(error, ReconcileTimeout):
-            self.stats.timeouts += 1
-        elif isinstance(error, BUGS):
-            self.stats.bugs += 1
-
-    async def _process(self, key: ObjectKey, run: Reconcile, *, tell: bool = True) -> Result | None:
-        """Tell of the end of earlier objects of this name, then see to the one that is there.
-
-        One in deletion is finalized; for others we make sure of the finalizers, and reconcile.
-        """
-        if tell and self._gone and (failure := await self._tell_deleted(key, run)) is not None:
-            await self._process_despite(failure, key, run)
-        snapshot = self._informer.lister.snapshot(key)
-        if snapshot is None and not self._by_key:
-            return None
-        if snapshot is not None and snapshot.deleting:
-            self._tell_former_finalizers(snapshot, run)
-        obj: R | None = None
-        if snapshot is not None and (self._finalizers or not self._by_key):
-            obj = _decoded(snapshot)
-            if self._undecodable:
-                self._undecodable.pop(key, None)
-        backend = self._backend(key, obj, run, run.trigger)
-        if obj is not None and obj.metadata.deletion_timestamp is not None:
-            result = await self._finalize(backend, obj)
-            if not self._by_key or result is not None:
-                return result
-        elif obj is not None and self._finalizers:
-            self._finalized.pop(key, None)  # it lives, perhaps again, from a backup: what was done for it is to be done
-            for name, _ in self._finalizers:
-                before = obj.metadata.resource_version
-                obj = backend.object = await add_finalizer(self._environment, obj, name)
-                if obj.metadata.resource_version != before:
-                    self.wakes.own.note(obj, key)  # the reconciler is called with it next
-        if self._reconcile is None:
-            return None
-        if self._by_key:
-            backend.object = None
-        return await self._call(self._reconcile, backend)
-
-    async def _finalize(self, backend: ContextBackend[R], obj: R) -> Result | None:
-        """Call the finalizers that the object still has, one after the other; None when all of them are done."""
-        done = self._finalized.setdefault(backend.key, set()) if self._finalizers else set()
-        uid = obj.metadata.uid
-        for name, form in self._finalizers:
-            if name not in obj.metadata.finalizers:
-                continue
-            # Not twice because the finalizer could not be taken off, or the cache has not heard yet that it is off.
-            if (uid, name) not in done:
-                result = await self._call(form, backend)
-                if result is not None and result != _NOTHING:
-                    return result  # not finished yet: the finalizer stays, and the key comes back
-                done.add((uid, name))
-            if (left := await remove_finalizer(self._environment, backend.primary(), name)) is not None:
-                backend.saw(left)
-        return None
-
-    async def _tell_deleted(self, key: ObjectKey, run: Reconcile) -> Exception | None:
-        """Call the `deleted` callbacks for each object of this name that went; what went wrong first is returned.
-
-        One that fails is called again, unless for good.
-        """
-        failure: Exception | None = None
-        while gone := self._gone.get(key):
-            try:
-                obj = _decoded(gone[0])
-                backend = self._backend(key, obj, run, "deleted")
-                for form in self._deleted:
-                    await self._call(form, backend)
-            except _FOR_GOOD as error:
-                failure = failure or error
-            except Exception as error:
-                return error
-            self._forget_gone(key)
-        return failure
-
-    async def _process_despite(self, failure: Exception, key: ObjectKey, run: Reconcile) -> NoReturn:
-        """See to the object that is there, although its predecessor's end could not be told; then raise why.
-
-        It has nothing to do with that, and must not wait until another system is well again.
-        """
-        try:
-            await self._process(key, run, tell=False)
-        except _FOR_GOOD as error:
-            raise (error if isinstance(failure, _FOR_GOOD) else failure) from error
-        raise failure
-
-    def _forget_gone(self, key: ObjectKey) -> None:
-        gone = self._gone[key]
-        gone.pop(0)
-        if not gone:
-            del self._gone[key]
-
-    async def _call(self, form: Handler, backend: ContextBackend[R]) -> Result | None:
-        """Call a function of the user, within the time it has, and write the conditions it has set."""
-        self._backends.add(backend)
-        self._slow_reconciles.start()
-        backend.ended = False
-        try:
-            timeout = self._registration.timeout
-            if timeout is None:
-                result = await self._invoked(form, backend)
-            else:
-                with Deadline(backend, timeout, blocking=form.blocking), containment:
-                    result = await self._invoked(form, backend)
-        except BaseException as error:
-            if has_to_pass(error):
-                raise
-            backend.ended = True
-            await self._flush_after(error, backend)
-            raise_cause(error)  # of a task group that failed with one error: that error decides what happens
-            if isinstance(error, Exception):
-                raise
-            raise no_exception(error) from error
-        finally:
-            backend.ended = True
-            self._backends.discard(backend)
-            if backend.paused_until is not None:
-                self._look_again_at(backend.key, backend.paused_until)
-        backend.check()
-        if backend.conditions:
-            await backend.flush()
-        if result is not None and not isinstance(result, Result):
-            raise TerminalError(f"{form.name} must return a Result or None, but returned {result!r}")
-        return result
-
-    async def _flush_after(self, error: BaseException, backend: ContextBackend[R]) -> None:
-        """Write the conditions of a reconcile that failed. What made it fail is what must be told.
-
-        But after a `TerminalError` nobody would write them later: then it is this that failed, and the key comes back.
-        """
-        try:
-            await backend.flush()
-        except Exception as unwritten:
-            if isinstance(error, TerminalError):
-                raise unwritten from error
-
-    def _invoked(self, form: Handler, backend: ContextBackend[R]) -> Awaitable[Any]:
-        # To be awaited by who calls it, and not in here: a coroutine more for each reconcile would be felt.
-        subject: Any = backend.key if form.by_key else backend.object
-        if form.blocking:
-            return self._in_thread(form.function, subject, backend)
-        called: Awaitable[Any] = form.function(subject, Context(backend))
-        return called
-
-    async def _in_thread(self, function: Callable[..., Any], subject: Any, backend: ContextBackend[R]) -> Any:
-        """Call a plain function in a thread, which holds the clock, except while it waits for its context."""
-        assert self._executor is not None
-        work = f"the plain reconciler of {backend.info.kind} {backend.key}"
-        with self._environment.clock.hold(work, backend):
-            return await in_thread(self._executor, copy_context().run, function, subject, BlockingContext(backend))
-
-    # Telling
-
-    def _log(self, run: Reconcile) -> ObjectLogger:
-        return ObjectLogger(self.name, run.info.kind, run.key, run)
-
-    def _log_failure(self, run: Reconcile, error: BaseException, text: str, *values: object) -> None:
-        """A line with the traceback for an error that is new, and without for one that has come again."""
-        times = self._repeated_errors.again(run.key, error)
-        if not times:
-            self._log(run).error(text, *values, exc_info=error)
-            return
-        text, count = f"{text} (%s more since its traceback)", "once" if times == 1 else f"{times} times"
-        self._log(run).error(text, *values, count, extra={"repeated": RepeatedError(error_text(error), times)})
-
-    def _due(self, key: ObjectKey) -> str:
-        """When the key is reconciled again: after its backoff, or at a resync that comes earlier."""
-        delay = self.queue.state(key).ready_in
-        if delay is None:
-            return "now"
-        due = f"in {format_duration(delay)}"
-        resync = self.resync_in
-        return f"{due}, or at the resync in {format_duration(resync)}" if resync is not None and resync < delay else due
-
-    def _slow_down(self, run: Reconcile, loop: Loop, writes: dict[Part, Written]) -> None:
-        """Count and report a key that keeps waking itself."""
-        self.stats.write_loops += 1
-        news = self.wakes.loops.is_news(loop)
-        message = loop_message(loop, writes)
-        with _whatever_loggers_do():
-            self._log(run).log(logging.WARNING if news else logging.DEBUG, "%s", message)
-        if news:
-            with contextlib.suppress(Exception):  # an event never fails anything
-                self._backend(run.key, None, run, run.trigger).record("WriteLoop", message, "Warning", "Reconcile")
-
-    def _tell_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
-        clock = self._environment.clock
-        names, wait = self._environment.former_finalizers.check(snapshot, clock.now())
-        if wait:
-            self._look_again_at(run.key, clock.monotonic() + wait)
-        for name in names:
-            self._log(run).warning(
-                "being deleted for more than ten minutes, it waits for the finalizer %s, which no controller of this"
-                " operator calls. If it is another operator's, look at that one. If it is the former name of one of"
-                " this operator's, nobody takes it off: register what it stands for, with finalizes(%s, name=%r), or"
-                " take it off by hand",
-                name,
-                self.kind.__name__,
-                name,
-            )
-
-    def _tell_undecodable(self, run: Reconcile, found: _Undecodable) -> None:
-        """Say it once for each generation of the object: a resync, or a status that somebody writes, is no news."""
-        error, snapshot = found.error, found.snapshot
-        what = f"{error.path}: {error.reason}"
-        message = f"The object does not fit its model: {what}" if error.path else str(error)
-        state = (snapshot.uid, snapshot.generation or snapshot.resource_version, message)
-        news = self._undecodable.get(run.key) != state
-        if len(self._undecodable) >= _TOLD_AT_MOST:
-            self._undecodable.clear()
-        self._undecodable[run.key] = state
-        self._log(run).log(logging.ERROR if news else logging.DEBUG, "%s; it is left alone until it changes", message)
-        backend = self._backend(run.key, None, run, run.trigger)
-        with contextlib.suppress(Exception):  # an event never fails anything
-            backend.record("DecodeFailed", message, "Warning", "Decode")
-
-
-class _Undecodable(Exception):
-    """The object of the key does not fit its model; other objects that the reconciler reads are its own business."""
-
-    def __init__(self, snapshot: Snapshot[Any], error: DecodeError) -> None:
-        super().__init__(str(error))
-        self.snapshot = snapshot
-        self.error = error
-
-
-_FOR_GOOD = (TerminalError, _Undecodable)
-
-
-def _decoded(snapshot: Snapshot[R]) -> R:
-    try:
-        return snapshot.object()
-    except DecodeError as error:
-        raise _Undecodable(snapshot, error) from error
-
-
-@contextlib.contextmanager
-def _whatever_loggers_do() -> Iterator[None]:
-    """No worker is lost for a handler or a filter that raises: what it raised goes where logging puts such things."""
-    try:
-        yield
-    except Exception:
-        traceback.print_exc()
-
-
-_NOTHING = Result()
-_FAILED: Final[frozenset[Ending]] = frozenset({"error", "terminal_error"})
+    def _record_event(self, run: Reconcile, reason: str, message: str, action: str) -> None:
+        self._backend(run.key, None, run, run.trigger).record(reason, message, "Warning", action)

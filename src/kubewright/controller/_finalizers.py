@@ -1,26 +1,91 @@
-"""Finalizers: keeping an object from going away until what it stands for has been cleaned up."""
+"""`Finalizers`: keep an object from being deleted until its cleanup is done."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from kubewright.api import Object
-from kubewright.cache import ObjectKey
+from kubewright.cache import Change, ObjectKey
 from kubewright.client import Conflict, NotFound
+from kubewright.controller._context_backend import ContextBackend
 from kubewright.controller._environment import Environment
+from kubewright.controller._key_records import KeyRecord
+from kubewright.controller._own_writes import OwnWrites
+from kubewright.controller._reconcile import NOTHING, Result
 from kubewright.controller.apply import Outdated
+from kubewright.controller.registration import Handler
 
-__all__ = ["add_finalizer", "remove_finalizer"]
+__all__ = ["Finalizers", "add_finalizer", "remove_finalizer"]
 
 R = TypeVar("R", bound=Object)
 
 _TRIES = 5
 
 
-async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
-    """The object with the finalizer, written unless it has it.
+class Finalizers(Generic[R]):
+    """The finalizers of one controller, with their handlers. False if there are none."""
 
-    Raises `Conflict` when the object has changed, and `Outdated` when the server does not find it.
+    def __init__(
+        self,
+        finalizers: Sequence[tuple[str, Handler]],
+        environment: Environment,
+        own_writes: OwnWrites,
+        call: Callable[[Handler, ContextBackend[R]], Awaitable[Result | None]],
+    ) -> None:
+        self._finalizers = finalizers
+        self._environment = environment
+        self._own_writes = own_writes
+        self._call = call
+        environment.former_finalizers.add_known(name for name, _ in finalizers)
+
+    def __len__(self) -> int:
+        return len(self._finalizers)
+
+    def handlers(self) -> Iterator[Handler]:
+        """Yields the handlers."""
+        return (handler for _, handler in self._finalizers)
+
+    def must_see(self, change: Change[R]) -> bool:
+        """Returns whether a change starts a deletion. No predicate may hide that from the finalizers."""
+        old, new = change.old, change.new
+        return bool(self._finalizers) and new is not None and new.deleting and (old is None or not old.deleting)
+
+    async def ensure(self, backend: ContextBackend[R], obj: R, record: KeyRecord) -> R:
+        """Adds the finalizers that a live object lacks, and returns it as it is then."""
+        record.finalized = None  # the object may have been restored from a backup: its cleanup is due again
+        for name, _ in self._finalizers:
+            before = obj.metadata.resource_version
+            obj = backend.object = await add_finalizer(self._environment, obj, name)
+            if obj.metadata.resource_version != before:
+                self._own_writes.note(obj, backend.key)  # the reconciler runs with it next
+        return obj
+
+    async def run(self, backend: ContextBackend[R], obj: R, record: KeyRecord) -> Result | None:
+        """Calls the handlers whose finalizers the object has, in order. Returns None when all of them are done."""
+        if not self._finalizers:
+            return None
+        if record.finalized is None:
+            record.finalized = set()
+        done, uid = record.finalized, obj.metadata.uid
+        for name, handler in self._finalizers:
+            if name not in obj.metadata.finalizers:
+                continue
+            # A handler that succeeded does not run again if its finalizer could not be removed, or the cache is behind.
+            if (uid, name) not in done:
+                result = await self._call(handler, backend)
+                if result is not None and result != NOTHING:
+                    return result  # not finished: the finalizer stays, and the key is requeued
+                done.add((uid, name))
+            if (left := await remove_finalizer(self._environment, backend.primary(), name)) is not None:
+                backend.saw(left)
+        return None
+
+
+async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
+    """Returns the object with the finalizer. Nothing is written if the object has it.
+
+    Raises `Conflict` if the object has changed, and `Outdated` if the server does not find it.
     """
     if name in obj.metadata.finalizers:
         return obj
@@ -34,10 +99,10 @@ async def add_finalizer(environment: Environment, obj: R, name: str) -> R:
 
 
 async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | None:
-    """Take the finalizer off this very object, and return it as it is then; None when another has taken its name.
+    """Removes the finalizer from this object and returns the result; None if another object has taken its name.
 
-    The clean-up is done by now, and must not be done again only because somebody changed a label meanwhile: after a
-    conflict the finalizer is taken off the object as it is now. Raises `Outdated` when the server does not find it.
+    The cleanup is done at this point and must not run again because of an unrelated change. So after a conflict, the
+    finalizer is removed from the current state. Raises `Outdated` if the server does not find the object.
     """
     kind, key, uid = type(obj), ObjectKey.of(obj), obj.metadata.uid
     for left in range(_TRIES - 1, -1, -1):
@@ -62,9 +127,9 @@ async def remove_finalizer(environment: Environment, obj: R, name: str) -> R | N
 
 
 def _not_found(obj: Object, error: NotFound) -> Outdated:
-    """Look again: most likely it is gone, and the watch is about to tell.
+    """Returns an error that is retried: most likely the object is gone, and the watch is about to report it.
 
-    But a server says 404 as well when it does not serve the kind, for a moment or not yet, and webhooks can, too.
-    Whoever took that for the end of the object would never look at it again.
+    But a server also answers 404 while it does not serve the kind, and so may a webhook. A controller that took that
+    for the end of the object would never reconcile it again.
     """
     return Outdated(f"{type(obj).__name__} {ObjectKey.of(obj)} was not found: {error}")

@@ -46,12 +46,13 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from typing import Final
 
 import msgspec
 
 from kubewright.structs import ExplainingStructMeta
 
-__all__ = ["NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
+__all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
@@ -98,3 +99,7 @@ class ReconcileTimeout(TimeoutError):
     Raised inside an async reconciler at the point where it waits. A thread cannot be interrupted: a plain one meets
     it at its next call of the context.
     """
+
+
+NOTHING: Final = Result()
+"""The result that asks for nothing."""

@@ -154,7 +154,7 @@ class WriteLoops:
         loop.until = now + loop.pause
         return loop
 
-    def is_news(self, loop: Loop) -> bool:
+    def should_report(self, loop: Loop) -> bool:
         """Whether nothing was said of this loop in the last hour."""
         now = self._now()
         if loop.told is not None and now - loop.told < _TELL_EVERY:

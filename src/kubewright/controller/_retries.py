@@ -1,0 +1,89 @@
+"""`Retries`: decides when a key is retried after an error, and reports it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from kubewright.cache import ObjectKey
+from kubewright.causes import error_text
+from kubewright.client import ApiError, Forbidden
+from kubewright.controller._error_notes import add_fix_note
+from kubewright.controller._failure_reports import FailureReports, due, log_for
+from kubewright.controller._reconcile import ReconcileTimeout
+from kubewright.observe import BUGS, ControllerStats, Reconcile
+from kubewright.queue import WorkQueue
+from kubewright.user_code import being_cancelled
+
+__all__ = ["Retries"]
+
+_LONGEST_RETRY_AFTER: Final = 1000.0
+"""Seconds: the longest backoff also bounds the Retry-After of a server."""
+
+
+class Retries:
+    """Retries the keys of one controller. `resync_in` returns the seconds until the next resync, if there is one."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[ObjectKey],
+        stats: ControllerStats,
+        reports: FailureReports,
+        leads: Callable[[], bool] | None,
+        resync_in: Callable[[], float | None],
+    ) -> None:
+        self._queue = queue
+        self._stats = stats
+        self._reports = reports
+        self._leads = leads
+        self._resync_in = resync_in
+
+    def after(self, run: Reconcile, error: BaseException) -> None:
+        """Backs off after an error of a reconcile, and reports it. Raises the cancellation of the worker itself."""
+        if isinstance(error, asyncio.CancelledError) and being_cancelled():
+            raise error  # not a cancellation of something that the reconciler waited for
+        if isinstance(error, Forbidden) and error.namespace_is_going:
+            self.quietly_after(run, error)  # the namespace is deleted with all of its objects
+            return
+        add_fix_note(error)
+        run.failed(error)
+        key, queue = run.key, self._queue
+        if self._lost_leadership(error):
+            queue.forget(key)  # the next leader lists everything again
+            log_for(run).warning("the reconcile was stopped before its end: %s", error)
+            return
+        if isinstance(error, ReconcileTimeout):
+            self._stats.timeouts += 1
+        elif isinstance(error, BUGS):
+            self._stats.bugs += 1
+        attempt = queue.retries(key) + 1
+        self._back_off(key, error)
+        message = "reconcile failed, attempt %d, retrying %s: %s"
+        self._reports.failed(run, error, message, attempt, self._due(key), error_text(error))
+
+    def quietly_after(self, run: Reconcile, error: Exception) -> None:
+        """Backs off after an error that is common in every cluster: one line in the log, and no traceback."""
+        run.failed(error)
+        self._back_off(run.key, error)
+        log_for(run).info("%s; retrying %s", error, self._due(run.key))
+
+    def _back_off(self, key: ObjectKey, error: BaseException) -> None:
+        """Retries the key after its backoff, and not before the server's Retry-After."""
+        retry_after = error.retry_after if isinstance(error, ApiError) else None
+        if retry_after is None:
+            self._queue.add_rate_limited(key)
+        else:
+            delay = max(self._queue.rate_limiter.when(key), min(retry_after, _LONGEST_RETRY_AFTER))
+            self._queue.add_after(key, delay)
+
+    def _due(self, key: ObjectKey) -> str:
+        return due(self._queue.state(key).ready_in, self._resync_in())
+
+    def _lost_leadership(self, error: BaseException) -> bool:
+        """Returns whether a write was refused because this replica is not the leader any more."""
+        if self._leads is None:
+            return False
+        from kubewright.election import NotLeader  # only operators that elect a leader import the room
+
+        return isinstance(error, NotLeader) and not self._leads()
