@@ -67,7 +67,7 @@ def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: 
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,7 @@ def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> No
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_cannot_be_is_told_in_one_line(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 def test_without_the_extra_it_says_what_to_install(

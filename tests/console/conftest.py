@@ -1,7 +1,7 @@
-"""A browser, consoles for it to look at, and a way to take the API server away.
+"""A browser, consoles for it, and a way to disconnect the API server.
 
-One Chromium serves all tests. Each `page` has a context of its own in it (cookies, size, theme), and fails its test
-when a script of the page raised an error.
+One Chromium serves all tests. Each `page` has its own context (cookies, size, theme) and fails its test if a script of
+the page raises an error.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FLAGS = [
 ]
 TOOL = Path(__file__).parents[2] / "tools" / "browser"
 MILLISECONDS = PATIENCE * 1000
-"""Of patience, as Playwright counts it."""
+"""The patience of tests, in Playwright's unit."""
 
 expect.set_options(timeout=MILLISECONDS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser get more time than others: on a machine that is busy, each page takes seconds."""
+    """Gives tests in a browser more time: on a busy machine, each page takes seconds."""
     for item in items:
         if item.get_closest_marker("browser") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(300))
@@ -52,7 +52,7 @@ def browser_path() -> str:
 
 @pytest.fixture(scope="session")
 def browser_address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the one Chromium of this run listens to Playwright."""
+    """The address at which Chromium listens for Playwright."""
     profile = tmp_path_factory.mktemp("chromium")
     command = [browser_path, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"]
     with subprocess.Popen(
@@ -78,7 +78,7 @@ OpenPage = Callable[..., Awaitable[Page]]
 
 @pytest.fixture
 async def open_page(browser: Browser, console: Console, console_url: str) -> AsyncIterator[OpenPage]:
-    """Opens pages with a context of their own, signed in as whoever started the console unless `signed_in=False`.
+    """Opens pages in their own context, signed in as the local user unless `signed_in=False`.
 
     Other options are those of Playwright's `new_context`.
     """
@@ -102,13 +102,13 @@ async def open_page(browser: Browser, console: Console, console_url: str) -> Asy
 
 @pytest.fixture
 async def page(open_page: OpenPage) -> Page:
-    """A page of a browser, which is signed in as whoever started the console."""
+    """A page that is signed in as the local user."""
     return await open_page()
 
 
 @pytest.fixture
 def console_settings() -> dict[str, Any]:  # Any, because they are arguments of Console
-    """What else the console is made with; override it."""
+    """Further arguments of the console; override it."""
     return {}
 
 
@@ -121,13 +121,13 @@ async def console(cluster: Cluster | RealCluster, console_settings: dict[str, An
 
 @pytest.fixture
 async def console_url(console: Console) -> AsyncIterator[str]:
-    """Where it is served."""
+    """The URL of the console."""
     async with console.serving() as url:
         yield url
 
 
 class Gate:
-    """Between a client and an API server: a port that can be shut. Connections are then cut, and new ones refused."""
+    """A proxy between a client and an API server that can be shut: it closes connections and refuses new ones."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -145,13 +145,13 @@ class Gate:
         await self._server.wait_closed()
 
     def shut(self) -> None:
-        """Cut all connections; no new one gets through. The port stays ours."""
+        """Closes all connections and refuses new ones. The port stays reserved."""
         self._open = False
         for writer in [*self._writers]:
             writer.transport.abort()
 
     def reopen(self) -> None:
-        """Let connections through again."""
+        """Accepts connections again."""
         self._open = True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Kinds for the tests of lists, and objects of them."""
+"""Kinds and objects for the tests of lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GadgetStatus(kw.Model):
 
 @kw.resource(
     "lists.console.example.com/v1",
-    columns={"Size": ".spec.size", "Colour": ".spec.color", "Phase": ".status.phase"},
+    columns={"Size": ".spec.size", "Color": ".spec.color", "Phase": ".status.phase"},
     short_names=["gdgt"],
 )
 class Gadget(kw.Resource[GadgetSpec, GadgetStatus]):
@@ -32,12 +32,12 @@ class Gadget(kw.Resource[GadgetSpec, GadgetStatus]):
 
 
 def gadget(name: str, namespace: str, size: int = 1, **labels: str) -> Gadget:
-    """A gadget that is not in a cluster yet."""
+    """Returns a gadget that is not created yet."""
     return Gadget(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels), spec=GadgetSpec(size=size))
 
 
 async def set_phase(client: Client, made: Gadget, phase: str) -> Gadget:
-    """Give it a phase, as an operator would."""
+    """Sets the phase of a gadget, as an operator would."""
     made.status.phase = phase
     return await client.update_status(made)
 

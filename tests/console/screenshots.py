@@ -1,4 +1,4 @@
-"""Pictures for the documentation, from the tests."""
+"""Screenshots for the documentation, from the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 async def shoot(page: Page, name: str) -> None:
-    """Write docs/images/console-NAME.png when KUBEWRIGHT_SCREENSHOTS is set; else see that the page can be pictured."""
+    """Writes docs/images/console-NAME.png if KUBEWRIGHT_SCREENSHOTS is set. Otherwise only takes the screenshot."""
     await page.evaluate("document.fonts.ready")
     if os.environ.get("KUBEWRIGHT_SCREENSHOTS"):
         IMAGES.mkdir(exist_ok=True)

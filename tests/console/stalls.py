@@ -1,4 +1,4 @@
-"""A kind with everything that an object's page shows: conditions, children, events, a log, failures."""
+"""A kind with everything that an object's page shows: conditions, dependents, events, logs, failures."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class Stall(kw.Resource[StallSpec, StallStatus]):
 
 
 async def stalls_defined(client: Client) -> None:
-    """The cluster serves stalls."""
+    """A cluster that serves stalls."""
     await install(client, Stall)
 
 
 def stall(name: str, namespace: str, **spec: object) -> Stall:
-    """A stall that is not in a cluster yet."""
+    """Returns a stall that is not created yet."""
     return Stall(metadata=meta.ObjectMeta(name=name, namespace=namespace), spec=StallSpec(**spec))  # type: ignore[arg-type]
 
 
 def address(name: str, namespace: str, tab: str = "") -> str:
-    """Where its page is."""
+    """Returns the path of its page."""
     return f"/objects/{PATH}/{namespace}/{name}" + (f"?tab={tab}" if tab else "")
 
 
 def operator_of(namespaces: Sequence[str], **options: object) -> Operator:
-    """Gives each stall a Deployment, tells conditions and an event, logs, and fails for one that is broken."""
+    """Creates a Deployment per stall, sets conditions, records an event, logs, and fails for a broken one."""
     made = Operator("stall-operator", namespaces=[*namespaces], **options)  # type: ignore[arg-type]
 
     @made.reconciles(Stall, owns=[apps.Deployment], rate_limiter=lambda: ExponentialBackoff(0.2, 60.0))
@@ -69,7 +69,7 @@ def operator_of(namespaces: Sequence[str], **options: object) -> Operator:
 
 
 def deployment(obj: Stall) -> apps.Deployment:
-    """The Deployment of a stall."""
+    """Returns the Deployment of a stall."""
     labels = {"stall": "it"}
     container = core.Container(name="stall", image="example.com/stall:1")
     template = core.PodTemplateSpec(metadata=meta.ObjectMeta(labels=labels), spec=core.PodSpec(containers=[container]))
@@ -82,7 +82,7 @@ def deployment(obj: Stall) -> apps.Deployment:
 
 
 async def grown(client: Client, namespace: str, name: str) -> None:
-    """What controllers would make of the Deployment, on a cluster that has none: a ReplicaSet with a pod."""
+    """Creates the ReplicaSet and pod that controllers would create, on a cluster without them."""
     owner = await client.get(apps.Deployment, f"{name}-stall", namespace)
     with contextlib.suppress(AlreadyExists):
         await client.create(core.ServiceAccount(metadata=meta.ObjectMeta(name="default", namespace=namespace)))

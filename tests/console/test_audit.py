@@ -1,4 +1,4 @@
-"""The audit: who changed which fields, and never a value."""
+"""The audit log: who changed which fields, and never a value."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def records(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The audit says who changed which fields, and never a value.",
+    "Access to the console and its cost",
+    "The audit log records who changed which fields, and never a value.",
 )
 async def test_records_who_changed_which_fields_and_no_value(
     console: Console, caplog: pytest.LogCaptureFixture

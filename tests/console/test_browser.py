@@ -19,18 +19,18 @@ def program(path: Path) -> Path:
     return path
 
 
-def test_the_one_that_is_named_goes_first(tmp_path: Path) -> None:
+def test_prefers_the_named_browser(tmp_path: Path) -> None:
     named = program(tmp_path / "my-chromium")
     assert run(KUBEWRIGHT_BROWSER=str(named)).stdout == f"{named}\n"
 
 
-def test_one_that_is_named_but_not_there_is_an_error(tmp_path: Path) -> None:
+def test_fails_for_missing_named_browser(tmp_path: Path) -> None:
     done = run(KUBEWRIGHT_BROWSER=str(tmp_path / "nothing"))
     assert done.returncode == 1
     assert done.stderr == f"KUBEWRIGHT_BROWSER is {tmp_path}/nothing, which is no program.\n"
 
 
-def test_one_on_the_path_is_found(tmp_path: Path) -> None:
+def test_finds_browser_on_the_path(tmp_path: Path) -> None:
     program(tmp_path / "chromium")
     found = program(tmp_path / "chromium-headless-shell")
     done = run(PATH=f"{tmp_path}:{os.environ['PATH']}", KUBEWRIGHT_BROWSER="")

@@ -1,4 +1,4 @@
-"""The console in a cluster: what is written is installed by kubectl, and runs there as its pod would."""
+"""The console in a cluster: kubectl installs the manifests, and the process runs like its pod."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def token_of(admin: Client, account: str, namespace: str) -> str:
 
 @asynccontextmanager
 async def running(cluster: Clusters, admin: Client, args: list[str], folder: Path) -> AsyncIterator[tuple[str, str]]:
-    """The container's process as its pod would run it, but for the address: a pod has a network of its own."""
+    """Runs the container's process like its pod, except for the address: a pod has its own network."""
     config = load_config(kubeconfig=cluster.kubeconfig(), environ={})
     account = folder / "account"
     account.mkdir()
@@ -121,13 +121,13 @@ async def running(cluster: Clusters, admin: Client, args: list[str], folder: Pat
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "`kubectl apply -k` installs it in a cluster, where its account reads and nothing else.",
+    "Access to the console and its cost",
+    "`kubectl apply -k` installs the console in a cluster, where its account can only read.",
 )
-async def test_it_is_installed_by_kubectl_and_runs_there(
+async def test_kubectl_installs_a_working_console(
     cluster: Clusters, admin: Client, installed: None, cluster_namespace: str, tmp_path: Path
 ) -> None:
-    """One test of three parts, since a real server takes its time to forget a namespace."""
+    """One test of three parts, because a real server takes long to delete a namespace."""
     await the_service_leads_to_the_port_that_the_process_listens_on(admin)
     await the_account_of_the_console_reads_and_nothing_else(cluster)
     await it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(cluster, admin, cluster_namespace, tmp_path)
@@ -160,13 +160,13 @@ async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
     async with running(cluster, admin, [*(container.args or [])], tmp_path) as (url, said):
         assert "signs in with a token" in said
         assert "invitation" not in said
-        connector = aiohttp.TCPConnector(ssl=False)  # the certificate signs itself
+        connector = aiohttp.TCPConnector(ssl=False)  # the certificate is self-signed
         async with aiohttp.ClientSession(url, connector=connector) as http:
             async with http.get("/healthz", headers={"Host": "10.0.0.7:8080"}) as answer:
                 assert answer.status == 200
             async with http.get("/", headers=HTML, allow_redirects=False) as answer:
                 assert answer.status == 303
-            # As through a forwarded port: another port, and the name of the machine that forwards it.
+            # As through a forwarded port: another port, and the host name of the forwarding machine.
             headers = {**HTML, "Host": "localhost:8081", "Authorization": f"Bearer {visitor}"}
             async with http.get("/", headers=headers) as answer:
                 assert answer.status == 200
@@ -195,10 +195,10 @@ async def the_account_of_the_console_reads_and_nothing_else(cluster: Clusters) -
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "`kubectl apply -k` installs it in a cluster, where its account reads and nothing else.",
+    "Access to the console and its cost",
+    "`kubectl apply -k` installs the console in a cluster, where its account can only read.",
 )
-def test_named_kinds_are_all_that_the_role_reads_and_that_is_shown() -> None:
+def test_named_kinds_limit_role_and_pages() -> None:
     files = {file.path: file.text for file in manifest_files(kinds=["example.com/foos", "core/pods"], read_only=True)}
     role = next(text for text in files["rbac.yaml"].split("---") if "kind: ClusterRole\n" in text)
     assert "'*'" not in role
@@ -216,11 +216,11 @@ def rules(**settings: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A console in a cluster serves TLS and reads no Secrets, unless asked.",
+    "Access to the console and its cost",
+    "A console in a cluster serves TLS and reads no Secrets by default.",
 )
 @pytest.mark.parametrize("settings", [{}, {"groups": ["example.com"]}, {"kinds": ["core/*"]}])
-def test_the_role_reads_no_secrets(settings: dict[str, Any]) -> None:
+def test_role_excludes_secrets(settings: dict[str, Any]) -> None:
     made = rules(**settings)
     assert "pods" in made[""]
     assert not {"secrets", "*"} & set(made[""])
@@ -236,7 +236,7 @@ def test_the_role_reads_no_secrets(settings: dict[str, Any]) -> None:
         ({"kinds": ["core/*"], "secrets": True}, "", "*"),
     ],
 )
-def test_the_role_reads_secrets_if_they_are_asked_for(settings: dict[str, Any], group: str, plural: str) -> None:
+def test_role_includes_secrets_on_request(settings: dict[str, Any], group: str, plural: str) -> None:
     assert plural in rules(**settings)[group]
 
 
@@ -246,7 +246,7 @@ def deployed(certificates: CertificateSource) -> tuple[dict[str, str], dict[str,
 
 
 @pytest.mark.parametrize("certificates", ["cert-manager", "secret"])
-def test_a_certificate_of_a_secret_is_mounted(certificates: CertificateSource) -> None:
+def test_mounts_certificate_from_secret(certificates: CertificateSource) -> None:
     files, pod = deployed(certificates)
     [container] = pod["containers"]
     assert {"name": "tls", "secret": {"secretName": TLS_SECRET}} in pod["volumes"]
@@ -257,10 +257,10 @@ def test_a_certificate_of_a_secret_is_mounted(certificates: CertificateSource) -
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A console in a cluster serves TLS and reads no Secrets, unless asked.",
+    "Access to the console and its cost",
+    "A console in a cluster serves TLS and reads no Secrets by default.",
 )
-def test_plain_http_must_be_asked_for() -> None:
+def test_plain_http_is_opt_in() -> None:
     files, pod = deployed("none")
     [container] = pod["containers"]
     assert not [word for word in container["args"] if "tls" in word]
@@ -278,7 +278,7 @@ def test_only_labeled_namespaces_may_connect() -> None:
     assert {port["port"] for egress in spec["egress"] for port in egress["ports"]} == {53, 443, 6443}
 
 
-def test_images_are_pinned_by_the_digest_that_is_given() -> None:
+def test_pins_images_by_digest() -> None:
     digest = f"@sha256:{'ab' * 32}"
     made = manifest_files(image=f"example.com/console:1{digest}", base_image=f"python:3.13-slim{digest}")
     files = {file.path: file.text for file in made}

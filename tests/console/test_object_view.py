@@ -1,4 +1,4 @@
-"""What a viewer sees of an object, by what he may see: on both clusters, by roles, and by nothing else."""
+"""What a viewer sees of an object, decided by roles, on both clusters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster_settings() -> dict[str, Any]:
 
 @pytest.fixture
 async def console(cluster: Cluster | RealCluster) -> AsyncIterator[Console]:
-    """A console in which whoever is invited looks as somebody with few rights."""
+    """A console whose invitations sign in a user with few permissions."""
 
     class AsVisitor(Console):
         async def local_viewer(self) -> Viewer:
@@ -48,14 +48,14 @@ async def console(cluster: Cluster | RealCluster) -> AsyncIterator[Console]:
 
 @pytest.fixture
 async def running(client: Client, console: Console, namespace: str) -> AsyncIterator[Running]:
-    """An operator in this process, a stall, and what grew from it."""
+    """An operator in this process, a stall, and its dependents."""
     await stalls_defined(client)
     async with operator_of([namespace]).running(client, install_crds=False) as made:
         operator = console.operators.add(InProcess(made))
         await settled(made, await client.create(stall("fruit", namespace)))
         await grown(client, namespace, "fruit")
         await settled(made, await client.patch(Stall, "fruit", MergePatch({"spec": {"replicas": 2}}), namespace))
-        await operator.ask()
+        await operator.query()
         yield made
         await console.operators.remove(operator)
 
@@ -65,7 +65,7 @@ Rule = tuple[str, str, Sequence[str]]
 
 
 class Grants:
-    """Rights of the visitor in the test's namespace."""
+    """The visitor's permissions in the test's namespace."""
 
     def __init__(self, cluster: Cluster | RealCluster, client: Client, namespace: str) -> None:
         self._visitor = cluster.client_as(USER)
@@ -73,7 +73,7 @@ class Grants:
         self._namespace = namespace
 
     async def __call__(self, *rules: Rule) -> None:
-        """Give the visitor a role, and wait until the server goes by it: it reads roles from a cache."""
+        """Grants the visitor a role, and waits until the server enforces it: it caches roles."""
         given = [rbac.PolicyRule(api_groups=[group], resources=[name], verbs=[*verbs]) for group, name, verbs in rules]
         await self._client.create(rbac.Role(metadata=self._meta(), rules=given))
         reference = rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name=USER)
@@ -122,25 +122,23 @@ STALLS = ("looks.console.example.com", "stalls", ["get", "list"])
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+    "Dependents and events require `list`; the operator's reports require `get` on the object.",
 )
 @pytest.mark.usefixtures("running")
-async def test_children_and_events_are_for_those_who_may_list_them(
-    allow: Grants, console: Console, namespace: str
-) -> None:
+async def test_dependents_and_events_require_list(allow: Grants, console: Console, namespace: str) -> None:
     await allow(STALLS, ("apps", "deployments", ["list"]))
     async with looking(console, namespace) as view:
         assert names(view) == ["fruit-stall"]
         assert {kind.plural for kind in view.unlisted} == {"replicasets", "pods"}
-        assert ([*view.events], view.events_problem) == ([], "You may not list events here.")
+        assert ([*view.events], view.events_problem) == ([], "You may not list events in this namespace.")
 
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Values that a write changed are for those who may get the object that was written.",
+    "Values that a write changed require `get` on the written object.",
 )
 @pytest.mark.usefixtures("running")
-async def test_whoever_may_see_everything_sees_it(allow: Grants, console: Console, namespace: str) -> None:
+async def test_administrator_sees_everything(allow: Grants, console: Console, namespace: str) -> None:
     await allow(("*", "*", ["get", "list"]))
     async with looking(console, namespace) as view:
         assert names(view) == ["fruit-stall", "fruit-stall-1", "fruit-stall-1-a"]
@@ -155,10 +153,10 @@ async def test_whoever_may_see_everything_sees_it(allow: Grants, console: Consol
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Values that a write changed are for those who may get the object that was written.",
+    "Values that a write changed require `get` on the written object.",
 )
 @pytest.mark.usefixtures("running")
-async def test_what_the_operator_knows_is_for_those_who_may_get_the_object_and_values_for_those_who_may_get_theirs(
+async def test_operator_reports_require_get_on_object_and_written_objects(
     allow: Grants, console: Console, namespace: str
 ) -> None:
     await allow(STALLS)
@@ -172,12 +170,10 @@ async def test_what_the_operator_knows_is_for_those_who_may_get_the_object_and_v
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+    "Dependents and events require `list`; the operator's reports require `get` on the object.",
 )
 @pytest.mark.usefixtures("running")
-async def test_a_list_alone_does_not_open_the_operators_knowledge(
-    allow: Grants, console: Console, namespace: str
-) -> None:
+async def test_list_permission_does_not_show_operator_reports(allow: Grants, console: Console, namespace: str) -> None:
     await allow(("looks.console.example.com", "stalls", ["list"]))
     async with looking(console, namespace) as view:
         assert view.obj is not None
@@ -186,11 +182,11 @@ async def test_a_list_alone_does_not_open_the_operators_knowledge(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Children and events are for those who may list them; what the operator knows, for those who may get the object.",
+    "Dependents and events require `list`; the operator's reports require `get` on the object.",
 )
 @pytest.mark.usefixtures("running")
 @pytest.mark.browser
-async def test_a_visitor_with_few_rights_sees_what_he_may_and_is_told_the_rest(
+async def test_limited_viewer_sees_permitted_parts_and_reasons(
     allow: Grants, client: Client, console_url: str, open_page: OpenPage, namespace: str
 ) -> None:
     await allow(STALLS)

@@ -34,8 +34,8 @@ def operator_of_attached() -> kw.Operator:
     return operator
 
 
-@pytest.mark.promise("Who comes into the console, and what it costs", "An operator serves a console of its own kinds.")
-def test_the_kinds_of_an_operator_are_its_own_and_what_becomes_of_them() -> None:
+@pytest.mark.promise("Access to the console and its cost", "An operator can serve a console of its own kinds.")
+def test_kinds_of_operator_include_dependents() -> None:
     assert kinds_of_operator(operator_of_attached()) == {
         "attached.example.com/attacheds",
         "apps/deployments",
@@ -45,12 +45,12 @@ def test_the_kinds_of_an_operator_are_its_own_and_what_becomes_of_them() -> None
     }
 
 
-@pytest.mark.promise("Who comes into the console, and what it costs", "An operator serves a console of its own kinds.")
-async def test_an_operator_serves_a_console(cluster: Cluster | RealCluster) -> None:
-    operator, told = operator_of_attached(), list[str]()
-    attach_console(operator, announce=told.append)
+@pytest.mark.promise("Access to the console and its cost", "An operator can serve a console of its own kinds.")
+async def test_operator_serves_a_console(cluster: Cluster | RealCluster) -> None:
+    operator, urls = operator_of_attached(), list[str]()
+    attach_console(operator, announce=urls.append)
     async with cluster.client() as client, operator.running(client):
-        [address] = told
+        [address] = urls
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
             async with http.get(address, headers={"Accept": "text/html"}) as answer:
                 text = await answer.text()
@@ -63,7 +63,7 @@ async def test_an_operator_serves_a_console(cluster: Cluster | RealCluster) -> N
             await http.get(address)
 
 
-async def test_a_port_that_is_taken_stops_the_start(cluster: Cluster | RealCluster) -> None:
+async def test_taken_port_fails_the_start(cluster: Cluster | RealCluster) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:

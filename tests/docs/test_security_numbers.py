@@ -53,7 +53,7 @@ def test_servers_have_the_bounds_of_the_page() -> None:
         row("headers", kib, kib, kib, f"{console.header_bytes // KIB} KiB, {console.header_count} headers", kib),
         row("time for headers", head, head, head, f"{console.header_seconds:g} s", f"{cluster.header_seconds:g} s"),
         row("body", reviews, "none is read", "none is read", f"{console.body_bytes // 10**6} MB", objects),
-        row("time to read a response", slow, slow, slow, f"{console.send_seconds:g} s for 16 KiB", slow),
+        row("time to read a response", slow, slow, slow, f"{console.write_seconds:g} s for 16 KiB", slow),
         row("idle time", kept, idle, idle, f"{console.idle_seconds:g} s", f"{cluster.idle_seconds:g} s"),
         row("requests sent ahead", ahead, ahead, ahead, console.pipelined, cluster.pipelined),
     ]
@@ -91,7 +91,7 @@ def test_the_console_and_reviews_have_the_bounds_of_the_page() -> None:
     free, first, longest = _throttle._FREE, _throttle._FIRST_SECONDS, _throttle._LONGEST_SECONDS
     allow, deny = _authorization.ALLOW_SECONDS, _authorization.DENY_SECONDS
     said = [
-        row("sessions", f"{_sessions._AT_MOST:,}; {_sessions._PER_VIEWER} for each viewer"),
+        row("sessions", f"{_sessions._MAX_SESSIONS:,}; {_sessions._MAX_PER_VIEWER} for each viewer"),
         f"{free} are free, then a delay that grows from {first:g} s to {longest:g} s",
         row("pages that a viewer has open", f"{PAGES_PER_VIEWER} (`pages_per_viewer`)"),
         f"cached for {allow:g} s, a refusal for {deny:g} s, and {_authorization._MOST_CACHED:,} of each are kept",

@@ -1,15 +1,19 @@
-"""The console: a web page for every custom resource, and for the operator behind it.
+"""The console: a web UI for every custom resource, and for the operator behind it.
 
     async with Console.connect(kubeconfig=None) as console, console.serving(port=8080) as url:
         ...
 
-Needs the extra `kubewright[console]` (NiceGUI): its front end comes from the wheel, nothing from outside. There is one
-console in a process.
+Requires the extra `kubewright[console]` (NiceGUI). Its front end comes from the wheel; nothing is loaded from other
+hosts. A process can serve only one console.
 
-- Whoever looks is a `Viewer`, with credentials of his own. What he does is done with them; what he sees is filtered by
-  them.
-- Objects come from `ObjectCache`s: one cache per kind, shared by all pages. The API server pays for one watch per kind.
-- What an operator knows comes from an operator in this process, or from the pages that one serves elsewhere.
+- `access`: a `Viewer` acts with their own credentials and sees only what those allow.
+- `kinds` and `caches`: one `ObjectCache` per kind, shared by all pages. The API server serves one watch per kind.
+- `objects`: state, conditions, events, owned objects and timeline, computed from cached objects.
+- `operators`: reports of an operator in this process, or of a remote one.
+- `forms`: fields, documents, validation and writes, without a page.
+- `pages` and `server`: what browsers see. Both import NiceGUI, and are imported when the console starts to serve.
+
+Read `_backend.py` first: it holds the state that all pages share.
 """
 
 from __future__ import annotations

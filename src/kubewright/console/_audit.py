@@ -1,4 +1,4 @@
-"""The audit: who signed in, and who changed which fields of which object. Never a value.
+"""The audit log: who signed in, and who changed which fields of which object. It never contains a value.
 
 Each record is one line of JSON, logged at INFO by the logger `kubewright.console.audit`.
 """
@@ -49,7 +49,7 @@ class Audit:
         self._write(user=user, verb="sign-out", outcome="ok")
 
     def of(self, user: str, kind: Kind) -> RecordWrite:
-        """Returns what records the writes of a user to objects of a kind."""
+        """Returns a function that records a user's writes to objects of a kind."""
 
         def record(verb: str, namespace: str | None, name: str, fields: Sequence[str], outcome: str) -> None:
             more = {"fieldsOmitted": len(fields) - _MOST_FIELDS} if len(fields) > _MOST_FIELDS else {}
@@ -72,9 +72,9 @@ class Audit:
 
 
 def audit_to(target: str) -> logging.Handler:
-    """Writes the audit to a file, or to standard output for `-`. Returns the handler, to be removed by `close`.
+    """Writes the audit log to a file, or to standard output for `-`. Returns the handler; its `close` ends the log.
 
-    The file can be read by this user alone. It is rotated at 10 MB, and 5 old ones are kept.
+    Only the current user can read the file. It is rotated at 10 MB, and 5 old files are kept.
     """
     handler: logging.Handler
     if target == "-":
@@ -90,6 +90,8 @@ def audit_to(target: str) -> logging.Handler:
 
 
 class _FileHandler(logging.Handler):
+    """Writes log records to a rotating file."""
+
     def __init__(self, file: RotatingFile) -> None:
         super().__init__()
         self._file = file

@@ -1,4 +1,4 @@
-"""`Console`: what all pages share."""
+"""`Backend`: the state that all pages share."""
 
 from __future__ import annotations
 
@@ -39,19 +39,21 @@ from kubewright.console.operators import Operators, OperatorView
 __all__ = ["PAGES_PER_VIEWER", "Backend", "is_loopback"]
 
 PAGES_PER_VIEWER: Final = 30
-"""How many pages a viewer may have open. A page takes 0.7 to 1.3 MB (measured), so these take less than 40 MB."""
+"""Default for the number of open pages per viewer. A page takes 0.7 to 1.3 MB (measured), so 30 take less than 40 MB.
+"""
 
-_EVENTS: Final = ("core/events", "events.k8s.io/events")  # which belong to every kind
-_RETRY: Final = RetryPolicy(attempts=3)  # somebody sits and waits
+_EVENTS: Final = ("core/events", "events.k8s.io/events")  # shown for every kind
+_RETRY: Final = RetryPolicy(attempts=3)  # a user is waiting
 _ONCE: Final = RetryPolicy(attempts=1)
 _TOKEN_LENGTH: Final = 16_384
 _REFRESH_SECONDS: Final = 5.0
 
 
 class Backend:
-    """The kinds of a cluster, their caches, and who may look. Use it with `async with`; there is one in a process.
+    """The kinds of a cluster, their caches, and the signed-in viewers. Use it with `async with`.
 
-    Its client is its own identity: it fills the caches, and does nothing else. Whoever looks has a `Viewer`.
+    Its client carries the console's own identity, which only fills the caches. Every user has a `Viewer` with their own
+    credentials.
     """
 
     def __init__(
@@ -69,24 +71,24 @@ class Backend:
         limits: Limits | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """A console of a cluster.
+        """Creates the backend for one cluster.
 
         Args:
-            client: with the console's own credentials. It needs list and watch on what is to be shown, and is closed
-                with the console.
-            name: what the cluster is called on the pages; its host unless given.
-            read_only: refuse every write, in the server.
-            local: whether whoever started the console may look with its own credentials, by `invitation`. Never in a
-                cluster: there they are those of a service account.
-            only: the only kinds to show, as `example.com/foos`, or `example.com/*` for a group, and events; all
-                when empty.
-            namespaces: the only namespaces to look at; all that the console may see when empty.
-            viewers: where the requests of viewers go, if not to the console's own server: a proxy that impersonates.
-            operators: those that tell what they do: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
-            pages_per_viewer: how many pages a viewer may have open, in all browsers together. A page takes about 1 MB
-                of memory and a connection.
-            limits: connections, sizes and deadlines of its server.
-            clock: time; the system's unless given.
+            client: a client with the console's own credentials. It needs list and watch on everything that is shown.
+                The backend closes it.
+            name: the name of the cluster on the pages. Default: its host.
+            read_only: reject every write, on the server.
+            local: whether the user who starts the console may use its credentials, through an `invitation`. Always off
+                in a cluster, where the credentials are those of a service account.
+            only: the kinds to show, as `example.com/foos`, or `example.com/*` for a group. Events are always included.
+                Default: all kinds.
+            namespaces: the namespaces to show. Default: all that the console may see.
+            viewers: where viewers' requests go, such as an impersonating proxy. Default: the console's own server.
+            operators: the operators to query: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
+            pages_per_viewer: how many pages a viewer may have open, across all browsers. A page takes about 1 MB of
+                memory and one connection.
+            limits: connections, sizes and deadlines of the server.
+            clock: the source of time. Default: the system clock.
         """
         if pages_per_viewer < 1:
             raise ValueError(f"pages_per_viewer must be at least 1, not {pages_per_viewer}")
@@ -100,40 +102,40 @@ class Backend:
         self.namespaces = tuple(namespaces)
         self.clock = clock or SystemClock()
         self.operators = Operators(*operators, clock=self.clock)
-        """Those that tell what they do; more can be added at any time."""
+        """The operators that the console queries. More can be added at any time."""
         self.conditions = ConditionHistory(self.clock)
-        """The transitions of conditions that pages have seen."""
+        """The transitions of conditions that open pages have observed."""
         self.events = EventIndex()
-        """Whom the events on their cache are about."""
-        self._own = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self.clock)
-        self._viewers = WeakSet([self._own])
+        """The subjects of cached events."""
+        self._own_viewer = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self.clock)
+        self._viewers = WeakSet([self._own_viewer])
         self.sessions = Sessions(self.clock)
-        """Who has come in."""
+        """The signed-in viewers."""
         self.audit = Audit(self.clock)
-        """Records who signs in, and who changes what."""
+        """Records sign-ins and writes."""
         self.sign_ins = SignInThrottle(self.clock)
         """Failed sign-ins per client address."""
-        self._pool = CachePool(self._made, self.clock)
+        self._pool = CachePool(self._create_cache, self.clock)
         self._kinds: tuple[object, list[Kind]] | None = None
-        self._defined: set[str] = set()
+        self._defined_paths: set[str] = set()
         self.contexts: Contexts[Backend] | None = None
-        """The contexts that whoever started the console may choose from, if there are any."""
+        """The kubeconfig contexts that the local user may choose from, if any."""
         self.primary: Backend = self
-        """The console that was started, where this is one of another context."""
+        """The backend of the console itself, if this one serves another context."""
         self._anonymous = _anonymous(client, viewers)
         self._local_name = ""
-        self._asked_at = float("-inf")
+        self._discovered_at = float("-inf")
 
     async def for_session(self, session: Session, context: str = "") -> tuple[Backend, Viewer]:
-        """The backend of a context, and the viewer of the session there; without a context, this backend.
+        """Returns the backend of a context, and the session's viewer there. Without a context, returns this backend.
 
-        Raises `ConfigError` when there is no such context, or it is not for this session.
+        Raises `ConfigError` if the context does not exist, or if the session may not use it.
         """
         if not context or (self.contexts is not None and context == self.contexts.default):
             return self, session.viewer
         if self.contexts is None or not session.local:
             raise ConfigError(
-                f"Other contexts, such as {context!r}, are for whoever started the console, with his own kubeconfig."
+                f"Context {context!r} is not available: only the user who started the console can switch contexts."
             )
         backend = await self.contexts.open(context)
         if context not in session.context_viewers:
@@ -141,7 +143,7 @@ class Backend:
         return backend, session.context_viewers[context]
 
     def for_context(self, client: Client, context: str) -> Backend:
-        """The same for another cluster: sessions and settings are shared."""
+        """Creates a backend for another cluster that shares sessions and settings with this one."""
         made = Backend(client, name=context, read_only=self.read_only, clock=self.clock)
         made.sessions, made.contexts, made.primary = self.sessions, self.contexts, self
         return made
@@ -149,7 +151,7 @@ class Backend:
     # Kinds
 
     async def kinds(self) -> list[Kind]:
-        """The kinds that are shown, by path: those of definitions, and those that are built in."""
+        """Returns the kinds to show, sorted by path: custom resources and built-in kinds."""
         served = await self.client.discovery.resources()
         definitions: list[dict[str, Any]] = []
         revision: object = None
@@ -162,9 +164,9 @@ class Backend:
             definitions = [msgspec.json.decode(one.raw) for one in snapshots]
         found = kinds_of(definitions, served)
         if revision is not None:
-            # What the server said that it serves may be older: a kind goes with the definition that made it.
-            self._defined |= {kind.path for kind in found if kind.custom}
-            found = [kind for kind in found if kind.custom or kind.path not in self._defined]
+            # Discovery may lag behind: a kind disappears together with its definition.
+            self._defined_paths |= {kind.path for kind in found if kind.custom}
+            found = [kind for kind in found if kind.custom or kind.path not in self._defined_paths]
         if self.only:
             found = [kind for kind in found if {kind.path, f"{kind.group or 'core'}/*"} & self.only]
         self._kinds = ((id(served), revision), found)
@@ -172,27 +174,29 @@ class Backend:
 
     @property
     def known_kinds(self) -> list[Kind]:
-        """The kinds that were there when somebody last asked: for what is drawn without waiting."""
+        """The kinds that the last call of `kinds` returned, for code that must not wait."""
         return self._kinds[1] if self._kinds else []
 
     async def kind(self, path: str) -> Kind | None:
-        """The kind of a path such as `example.com/foos`, or None."""
+        """Returns the kind at a path such as `example.com/foos`, or None."""
         found = next((kind for kind in await self.kinds() if kind.path == path), None)
-        if found is None and await self._refreshed():
+        if found is None and await self._refresh_discovery():
             found = next((kind for kind in await self.kinds() if kind.path == path), None)
         return found
 
-    async def _refreshed(self) -> bool:
-        """Ask the server once more what it serves, if the last time is some seconds ago: an API may have been added."""
+    async def _refresh_discovery(self) -> bool:
+        """Runs discovery again unless the last run is recent: an API may have been added."""
         now = self.clock.monotonic()
-        if now < self._asked_at + _REFRESH_SECONDS:
+        if now < self._discovered_at + _REFRESH_SECONDS:
             return False
-        self._asked_at = now
+        self._discovered_at = now
         await self.client.discovery.resources(refresh=True)
         return True
 
     async def all_namespaces(self) -> list[str]:
-        """The names of all namespaces that the console knows of, sorted; not all that a viewer may know of."""
+        """Returns the sorted names of all namespaces that the console knows. A viewer may not be allowed to see all of
+        them.
+        """
         if self.namespaces:
             return sorted(self.namespaces)
         try:
@@ -204,27 +208,27 @@ class Backend:
     # Caches
 
     def cache(self, kind: Kind) -> CacheHandle:
-        """The objects of a kind; the same cache for everybody, filled when it is given.
+        """Returns a handle of the shared cache of a kind.
 
-        `async with console.cache(kind) as cache`, or `await console.cache(kind)`: see `CacheHandle`. Raises `Forbidden` when
-        the console may not read the kind, and `CacheSyncError` when the API server does not answer.
+        Use `async with backend.cache(kind) as cache` or `await backend.cache(kind)`; see `CacheHandle`. Entering raises
+        `Forbidden` if the console may not read the kind, and `CacheSyncError` if the API server does not answer.
         """
         return CacheHandle(self._pool, kind)
 
     async def open_cache(self, kind: Kind) -> ObjectCache:
-        """The cache, held for the caller, who releases it. It may still be filling."""
+        """Returns the cache of a kind, acquired for the caller, who must release it. It may not be in sync yet."""
         return await self._pool.open(kind)
 
     @property
     def open_caches(self) -> list[ObjectCache]:
-        """Those that are open just now: each costs the API server one watch."""
+        """The caches that are open now. Each costs the API server one watch."""
         return self._pool.caches
 
-    async def _made(self, kind: Kind, on_idle: Callable[[], None]) -> ObjectCache:
+    async def _create_cache(self, kind: Kind, on_idle: Callable[[], None]) -> ObjectCache:
         where: Collection[str] = self.namespaces if kind.namespaced else ()
         forbidden = ""
-        if not where and not await self._own.may("list", kind):
-            allowed = await self._own.namespaces_of(kind) if kind.namespaced else frozenset[str]()
+        if not where and not await self._own_viewer.may("list", kind):
+            allowed = await self._own_viewer.namespaces_of(kind) if kind.namespaced else frozenset[str]()
             where = () if isinstance(allowed, All) else sorted(allowed)
             forbidden = "" if where else f"the console's own account may not list {kind.plural}"
         return ObjectCache(
@@ -236,35 +240,41 @@ class Backend:
             on_idle=on_idle,
         )
 
-    # Who looks
+    # Viewers
 
     def viewer(self, name: str = "") -> Viewer:
-        """Whoever started the console, with the console's own credentials. Raises `SignInError` where nobody may."""
+        """Returns the local user as a viewer with the console's own credentials. Raises `SignInError` if that is not
+        allowed.
+        """
         if not self.local:
-            raise SignInError("Sign in with a token: the console's own account is for nobody else.")
+            raise SignInError("Sign in with a token: the console's own account is not available to viewers.")
         return self._viewer(name or self._local_name or "you", self.client)
 
     async def local_viewer(self) -> Viewer:
-        """The same, by the name that the API server has for him."""
+        """Returns the same viewer, with the user name that the API server reports."""
         with suppress(ApiError):
-            # Asked once: it is only a name, and the page says that the API server is away.
+            # One attempt: only the name depends on it, and the page reports the connection.
             once = self.client.through(lambda transport: transport, retry=_ONCE)
             self._local_name = self._local_name or await username_of(once)
         return self.viewer()
 
     async def viewer_with_token(self, token: str) -> Viewer:
-        """Whoever has this bearer token; the API server says who that is. Raises `SignInError` with the reason."""
+        """Returns the viewer with this bearer token; the API server reports the name. Raises `SignInError` with the
+        reason.
+        """
         if not token or len(token) > _TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
-            raise SignInError("This is no bearer token: expected one word, as `kubectl create token` prints it.")
+            raise SignInError("This is not a bearer token: expected one word, as printed by `kubectl create token`.")
         if self._anonymous is None:
-            raise SignInError("This console reaches its cluster inside the program; there is no way for tokens.")
+            raise SignInError("This console connects to an in-process cluster, which does not accept tokens.")
         client = with_token(self._anonymous, token)
         try:
             return self._viewer(await username_of(client), client)
         except Unauthorized:
-            raise SignInError("The API server does not know this token; it may have expired.") from None
+            raise SignInError(
+                "The API server does not accept this token. It may have expired: create a new one."
+            ) from None
         except ApiError as error:
-            raise SignInUnavailable(f"The API server could not be asked who this is: {error}") from None
+            raise SignInUnavailable(f"The API server could not verify the token: {error}") from None
 
     def _viewer(self, name: str, client: Client) -> Viewer:
         viewer = Viewer(name, client, read_only=self.read_only, namespaces=self.all_namespaces, clock=self.clock)
@@ -272,9 +282,9 @@ class Backend:
         return viewer
 
     def invitation(self) -> str:
-        """What to put behind the address that `serving` gives: it lets whoever started the console in, once."""
+        """Returns the path and query that sign in the local user once. Append it to the URL that `serving` yields."""
         if not self.local:
-            raise SignInError("Nobody is invited to this console; sign in with a token.")
+            raise SignInError("This console issues no invitations; sign in with a token.")
         return f"/?{INVITATION}={self.sessions.invite()}"
 
     async def __aenter__(self) -> Self:
@@ -297,13 +307,15 @@ class Backend:
 
 
 def _anonymous(client: Client, viewers: ClientConfig | None) -> Client | None:
-    """A client without credentials, on which those of viewers stand; None where there is no server to reach."""
+    """Returns a client without credentials, to which viewers' tokens are added. None if the cluster has no server to
+    connect to.
+    """
     config = viewers or client.config
     return None if config is None else Client(without_credentials(config), retry=_RETRY)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach that address."""
+    """Whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:

@@ -17,15 +17,15 @@ __all__ = ["Console"]
 
 
 class Console(Backend):
-    """The console of a cluster. Use it with `async with`. A process can have only one."""
+    """The web console of a cluster. Use it with `async with`. A process can serve only one console."""
 
     @classmethod
     def connect(
         cls, *, kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None, **settings: Any
     ) -> Self:
-        """A console of the cluster that `load_config` finds. The settings are those of `Console`.
+        """Creates a console for the cluster that `load_config` finds. The settings are those of `Console`.
 
-        Whoever started it may choose another context of the same kubeconfig on the pages.
+        The user who starts it can switch to other contexts of the same kubeconfig on the pages.
         """
         config = load_config(kubeconfig=kubeconfig, context=context)
         console = cls(Client(config), **{"name": config.context or "", **settings})
@@ -44,19 +44,19 @@ class Console(Backend):
         key: str | os.PathLike[str] | None = None,
         trusted_proxies: Collection[str] = (),
     ) -> AsyncIterator[str]:
-        """Serve the pages, in this event loop, until the block ends. Gives the address.
+        """Serves the pages in this event loop until the block ends. Yields the URL.
 
         Args:
-            host: where to listen. Anything but loopback must be asked for, and then nobody is invited: everybody signs
-                in with a token.
-            port: a free one unless given.
-            urls: addresses under which it is reached, besides those of this machine: `https://console.example.com`.
-            certificate: a file in PEM format, to serve by TLS.
-            key: the file of its key.
-            trusted_proxies: addresses and networks (`10.0.0.0/8`) of reverse proxies. Requests from there are counted
-                by the client that their `X-Forwarded-For` names, when failed sign-ins are throttled.
+            host: the address to listen on. With anything but loopback there are no invitations: every user signs in
+                with a token.
+            port: the port to listen on. Default: a free port.
+            urls: external URLs of the console, in addition to loopback: `https://console.example.com`.
+            certificate: a PEM file with the TLS certificate. Default: plain HTTP.
+            key: the PEM file with the certificate's private key.
+            trusted_proxies: addresses and networks (`10.0.0.0/8`) of reverse proxies. The throttle of failed sign-ins
+                uses the client address that they report in `X-Forwarded-For`.
         """
-        # NiceGUI takes seconds to import, in which an operator in this event loop must go on.
+        # Importing NiceGUI takes seconds and would block an operator in this event loop.
         await asyncio.to_thread(importlib.import_module, "kubewright.console.server")
         from kubewright.console.server import serve
 

@@ -1,7 +1,7 @@
-"""The contexts of a kubeconfig: one console for each that somebody chooses.
+"""The contexts of a kubeconfig: one backend for each context that the local user opens.
 
-A context is a part of the address, so that a link names its cluster and two tabs may look at two:
-`/contexts/kind-dev/kinds/core/pods`. Without it, an address is about the cluster of the console that was started.
+The context is part of the URL path, so a link identifies its cluster and two tabs can show two clusters:
+`/contexts/kind-dev/kinds/core/pods`. A path without a context refers to the cluster that the console was started for.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ T = TypeVar("T", bound=AbstractAsyncContextManager[Any])
 __all__ = ["CONTEXTS", "Contexts", "context_of", "context_prefix"]
 
 CONTEXTS: Final = "/contexts/"
-"""What the addresses begin with that name one."""
+"""The prefix of paths that name a context."""
 
 
 def context_prefix(context: str) -> str:
-    """What all addresses in a context begin with; "" for none."""
+    """Returns the prefix of all paths in a context; "" for the default context."""
     return CONTEXTS + quote(context, safe="") if context else ""
 
 
 def context_of(prefix: str) -> str:
-    """The context of what `context_prefix` gives."""
+    """Returns the context of a prefix made by `context_prefix`."""
     return unquote(prefix.removeprefix(CONTEXTS))
 
 
 class Contexts(Generic[T]):
-    """What whoever started the console may choose from. Consoles are opened on first use, and closed with the first."""
+    """The contexts that the local user can choose from. Backends open on first use and close with the default one."""
 
     def __init__(
         self, kubeconfig: str | os.PathLike[str] | None, default: str, make: Callable[[Client, str], T]
     ) -> None:
-        """`first` is the context of the console that there is already; `make` makes one for another."""
+        """Takes the context of the existing backend, and a function that creates a backend for another context."""
         self._kubeconfig = kubeconfig
         self.default = default
         self._make = make
@@ -48,14 +48,14 @@ class Contexts(Generic[T]):
 
     @property
     def names(self) -> Sequence[str]:
-        """All contexts, in the order of the file; read each time, since files change."""
+        """All contexts, in the order of the file. Reads the file each time, because it can change."""
         try:
             return context_names(self._kubeconfig)
         except ConfigError:
             return [self.default]
 
     async def open(self, name: str) -> T:
-        """The console of a context. Raises `ConfigError` when there is no such context."""
+        """Returns the open backend of a context. Raises `ConfigError` if the context does not exist."""
         async with self._opening:
             if name not in self._opened:
                 client = Client(load_config(kubeconfig=self._kubeconfig, context=name))
@@ -63,7 +63,7 @@ class Contexts(Generic[T]):
             return self._opened[name]
 
     async def close(self) -> None:
-        """Close those that were opened."""
+        """Closes all opened backends."""
         opened, self._opened = [*self._opened.values()], {}
         for console in opened:
             await console.__aexit__(None, None, None)

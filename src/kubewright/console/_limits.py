@@ -9,25 +9,29 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one client can take of the server."""
+    """Limits on what clients can consume.
+
+    Fields with the same name mean the same as those of `kubewright.http.ServerLimits`, except `body_bytes`, which
+    bounds one body. The console cannot use that server, because NiceGUI needs ASGI and WebSockets.
+    """
 
     connections: int = 128
-    """Open connections. Over TLS, a connection takes 0.35 MB (measured), so these take less than 64 MB."""
+    """Open connections. A TLS connection takes 0.35 MB (measured), so 128 take less than 64 MB."""
     reserved: int = 8
-    """Further connections for probes, when all others are busy."""
+    """Additional connections for probes when all others are busy."""
     header_seconds: float = 32.0
-    """From the first byte to the end of the header; for the first request from the connection, TLS included."""
+    """From the first byte to the end of the headers; for the first request from the connection, including TLS."""
     body_seconds: float = 32.0
-    """From the end of the header to the end of the body."""
+    """From the end of the headers to the end of the body."""
     idle_seconds: float = 60.0
     """Between two requests."""
-    send_seconds: float = 32.0
-    """In which a client must read 16 KiB, or all there is."""
+    write_seconds: float = 32.0
+    """Time in which a client must read 16 KiB, or everything that is buffered."""
     request_seconds: float = 120.0
-    """From the end of the header to the end of the response. Web sockets are exempt."""
+    """From the end of the headers to the end of the response. WebSockets are exempt."""
     header_bytes: int = 32_768
     header_count: int = 100
     body_bytes: int = 1_000_000
-    """Of a request body, and of a message on a web socket."""
+    """Size of a request body, and of a WebSocket message."""
     pipelined: int = 8
-    """Requests that a client may send before it has the response to the first one."""
+    """Requests that a client may send before it has received the response to the first one."""

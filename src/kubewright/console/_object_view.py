@@ -1,7 +1,7 @@
-"""`ObjectView`: one object, and all that is inspected about it, for one viewer. It draws nothing.
+"""`ObjectView`: everything that the console knows about one object, for one viewer. It draws nothing.
 
-Everything comes from caches that all pages share, and from the operators that the console knows; and everything is
-filtered by what the viewer may see, each time anew.
+The data comes from the shared caches and from the operators that the console queries. Each refresh filters it by what
+the viewer may see.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ _EVENTS_OF_CLUSTER: Final = "default"
 
 @dataclass(frozen=True)
 class ControllerStatus:
-    """What one controller tells about the object."""
+    """What one controller reports about the object."""
 
     ref: ControllerRef
     inspected: ObjectInspection | None = None
     entries: Sequence[ReconcileEntry] = ()
     logs: Sequence[LogLine] = ()
     problem: str = ""
-    """Why it tells nothing."""
+    """Why the controller reports nothing."""
 
 
 class ObjectView:
-    """One object for one viewer, from `open` to `close`.
+    """One object as one viewer sees it, between `open` and `close`.
 
-    `changed` is called in the event loop when there is something new; `refresh` then brings everything up to date.
+    Calls `changed` in the event loop when there is new data; `refresh` then updates all attributes.
     """
 
     def __init__(
@@ -71,20 +71,20 @@ class ObjectView:
         self.kind = kind
         self.key = key
         self.obj: dict[str, Any] | None = None
-        """The object; as it was last, when it is gone."""
+        """The object, or its last state after it was deleted."""
         self.health = Health(State.UNKNOWN)
         self.uid = ""
         self.gone = False
-        """Whether it was there and is not any more."""
+        """Whether the object was deleted after it had been seen."""
         self.hidden = False
-        """Whether the viewer may not see it any more."""
+        """Whether the viewer lost access to the object."""
         self.may_change = self.may_delete = False
-        """Whether the viewer may patch it, and delete it."""
+        """Whether the viewer may patch and delete the object."""
         self.tree = Tree()
         self.searched: Sequence[Kind] = ()
-        """The kinds in which children were looked for."""
+        """The kinds that were searched for owned objects."""
         self.unlisted: Sequence[Kind] = ()
-        """Kinds in which children may be that the viewer, or the console, may not list."""
+        """Kinds that may contain owned objects but that the viewer or the console may not list."""
         self.events: Sequence[EventLine] = ()
         self.events_problem = ""
         self.controllers: Sequence[ControllerStatus] = ()
@@ -96,26 +96,26 @@ class ObjectView:
         self._ready = False
         self._closed = False
 
-    # Life
+    # Lifecycle
 
     async def open(self) -> None:
-        """Open the cache of the object's own kind, and listen. Raises what `Backend.cache` raises."""
+        """Opens the cache of the object's kind and subscribes to it. Raises what `Backend.cache` raises."""
         await self._follow(self.kind)
         self._unsubscribe = self.backend.operators.subscribe(self._changed)
         self._read()
 
     async def open_others(self) -> None:
-        """Open the caches of what it may own, and of events: as long as the page is already there to be read."""
+        """Opens the caches of kinds that it may own, and of events. Call it after the page has been drawn."""
         kinds = await self.backend.kinds()
         owned = self.backend.operators.owned_by(self.kind.group, self.kind.kind)
         wanted = child_kinds(self.kind, kinds, owned)
-        await asyncio.gather(*(self._follow_if_allowed(kind) for kind in wanted), self._follow_events(kinds))
+        await asyncio.gather(*(self._follow_visible(kind) for kind in wanted), self._follow_events(kinds))
         self.searched = [kind for kind in wanted if kind.path in self._caches]
         self.unlisted = [kind for kind in wanted if kind.path not in self._caches]
         self._ready = True
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Closes all subscriptions."""
         self._closed = True
         for subscription in self._subscriptions:
             subscription.close()
@@ -132,7 +132,7 @@ class ObjectView:
                 self._caches[kind.path] = cache
                 self._subscriptions.append(cache.subscribe(self._batch_of(kind)))
 
-    async def _follow_if_allowed(self, kind: Kind) -> None:
+    async def _follow_visible(self, kind: Kind) -> None:
         where = {self.key.namespace} if self.key.namespace else set(await self.backend.all_namespaces())
         if await self.viewer.visibility(kind, where):
             try:
@@ -141,16 +141,20 @@ class ObjectView:
                 return
 
     async def _follow_events(self, kinds: Sequence[Kind]) -> None:
-        """An event is in both APIs: whichever the viewer and the console may list shows all of them."""
+        """Follows events in the first of both event APIs that the viewer and the console may list. Each API returns all
+        events.
+        """
         by_path = {kind.path: kind for kind in kinds}
-        self.events_problem = "You may not list events here."
+        self.events_problem = "You may not list events in this namespace."
         for kind in (by_path[path] for path in _EVENTS if path in by_path):
             if not await self.viewer.may("list", kind, self.key.namespace or _EVENTS_OF_CLUSTER):
                 continue
             try:
                 await self._follow(kind)
             except (Forbidden, CacheSyncError):
-                self.events_problem = "The console itself may not list events: grant its account list and watch."
+                self.events_problem = (
+                    "The console's own account may not list events. Grant it list and watch on events."
+                )
                 continue
             self._event_kind, self.events_problem = kind, ""
             return
@@ -158,29 +162,29 @@ class ObjectView:
     def _batch_of(self, kind: Kind) -> Callable[[Batch], object]:
         own = kind == self.kind
 
-        def hear(batch: Batch) -> None:
+        def on_batch(batch: Batch) -> None:
             if own:
                 for key in batch.changed:
-                    self._remember(key)
+                    self._record_conditions(key)
             self._changed()
 
-        return hear
+        return on_batch
 
-    def _remember(self, key: ObjectKey) -> None:
-        """Conditions have no memory of their own: every object of the kind is noted while somebody looks at one."""
+    def _record_conditions(self, key: ObjectKey) -> None:
+        """Records the conditions of every object of the kind, because conditions carry no history themselves."""
         snapshot = self._caches[self.kind.path].snapshot(*key) if self.kind.path in self._caches else None
         if snapshot is not None:
             self.backend.conditions.record(snapshot.uid, _decoded(snapshot))
 
-    # Bringing it up to date
+    # Updates
 
     @property
     def ready(self) -> bool:
-        """Whether the other caches are open, so that no children means that there are none."""
+        """Whether the other caches are open, so that an empty tree means that the object owns nothing."""
         return self._ready
 
     async def refresh(self, *, operators: bool = True) -> None:
-        """Read everything anew."""
+        """Updates all attributes."""
         self.hidden = not await self.viewer.may_see(self.kind, self.key.namespace, self.key.name)
         if self.hidden:
             self.obj, self.tree, self.events, self.controllers = None, Tree(), (), ()
@@ -232,7 +236,7 @@ class ObjectView:
         return event_lines(self.backend.events.about(cache.snapshots(), seen))
 
     async def _controllers(self) -> list[ControllerStatus]:
-        """What operators know; only for those who may `get` the object, of which this tells more than a list does."""
+        """Returns what operators report. Requires `get` on the object, because reports contain more than a list."""
         controllers_of = self.backend.operators.controllers_of(self.kind.group, self.kind.kind)
         if not controllers_of or not await self.viewer.may("get", self.kind, self.key.namespace, self.key.name):
             return []
@@ -250,13 +254,13 @@ class ObjectView:
             return ControllerStatus(ref, logs=logs)
         shown = await self._shown(inspected)
         return ControllerStatus(
-            ref, inspected, reconcile_entries(inspected, lambda write: _place(write) in shown), logs
+            ref, inspected, reconcile_entries(inspected, lambda write: _written_object(write) in shown), logs
         )
 
     async def _shown(self, inspected: ObjectInspection) -> set[tuple[str, str, str]]:
-        """The written objects whose values this viewer may see: those that he may `get`, Secrets never."""
+        """Returns the written objects whose values may be shown: those that the viewer may `get`, except Secrets."""
         places = {
-            _place(write)
+            _written_object(write)
             for (result, _), _values in inspected.values.items()
             for write in inspected.inspection.results[result].writes
         }
@@ -273,7 +277,7 @@ class ObjectView:
         return found
 
 
-def _place(write: WriteRecord) -> tuple[str, str, str]:
+def _written_object(write: WriteRecord) -> tuple[str, str, str]:
     return resource_of(write), write.namespace, write.name
 
 

@@ -1,4 +1,4 @@
-"""`attach_console`: an operator serves a console of its own kinds."""
+"""`attach_console`: serves a console for an operator's own kinds, from the operator's process."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def attach_console(
     announce: Callable[[str], Any] = print,
     **serving: Any,
 ) -> None:
-    """Let the operator serve a console, from the moment when its caches are in sync until it stops.
+    """Makes the operator serve a console from the moment its caches are in sync until it stops.
 
-    It shows the kinds that the operator reconciles, watches and owns, what Kubernetes makes of those, and their events;
-    with the rights that the operator has, and to everybody only what he may see. As anywhere, there is one console in a
-    process.
+    The console shows the kinds that the operator reconciles, watches and owns, the objects that Kubernetes creates for
+    those, and their events. It reads with the operator's permissions, and shows each viewer only what that viewer may
+    see. A process can serve only one console.
 
     Args:
-        operator: whose kinds.
-        host: where to listen.
-        port: a free one unless given.
-        read_only: refuse every write.
-        announce: called with the address; it lets whoever sees it in, so it is printed and not logged.
-        serving: what else `Console.serving` takes.
+        operator: the operator whose kinds are shown.
+        host: the address to listen on.
+        port: the port to listen on. Default: a free port.
+        read_only: reject every write.
+        announce: called with the URL. The URL signs in its first user, so print it and do not log it.
+        serving: further arguments of `Console.serving`.
     """
 
     @asynccontextmanager
@@ -59,7 +59,7 @@ def attach_console(
             except OSError as error:
                 raise SettingError(f"the console {error.strerror}") from None
             try:
-                logger.info("the console is at %s", url)
+                logger.info("the console is served at %s", url)
                 announce(url + console.invitation() if console.local else url)
                 yield
             finally:
@@ -69,13 +69,15 @@ def attach_console(
 
 
 def _client(running: Running) -> Client:
-    """A client like the operator's. Not its own: that writes only while the replica leads, which people need not."""
+    """Returns a client like the operator's. The operator's own client writes only while the replica leads; users may
+    always write.
+    """
     config = running.client.config
     return running.client.through(lambda transport: transport) if config is None else Client(config)
 
 
 def kinds_of_operator(operator: Operator) -> set[str]:
-    """The paths of the kinds that belong to an operator."""
+    """Returns the paths of the kinds that belong to an operator."""
     infos: set[ResourceInfo] = set()
     for registration in operator.registrations():
         infos.add(registration.info)

@@ -1,7 +1,7 @@
-"""The console's colors, in light and in dark, as custom properties of CSS.
+"""The console's colors, for the light and the dark theme, as CSS custom properties.
 
-One accent; five colors for states, which never speak alone: an icon and a word stand beside each. Every text color
-has a contrast of 4.5 to 1 or more against the surfaces it stands on (WCAG 2.2, AA); the tests compute it.
+There is one accent color, and one color per state. A state is never shown by color alone: an icon and a word accompany
+it. Every text color has a contrast of at least 4.5:1 against its surfaces (WCAG 2.2, AA); tests compute it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from kubewright.console.objects import State
 
-__all__ = ["DARK", "ICONS", "LIGHT", "SURFACES", "TEXTS", "custom_properties"]
+__all__ = ["DARK", "ICONS", "LIGHT", "SURFACES", "TEXT_COLORS", "custom_properties"]
 
 LIGHT: Final = {
     "page": "#f5f7f9",
@@ -53,10 +53,10 @@ DARK: Final = {
 """The colors of the dark theme."""
 
 SURFACES: Final = ("page", "surface", "raised", "hover", "selected")
-"""What text stands on."""
+"""The colors of backgrounds."""
 
-TEXTS: Final = ("text", "muted", "accent", *(str(state) for state in State))
-"""What text is written in."""
+TEXT_COLORS: Final = ("text", "muted", "accent", *(str(state) for state in State))
+"""The colors of text."""
 
 ICONS: Final = {
     State.READY: "check_circle",
@@ -65,11 +65,11 @@ ICONS: Final = {
     State.TERMINATING: "delete_sweep",
     State.UNKNOWN: "help",
 }
-"""The icon beside each state, of the Material font that NiceGUI brings."""
+"""The icon of each state, from the Material font that NiceGUI bundles."""
 
 
 def custom_properties() -> str:
-    """Both themes as CSS; `body--dark` is the class that Quasar gives a dark page."""
+    """Returns both themes as CSS. `body--dark` is Quasar's class for dark pages."""
     light = "".join(f"--kw-{name}:{color};" for name, color in LIGHT.items())
     dark = "".join(f"--kw-{name}:{color};" for name, color in DARK.items())
     return f"body{{{light}color-scheme:light}}\nbody.body--dark{{{dark}color-scheme:dark}}\n"

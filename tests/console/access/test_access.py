@@ -1,4 +1,4 @@
-"""What a viewer may see and do, on both clusters: by roles, and by nothing else."""
+"""What a viewer may see and do, decided by roles, on both clusters."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class People:
         self.asked.append(request.resource)
 
     async def allow(self, user: str, namespace: str, verbs: Sequence[str], *, names: Sequence[str] = ()) -> None:
-        """A role in one namespace, about config maps."""
+        """Grants a role on ConfigMaps in one namespace."""
         rule = rbac.PolicyRule(
             api_groups=[""], resources=["configmaps"], verbs=[*verbs], resource_names=[*names] or None
         )
@@ -96,17 +96,17 @@ async def made(admin: Client, namespace: str, *names: str) -> None:
 
 
 async def seen(console: Console, kind: Kind, viewer: Viewer, *namespaces: str) -> set[str]:
-    """What of these namespaces is in a list, without what Kubernetes puts into each of them."""
+    """Returns the names of a list in these namespaces, without objects that Kubernetes creates."""
     async with console.cache(kind) as cache:
         rows = await cache.rows(viewer)
         assert {row["id"] for row in rows} == {
             str(one.key) for one in await cache.visible(viewer)
-        }  # however it is asked for
+        }  # through every kind of request
         return {row["id"] for row in rows if row["namespace"] in namespaces and row["name"] != "kube-root-ca.crt"}
 
 
 async def on_cache(console: Console, kind: Kind, namespace: str, *names: str) -> None:
-    """Wait until the objects have come."""
+    """Waits until the objects are cached."""
     async with asyncio.timeout(PATIENCE), console.cache(kind) as cache:
         changed = asyncio.Event()
         with cache.subscribe(lambda _: changed.set()):
@@ -116,10 +116,10 @@ async def on_cache(console: Console, kind: Kind, namespace: str, *names: str) ->
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer sees what his roles let him list, and objects that he may get by name.",
+    "Access to the console and its cost",
+    "A viewer sees the objects that their roles let them list, or get by name.",
 )
-async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
+async def test_viewer_sees_listable_namespaces(
     console: Console, maps: Kind, people: People, admin: Client, cluster_namespace: str, other_namespace: str
 ) -> None:
     await made(admin, cluster_namespace, "mine")
@@ -136,7 +136,7 @@ async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
         assert await cache.read(ann, cluster_namespace, "mine") is not None
         assert await cache.rows_of(ann, [(other_namespace, "theirs")]) == []
         assert len(await cache.rows_of(ann, [(cluster_namespace, "mine"), (cluster_namespace, "gone")])) == 1
-        assert await cache.rows_of(ann, [(cluster_namespace, "gone")]) == []  # a question about no namespace
+        assert await cache.rows_of(ann, [(cluster_namespace, "gone")]) == []  # a review without a namespace
     where = await ann.namespaces_of(maps)
     assert where is not ALL
     assert cluster_namespace in where
@@ -145,10 +145,10 @@ async def test_a_viewer_sees_the_namespaces_in_which_he_may_list(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer sees what his roles let him list, and objects that he may get by name.",
+    "Access to the console and its cost",
+    "A viewer sees the objects that their roles let them list, or get by name.",
 )
-async def test_a_viewer_who_may_get_some_objects_by_name_sees_these(
+async def test_viewer_sees_objects_granted_by_name(
     console: Console, maps: Kind, people: People, admin: Client, cluster_namespace: str
 ) -> None:
     await made(admin, cluster_namespace, "named", "unnamed")
@@ -160,7 +160,7 @@ async def test_a_viewer_who_may_get_some_objects_by_name_sees_these(
     assert not await ben.may_see(maps, cluster_namespace, "unnamed")
 
 
-async def test_a_viewer_without_roles_sees_nothing(
+async def test_viewer_without_roles_sees_nothing(
     console: Console, maps: Kind, people: People, admin: Client, cluster_namespace: str
 ) -> None:
     await made(admin, cluster_namespace, "one")
@@ -173,10 +173,10 @@ async def test_a_viewer_without_roles_sees_nothing(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A read-only console refuses every write in the server.",
+    "Access to the console and its cost",
+    "A read-only console rejects every write on the server.",
 )
-async def test_a_read_only_console_refuses_every_write_whoever_asks(
+async def test_read_only_console_rejects_every_write(
     cluster: Clusters, admin: Client, maps: Kind, cluster_namespace: str
 ) -> None:
     await made(admin, cluster_namespace, "kept")
@@ -200,10 +200,10 @@ async def test_a_read_only_console_refuses_every_write_whoever_asks(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+    "Access to the console and its cost",
+    "Access reviews are shared and cached briefly; a failed review counts as neither allowed nor denied.",
 )
-async def test_who_asks_the_same_at_once_waits_for_one_answer(people: People, maps: Kind) -> None:
+async def test_concurrent_questions_share_one_review(people: People, maps: Kind) -> None:
     viewer = people.named("curious")
     answers = await asyncio.gather(*(viewer.may("list", maps) for _ in range(50)))
     assert set(answers) == {False}
@@ -211,10 +211,10 @@ async def test_who_asks_the_same_at_once_waits_for_one_answer(people: People, ma
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+    "Access to the console and its cost",
+    "Access reviews are shared and cached briefly; a failed review counts as neither allowed nor denied.",
 )
-async def test_a_question_that_fails_is_neither_a_no_nor_remembered(cluster: Clusters, maps: Kind) -> None:
+async def test_failed_review_raises_and_is_not_cached(cluster: Clusters, maps: Kind) -> None:
     outcomes: list[Outcome] = []
 
     def forget(request: Request) -> Any:
@@ -227,7 +227,7 @@ async def test_a_question_that_fails_is_neither_a_no_nor_remembered(cluster: Clu
     assert await viewer.may("list", maps)
 
 
-async def test_a_console_that_may_read_one_namespace_shows_that_one(
+async def test_console_limited_to_one_namespace_shows_it(
     cluster: Clusters, people: People, admin: Client, cluster_namespace: str, other_namespace: str
 ) -> None:
     await made(admin, cluster_namespace, "mine")
@@ -246,11 +246,11 @@ async def test_a_console_that_may_read_one_namespace_shows_that_one(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Rights are asked for once for all who ask, and remembered briefly; no answer is neither a yes nor a no.",
+    "Access to the console and its cost",
+    "Access reviews are shared and cached briefly; a failed review counts as neither allowed nor denied.",
 )
 @pytest.mark.clusters("embedded")
-async def test_an_answer_is_remembered_for_ten_seconds(people: People, maps: Kind, cluster: Clusters) -> None:
+async def test_caches_answers_for_ten_seconds(people: People, maps: Kind, cluster: Clusters) -> None:
     clock = VirtualClock()
     viewer = Viewer("curious", cluster.client_as("curious", hooks=[people._count]), clock=clock)
     await viewer.may("get", maps, "default", "a")
@@ -261,23 +261,23 @@ async def test_an_answer_is_remembered_for_ten_seconds(people: People, maps: Kin
     assert len(people.asked) == 2
 
 
-async def test_a_viewer_whom_the_server_does_not_know_is_reported(cluster: Clusters, maps: Kind) -> None:
+async def test_reports_rejected_credentials(cluster: Clusters, maps: Kind) -> None:
     rejected: list[bool] = []
 
     await cluster.serve()
-    async with Client(without_credentials(load_config(kubeconfig=cluster.kubeconfig()))) as nobody:
-        ghost = Viewer("ghost", with_token(nobody, "no.such.token"))
+    async with Client(without_credentials(load_config(kubeconfig=cluster.kubeconfig()))) as anonymous:
+        ghost = Viewer("ghost", with_token(anonymous, "no.such.token"))
         ghost.on_rejected = lambda: rejected.append(True)
         with pytest.raises(Unauthorized):
             await ghost.may("list", maps)
     assert rejected == [True]
 
 
-@pytest.mark.clusters("real")  # the embedded one answers at once
-async def test_questions_that_wait_are_given_up_before_the_client_is_closed(people: People, maps: Kind) -> None:
+@pytest.mark.clusters("real")  # the embedded cluster answers immediately
+async def test_cancels_pending_reviews_before_closing_the_client(people: People, maps: Kind) -> None:
     viewer = people.named("hasty")
     waiting = [asyncio.ensure_future(viewer.may("get", maps, "default", f"map-{number}")) for number in range(200)]
-    while not people.asked:  # noqa: ASYNC110  # the first ones are on their way
+    while not people.asked:  # noqa: ASYNC110  # the first requests are on their way
         await asyncio.sleep(0)
     await viewer.access.close()
     asked = len(people.asked)

@@ -1,4 +1,4 @@
-"""Sessions and invitations: how they begin, and how they end."""
+"""Sessions and invitations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kubewright.console import Console, SignInError
 from kubewright.console.access import Sessions, Viewer
 from kubewright.console.server import AuthenticationMiddleware
 
-ANY: Any = None  # a session only carries its console
+ANY: Any = None  # the application is never called
 
 
-class Nobody(Viewer):
-    def __init__(self, name: str = "nobody") -> None:
+class FakeViewer(Viewer):
+    def __init__(self, name: str = "ann") -> None:
         self.name = name
 
 
@@ -33,26 +33,26 @@ def sessions(clock: VirtualClock) -> Sessions:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A session cannot be guessed, ends in time, and with it its pages.",
+    "Access to the console and its cost",
+    "A session cannot be guessed, expires, and closes its pages.",
 )
-def test_a_session_is_found_by_its_secret_alone(sessions: Sessions) -> None:
-    session, secret = sessions.begin(Nobody())
+def test_finds_session_only_by_its_secret(sessions: Sessions) -> None:
+    session, secret = sessions.begin(FakeViewer())
     assert sessions.find(secret) is session
     assert len(secret) >= 43  # 256 bits
     assert secret not in repr(session)
     assert secret != session.key
-    assert sessions.find(session.key) is None  # what is kept here opens nothing
+    assert sessions.find(session.key) is None  # the stored digest does not open the session
     assert sessions.find(secret + "x") is None
     assert sessions.find("") is None
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A session cannot be guessed, ends in time, and with it its pages.",
+    "Access to the console and its cost",
+    "A session cannot be guessed, expires, and closes its pages.",
 )
-async def test_a_session_ends_after_two_quiet_hours(sessions: Sessions, clock: VirtualClock) -> None:
-    session, secret = sessions.begin(Nobody())
+async def test_session_expires_after_two_idle_hours(sessions: Sessions, clock: VirtualClock) -> None:
+    session, secret = sessions.begin(FakeViewer())
     await clock.advance(7100)
     assert sessions.find(secret) is session
     await clock.advance(7100)
@@ -62,8 +62,8 @@ async def test_a_session_ends_after_two_quiet_hours(sessions: Sessions, clock: V
     assert len(sessions) == 0
 
 
-async def test_a_session_ends_after_twelve_hours_however_busy_it_was(sessions: Sessions, clock: VirtualClock) -> None:
-    session, secret = sessions.begin(Nobody())
+async def test_session_expires_after_twelve_hours(sessions: Sessions, clock: VirtualClock) -> None:
+    session, secret = sessions.begin(FakeViewer())
     for _ in range(11):
         await clock.advance(3600)
         sessions.touch(session)
@@ -72,8 +72,8 @@ async def test_a_session_ends_after_twelve_hours_however_busy_it_was(sessions: S
     assert sessions.find(secret) is None
 
 
-def test_signing_out_tells_whoever_wants_to_know(sessions: Sessions) -> None:
-    session, secret = sessions.begin(Nobody())
+def test_ending_a_session_calls_back(sessions: Sessions) -> None:
+    session, secret = sessions.begin(FakeViewer())
     ended: list[str] = []
     session.on_end.append(lambda: ended.append("once"))
     sessions.end(session)
@@ -83,8 +83,8 @@ def test_signing_out_tells_whoever_wants_to_know(sessions: Sessions) -> None:
     assert not sessions.alive(session)
 
 
-def test_a_viewer_whom_the_server_does_not_know_any_more_is_signed_out(sessions: Sessions) -> None:
-    viewer = Nobody()
+def test_rejected_credentials_end_the_session(sessions: Sessions) -> None:
+    viewer = FakeViewer()
     _session, secret = sessions.begin(viewer)
     assert viewer.on_rejected is not None
     viewer.on_rejected()
@@ -92,35 +92,35 @@ def test_a_viewer_whom_the_server_does_not_know_any_more_is_signed_out(sessions:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay their address alone.",
+    "Access to the console and its cost",
+    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay only their address.",
 )
-def test_a_viewer_has_20_sessions_and_ends_his_own_with_more(sessions: Sessions) -> None:
-    other = sessions.begin(Nobody("ben"))[1]
-    first = sessions.begin(Nobody("ann"))[1]
-    second = sessions.begin(Nobody("ann"))[1]
+def test_limits_sessions_per_viewer_to_20(sessions: Sessions) -> None:
+    other = sessions.begin(FakeViewer("ben"))[1]
+    first = sessions.begin(FakeViewer("ann"))[1]
+    second = sessions.begin(FakeViewer("ann"))[1]
     assert sessions.find(first) is not None
     for _ in range(1_005):
-        sessions.begin(Nobody("ann"))
+        sessions.begin(FakeViewer("ann"))
         assert sessions.find(first) is not None  # in use
     assert len(sessions) == 21
     assert sessions.find(second) is None  # least recently used
     assert sessions.find(other) is not None
 
 
-def test_all_sessions_are_bounded_and_the_viewer_with_most_ends_one(sessions: Sessions) -> None:
-    other = sessions.begin(Nobody("ben"))[1]
+def test_limits_all_sessions_at_the_expense_of_the_largest_viewer(sessions: Sessions) -> None:
+    other = sessions.begin(FakeViewer("ben"))[1]
     for number in range(1_100):
-        sessions.begin(Nobody(f"account-{number // 20}"))
+        sessions.begin(FakeViewer(f"account-{number // 20}"))
     assert len(sessions) == 1_000
     assert sessions.find(other) is not None
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The printed address lets whoever started the console in, once.",
+    "Access to the console and its cost",
+    "The printed URL signs in the user who started the console, once.",
 )
-async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions, clock: VirtualClock) -> None:
+async def test_invitation_is_valid_once_within_a_day(sessions: Sessions, clock: VirtualClock) -> None:
     word, old = sessions.invite(), sessions.invite()
     assert not sessions.redeem("guess")
     assert sessions.redeem(word)
@@ -129,7 +129,7 @@ async def test_an_invitation_is_good_for_one_use_within_a_day(sessions: Sessions
     assert not sessions.redeem(old)
 
 
-async def test_strangers_ask_the_api_server_a_few_at_a_time(cluster: Cluster) -> None:
+async def test_bounds_concurrent_token_reviews(cluster: Cluster) -> None:
     class Asked(Console):
         under_way = 0
         answered = asyncio.Event()
@@ -137,7 +137,7 @@ async def test_strangers_ask_the_api_server_a_few_at_a_time(cluster: Cluster) ->
         async def viewer_with_token(self, token: str) -> Viewer:
             self.under_way += 1
             await self.answered.wait()
-            raise SignInError("nobody knows it")
+            raise SignInError("unknown token")
 
     console = Asked(cluster.client())
     door = AuthenticationMiddleware(ANY, console, console.sessions)
@@ -157,5 +157,5 @@ async def test_strangers_ask_the_api_server_a_few_at_a_time(cluster: Cluster) ->
     assert console.under_way == 8
     console.answered.set()
     await asyncio.gather(*asking)
-    assert statuses == [401] * 8 + [429] * 12  # eight failures delay the others, which have not asked
+    assert statuses == [401] * 8 + [429] * 12  # eight failures delay the others, which have not asked yet
     assert console.under_way == 8

@@ -1,4 +1,4 @@
-"""Failed sign-ins: addresses wait, and nobody else does."""
+"""Failed sign-ins delay only their own address."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_delay_doubles_with_each_failure_after_the_fifth(throttle: SignInT
     assert throttle.delay("192.0.2.1") == 60
 
 
-def test_other_addresses_do_not_wait(throttle: SignInThrottle) -> None:
+def test_does_not_delay_other_addresses(throttle: SignInThrottle) -> None:
     fail(throttle, "192.0.2.1", 100)
     assert throttle.delay("192.0.2.2") == 0
 
@@ -81,10 +81,10 @@ PROXIES = [ipaddress.ip_network("10.0.0.0/8")]
 @pytest.mark.parametrize(
     ("peer", "forwarded", "address"),
     [
-        ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),  # not a proxy: anybody can write a header
+        ("192.0.2.1", ["198.51.100.7"], "192.0.2.1"),  # not a proxy: any client can send the header
         ("10.0.0.1", [], "10.0.0.1"),
         ("10.0.0.1", ["198.51.100.7"], "198.51.100.7"),
-        ("10.0.0.1", ["203.0.113.9, 198.51.100.7, 10.0.0.2"], "198.51.100.7"),  # the client wrote the first one
+        ("10.0.0.1", ["203.0.113.9, 198.51.100.7, 10.0.0.2"], "198.51.100.7"),  # the client wrote the first address
         ("10.0.0.1", ["203.0.113.9", "198.51.100.7"], "198.51.100.7"),
         ("10.0.0.1", ["unknown"], "10.0.0.1"),
         ("", ["198.51.100.7"], ""),
@@ -95,7 +95,7 @@ def test_only_trusted_proxies_name_the_client(peer: str, forwarded: list[str], a
 
 
 class Asked(Console):
-    """Counts how often the API server is asked whose token it is."""
+    """Counts how often the API server is asked to verify a token."""
 
     asked = 0
     away = False
@@ -106,7 +106,7 @@ class Asked(Console):
             raise SignInUnavailable("The API server could not be asked.")
         if token == "valid":
             return self.viewer("ann")
-        raise SignInError("The API server does not know this token.")
+        raise SignInError("The API server does not accept this token.")
 
 
 @pytest.fixture
@@ -132,10 +132,10 @@ async def sign_in(http: aiohttp.ClientSession, token: str, address: str) -> aioh
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay their address alone.",
+    "Access to the console and its cost",
+    "One viewer's sign-ins end no other viewer's session; failed sign-ins delay only their address.",
 )
-async def test_failed_sign_ins_of_an_address_delay_its_next_one(
+async def test_failed_sign_ins_delay_their_address(
     served: aiohttp.ClientSession, console: Asked, clock: VirtualClock
 ) -> None:
     statuses = [(await sign_in(served, f"guess-{number}", "192.0.2.1")).status for number in range(20)]
@@ -146,26 +146,26 @@ async def test_failed_sign_ins_of_an_address_delay_its_next_one(
     assert "Try again in 1s" in await refused.text()
     assert (await sign_in(served, "valid", "192.0.2.2")).status == 303
     bearer = {"Authorization": "Bearer guess", "X-Forwarded-For": "192.0.2.1"}
-    async with served.get("/", headers=bearer) as answer:  # another way to guess
+    async with served.get("/", headers=bearer) as answer:  # the Authorization header is throttled too
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
     await clock.advance(1)
     assert (await sign_in(served, "valid", "192.0.2.1")).status == 303
 
 
-async def test_an_api_server_that_is_away_delays_no_sign_in(served: aiohttp.ClientSession, console: Asked) -> None:
+async def test_unavailable_api_server_delays_no_sign_in(served: aiohttp.ClientSession, console: Asked) -> None:
     console.away = True
     assert [(await sign_in(served, "valid", "192.0.2.1")).status for _ in range(8)] == [503] * 8
     console.away = False
     assert (await sign_in(served, "valid", "192.0.2.1")).status == 303
 
 
-def test_rejects_a_proxy_that_is_not_a_network() -> None:
+def test_rejects_invalid_proxy_network() -> None:
     result = CliRunner().invoke(command, ["--trusted-proxy", "proxy.example.com"])
     assert result.exit_code == 2
     assert "is not an address or network such as 10.0.0.7" in result.output
 
 
-def test_the_command_has_the_default_of_the_class() -> None:
+def test_command_uses_the_default_of_the_class() -> None:
     shown = CliRunner().invoke(command, ["--help"]).output
     assert f"[default: {PAGES_PER_VIEWER};" in shown
     assert f"[default: {Limits().connections};" in shown

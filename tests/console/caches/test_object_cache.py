@@ -1,4 +1,4 @@
-"""Caches: one watch for everybody, batches, idle ones closed, and an API server that goes away and comes back."""
+"""Object caches: shared watches, batches, closing when idle, and outages of the API server."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class ShelvedSpec(kw.Model):
 
 @kw.resource("caches.example.com/v1", columns={"Size": ".spec.size"})
 class Shelved(kw.Resource[ShelvedSpec, None]):
-    """Something on a cache."""
+    """A cached object."""
 
 
 class Requests:
-    """What the console's own identity asks of the server."""
+    """Counts the requests of the console's own identity."""
 
     def __init__(self) -> None:
         self.count: Counter[tuple[str, str]] = Counter()
@@ -62,7 +62,7 @@ async def kind_of(console: Console, path: str) -> Kind:
 
 
 async def until(cache: ObjectCache, condition: Callable[[], bool]) -> None:
-    """Wait for what a cache tells of."""
+    """Waits until a cache reaches a state."""
     changed = asyncio.Event()
     with cache.subscribe(lambda _: changed.set()):
         async with asyncio.timeout(PATIENCE):
@@ -80,12 +80,10 @@ def _note(heard: list[int], number: int, _: Batch) -> None:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "A hundred open pages cost the API server one watch per kind.",
 )
-async def test_a_hundred_who_look_cost_the_server_one_watch(
-    cluster: Cluster, console: Console, requests: Requests
-) -> None:
+async def test_hundred_viewers_share_one_watch(cluster: Cluster, console: Console, requests: Requests) -> None:
     kind, client = await kind_of(console, "core/configmaps"), cluster.client()
     caches = await asyncio.gather(*(console.cache(kind) for _ in range(100)))
     assert len({id(cache) for cache in caches}) == 1
@@ -101,7 +99,7 @@ async def test_a_hundred_who_look_cost_the_server_one_watch(
     assert caches[0].users == 0
 
 
-async def test_definitions_and_their_columns_are_followed(cluster: Cluster, console: Console) -> None:
+async def test_follows_definitions_and_columns(cluster: Cluster, console: Console) -> None:
     assert await console.kind("caches.example.com/shelveds") is None
     await install(cluster.client(), Shelved)
     definitions = await kind_of(console, "apiextensions.k8s.io/customresourcedefinitions")
@@ -128,7 +126,7 @@ async def test_definitions_and_their_columns_are_followed(cluster: Cluster, cons
     }
 
 
-async def test_a_definition_with_other_columns_changes_the_rows(cluster: Cluster, console: Console) -> None:
+async def test_changed_columns_change_the_rows(cluster: Cluster, console: Console) -> None:
     client = cluster.client()
     await install(client, Shelved)
     await client.create(Shelved(metadata=ObjectMeta(name="a", namespace="default"), spec=ShelvedSpec(size=3)))
@@ -151,7 +149,7 @@ async def test_a_definition_with_other_columns_changes_the_rows(cluster: Cluster
             assert [row["c0"] for row in await cache.rows(console.viewer())] == ["a"]
 
 
-async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> None:
+async def test_shows_only_configured_kinds(cluster: Cluster) -> None:
     async with Console(cluster.client(), only=["core/pods", "apps/*"]) as console:
         paths = {kind.path for kind in await console.kinds()}
     events = {"core/events", "events.k8s.io/events"}
@@ -160,10 +158,10 @@ async def test_only_the_kinds_that_are_asked_for_are_shown(cluster: Cluster) -> 
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Changes come in batches, and what a page does wrong hurts no other.",
+    "Access to the console and its cost",
+    "Changes are delivered in batches, and a failing page does not affect others.",
 )
-async def test_changes_come_in_batches_of_a_quarter_second(cluster: Cluster) -> None:
+async def test_delivers_changes_in_batches_of_a_quarter_second(cluster: Cluster) -> None:
     clock = VirtualClock()
     batches: list[Batch] = []
     async with Console(cluster.client(), clock=clock) as console:
@@ -179,9 +177,9 @@ async def test_changes_come_in_batches_of_a_quarter_second(cluster: Cluster) -> 
         await clock.advance(0.25)
         await clock.advance(0.25)
         assert 1 <= len(batches) <= 3
-        told: set[Any] = set().union(*(batch.changed for batch in batches))
-        assert {("default", f"many-{number}") for number in range(1, 20)} <= told
-        assert any(("default", "many-0") in batch.gone for batch in batches) or ("default", "many-0") not in told
+        seen: set[Any] = set().union(*(batch.changed for batch in batches))
+        assert {("default", f"many-{number}") for number in range(1, 20)} <= seen
+        assert any(("default", "many-0") in batch.gone for batch in batches) or ("default", "many-0") not in seen
         subscription.close()
 
 
@@ -190,10 +188,10 @@ async def _opened(console: Console, path: str) -> ObjectCache:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A cache that nobody looks at is closed, and opened again.",
+    "Access to the console and its cost",
+    "An idle cache is closed, and reopened on use.",
 )
-async def test_a_cache_that_nobody_needs_is_closed_after_a_minute_and_opened_again(cluster: Cluster) -> None:
+async def test_closes_idle_cache_after_a_minute_and_reopens_it(cluster: Cluster) -> None:
     clock = VirtualClock()
     async with Console(cluster.client(), clock=clock) as console:
         cache = await clock.run(_opened(console, "core/configmaps"))
@@ -210,10 +208,10 @@ async def test_a_cache_that_nobody_needs_is_closed_after_a_minute_and_opened_aga
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Changes come in batches, and what a page does wrong hurts no other.",
+    "Access to the console and its cost",
+    "Changes are delivered in batches, and a failing page does not affect others.",
 )
-async def test_what_a_page_does_wrong_with_a_batch_hurts_no_other(
+async def test_failing_subscriber_does_not_affect_others(
     cluster: Cluster, console: Console, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = await _opened(console, "core/configmaps")
@@ -230,14 +228,14 @@ async def test_what_a_page_does_wrong_with_a_batch_hurts_no_other(
         await until(cache, lambda: len(heard) == 1)
         await cluster.client().create(config_map("two"))
         await until(cache, lambda: len(heard) == 2)
-    assert caplog.text.count("a page failed to follow ConfigMap") >= 3
+    assert caplog.text.count("cannot update a page with changes of ConfigMap") >= 3
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The API server may go away and come back: what was known is shown, no storm follows.",
+    "Access to the console and its cost",
+    "Caches survive an outage of the API server with the last known objects, and without a burst of requests.",
 )
-async def test_the_api_server_goes_away_and_comes_back(cluster: Cluster) -> None:
+async def test_survives_api_server_outage(cluster: Cluster) -> None:
     clock, client = VirtualClock(), cluster.client()
     async with Console(cluster.client(clock=clock), clock=clock) as console:
         cache = await clock.run(_opened(console, "core/configmaps"))
@@ -255,22 +253,22 @@ async def test_the_api_server_goes_away_and_comes_back(cluster: Cluster) -> None
         faults = [
             cluster.lab.fail(verb=verb, kind="configmaps", status="lost", times=None) for verb in ("watch", "list")
         ]
-        told: list[Batch] = []
-        with cache.subscribe(told.append):
+        seen: list[Batch] = []
+        with cache.subscribe(seen.append):
             cluster.lab.end_watches("configmaps")
-            await comes(lambda: cache.health.state == "away" and any(batch.health for batch in told))
+            await comes(lambda: cache.health.state == "unavailable" and any(batch.health for batch in seen))
         assert cache.health.message
-        assert cache.get("default", "before") is not None  # what was known is still shown
+        assert cache.get("default", "before") is not None  # the last known objects are still shown
         since = cache.health.since
         await clock.advance(5)
         assert cache.health.since == since
-        await client.create(config_map("meanwhile"))
+        await client.create(config_map("during-outage"))
         for fault in faults:
             fault.end()
-        await comes(lambda: cache.health.live and cache.get("default", "meanwhile") is not None)
+        await comes(lambda: cache.health.live and cache.get("default", "during-outage") is not None)
 
 
-async def test_a_cache_that_does_not_fill_says_why(cluster: Cluster) -> None:
+async def test_reports_why_sync_fails(cluster: Cluster) -> None:
     clock = VirtualClock()
     async with Console(cluster.client(), clock=clock) as console:
         kind = await clock.run(kind_of(console, "core/configmaps"))
@@ -285,10 +283,10 @@ async def _await(console: Console, kind: Kind) -> ObjectCache:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The API server may go away and come back: what was known is shown, no storm follows.",
+    "Access to the console and its cost",
+    "Caches survive an outage of the API server with the last known objects, and without a burst of requests.",
 )
-async def test_a_real_api_server_that_is_stopped_and_started(requests: Requests) -> None:
+async def test_survives_restart_of_real_api_server(requests: Requests) -> None:
     with ControlPlane() as plane:
         client = Client(load_config(kubeconfig=plane.kubeconfig), hooks=[requests.hook])
         async with Console(client) as console, Client(load_config(kubeconfig=plane.kubeconfig)) as other:
@@ -296,11 +294,11 @@ async def test_a_real_api_server_that_is_stopped_and_started(requests: Requests)
             await other.create(config_map("before"))
             await until(cache, lambda: cache.get("default", "before") is not None)
             await asyncio.to_thread(plane.kill_apiserver)
-            await until(cache, lambda: cache.health.state == "away")
+            await until(cache, lambda: cache.health.state == "unavailable")
             assert cache.get("default", "before") is not None
             before = sum(requests.count.values())
             await asyncio.to_thread(plane.start_apiserver)
             await other.create(config_map("after"))
             await until(cache, lambda: cache.health.live and cache.get("default", "after") is not None)
-            # No storm: some tries of the few watches that are open, further and further apart.
+            # No burst: a few retries per open watch, with increasing delays.
             assert sum(requests.count.values()) - before < 100

@@ -1,4 +1,4 @@
-"""A kind with everything, in a cluster, and people who look at it."""
+"""A kind with every type of field, and users of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.console.gadgets import AnyCluster
 
 @pytest.fixture
 def cluster_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Roles count on both clusters."""
+    """A cluster that enforces roles."""
     return {"controllers": request.config.getoption("--control-plane-controllers"), "rbac": True}
 
 
@@ -30,7 +30,7 @@ async def client(cluster: AnyCluster) -> AsyncIterator[Client]:
 
 
 async def defined(client: Client, plural: str, kind: str, schema: dict[str, Any]) -> type[Untyped]:
-    """A kind of the tests' group, served."""
+    """Serves a kind of the tests' group."""
     name = f"{plural}.{GROUP}"
     if await client.find(CustomResourceDefinition, name) is None:
         await client.create(from_dict(CustomResourceDefinition, definition(plural, kind, schema)))
@@ -40,7 +40,7 @@ async def defined(client: Client, plural: str, kind: str, schema: dict[str, Any]
             made = await client.kind(f"{GROUP}/v1", kind)
             await client.list(made)
             return made
-        except NotFound:  # known to the definition, and not yet to discovery
+        except NotFound:  # known from the definition, but not from discovery yet
             await client.discovery.resources(refresh=True)
 
 
@@ -50,17 +50,17 @@ def _established(crd: CustomResourceDefinition) -> bool:
 
 @pytest.fixture
 async def everything(client: Client, console: Console) -> type[Untyped]:
-    """The kind with everything."""
+    """The kind with every type of field."""
     made = await defined(client, "everythings", "Everything", EVERYTHING)
     await known(console, "everythings")
     return made
 
 
 async def known(console: Console, plural: str) -> None:
-    """Wait until the console has heard of a kind."""
+    """Waits until the console knows a kind."""
     import asyncio
 
-    while await console.kind(f"{GROUP}/{plural}") is None:  # noqa: ASYNC110  # a watch tells it, in its own time
+    while await console.kind(f"{GROUP}/{plural}") is None:  # noqa: ASYNC110  # a watch delivers it
         await asyncio.sleep(0.02)
 
 
@@ -71,7 +71,7 @@ SignIn = Callable[..., Awaitable[Page]]
 async def signed_in_as(
     cluster: AnyCluster, client: Client, console: Console, console_url: str, open_page: Callable[..., Awaitable[Page]]
 ) -> AsyncIterator[SignIn]:
-    """Opens a page for a user who may do these verbs with the kinds of the tests' group, and nothing else."""
+    """Opens a page for a user who may only use these verbs on the kinds of the tests' group."""
     made: list[tuple[type[Any], str]] = []
     clients: list[Client] = []
 

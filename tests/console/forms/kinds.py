@@ -1,4 +1,4 @@
-"""A schema with everything that a form can meet."""
+"""A schema with every type of field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ GROUP = "forms.example.com"
 
 
 def definition(plural: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The definition of a kind with this schema."""
+    """Returns the definition of a kind with this schema."""
     version = {
         "name": "v1",
         "served": True,
@@ -108,7 +108,7 @@ EVERYTHING: dict[str, Any] = {
 
 
 def an_object(name: str = "one", namespace: str = "default", /, **spec: Any) -> dict[str, Any]:
-    """A valid object, with more in its spec."""
+    """Returns a valid object with further fields in its spec."""
     return {
         "apiVersion": "forms.example.com/v1",
         "kind": "Everything",

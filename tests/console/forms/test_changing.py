@@ -1,4 +1,4 @@
-"""Objects that are there: changed, fought over, deleted, in a browser."""
+"""Existing objects in a browser: changed, in conflict, deleted."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ async def spec_of(client: Client, kind: type[Untyped], name: str, namespace: str
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+    "Nothing is written before a server-side dry run has shown the changes, including those of the server.",
 )
-async def test_a_change_is_shown_before_it_is_written(
+async def test_shows_change_before_writing(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     home = cluster_namespace
@@ -44,15 +44,15 @@ async def test_a_change_is_shown_before_it_is_written(
     await client.create(from_dict(everything, body))
     await open_edit(page, console_url, home, "change")
     await expect(field(page, "metadata.name")).to_be_disabled()
-    await expect(field(page, "spec.fixed")).to_be_disabled()  # a rule says that it never changes
+    await expect(field(page, "spec.fixed")).to_be_disabled()  # a rule makes it immutable
     await field(page, "spec.ports[1].number").fill("443")
     await field(page, "spec.color").click()
-    await page.get_by_role("option", name="not set").click()  # gives the field up: the default comes back
+    await page.get_by_role("option", name="not set").click()  # removes the field: the default returns
     await field(page, "spec.reason").fill("because")
     diff = await review(page)
     await expect(diff.locator(".kw-diff-removed")).to_have_text([re_line("number: 2")])
     await expect(diff.locator(".kw-diff-added")).to_have_text([re_line("number: 443"), re_line("reason: because")])
-    await expect(page.get_by_test_id("conflict")).to_have_count(0)  # what a hand did once is nobody's claim
+    await expect(page.get_by_test_id("conflict")).to_have_count(0)  # a one-time command does not conflict
     await page.get_by_role("button", name="Apply", exact=True).click()
     await page.wait_for_url(f"**/{home}/change")
     assert await spec_of(client, everything, "change", home) == {
@@ -71,7 +71,7 @@ def re_line(text: str) -> Any:
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_rule_about_changes_is_told_inline(
+async def test_shows_transition_rule_at_its_field(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     await client.create(from_dict(everything, an_object("fixed", cluster_namespace, fixed="a")))
@@ -83,9 +83,9 @@ async def test_a_rule_about_changes_is_told_inline(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Who else owns a field is told before it is taken over, and that is a choice.",
+    "Other owners of a field are shown before it is taken over, which requires confirmation.",
 )
-async def test_who_owns_a_field_is_told_and_force_is_a_choice(
+async def test_shows_field_owners_and_asks_before_taking_over(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     home = cluster_namespace
@@ -98,7 +98,7 @@ async def test_who_owns_a_field_is_told_and_force_is_a_choice(
     apply = page.get_by_role("button", name="Apply", exact=True)
     await expect(apply).to_be_disabled()
     await shoot(page, "conflict")
-    await page.get_by_role("checkbox", name="Take these fields over").click()
+    await page.get_by_role("checkbox", name="Take over these fields").click()
     await apply.click()
     await page.wait_for_url(f"**/{home}/fought")
     made = to_dict(await client.get(everything, "fought", home))
@@ -109,8 +109,8 @@ async def test_who_owns_a_field_is_told_and_force_is_a_choice(
     assert owners == {"gitops": False, "kubewright-console": True}
 
 
-@pytest.mark.promise("Forms of the console", "A form never writes over a change that its user has not seen.")
-async def test_what_others_change_meanwhile_is_never_lost(
+@pytest.mark.promise("Forms of the console", "A form never overwrites a change that its user has not seen.")
+async def test_never_loses_concurrent_changes(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     home = cluster_namespace
@@ -120,15 +120,15 @@ async def test_what_others_change_meanwhile_is_never_lost(
     await client.patch(everything, "shared", MergePatch({"spec": {"reason": "theirs"}}), home)
     news = page.get_by_test_id("news")
     await expect(news).to_contain_text("spec.reason")
-    await news.get_by_role("button", name="Bring both together").click()
+    await news.get_by_role("button", name="Merge the changes").click()
     await expect(field(page, "spec.reason")).to_have_value("theirs")
     await expect(field(page, "spec.size")).to_have_value("2")
 
     await review(page)
     await client.patch(everything, "shared", MergePatch({"spec": {"size": 5}}), home)  # after the review
     await page.get_by_role("button", name="Apply", exact=True).click()
-    await expect(page.get_by_test_id("notice")).to_contain_text("Somebody changed the object a moment ago")
-    assert (await spec_of(client, everything, "shared", home))["size"] == 5  # nothing was written over it
+    await expect(page.get_by_test_id("notice")).to_contain_text("The object changed after your review")
+    assert (await spec_of(client, everything, "shared", home))["size"] == 5  # nothing was overwritten
     diff = await review(page)
     await expect(diff).to_contain_text("size: 5")
     await page.get_by_role("button", name="Apply", exact=True).click()
@@ -139,9 +139,9 @@ async def test_what_others_change_meanwhile_is_never_lost(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Deleting asks for the name, shows what goes with it, and tells what holds it.",
+    "Deleting asks for the name, shows dependents, and names the finalizers that block it.",
 )
-async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
+async def test_delete_asks_for_the_name_and_shows_dependents(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     home = cluster_namespace
@@ -153,9 +153,7 @@ async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
         metadata = ObjectMeta(name=name, namespace=home, owner_references=[owner])
         await client.create(core.ConfigMap(metadata=metadata))
     await page.goto(address(console_url, home, "doomed", "delete"))
-    await expect(page.get_by_test_id("owned")).to_have_text(
-        "What it owns goes with it, as far as you may see: 2 ConfigMap."
-    )
+    await expect(page.get_by_test_id("owned")).to_have_text("Objects that it owns, as far as you may see: 2 ConfigMap.")
     await expect(page.get_by_role("link", name="ConfigMap settings-a")).to_be_visible()
     await expect(page.get_by_test_id("finalizers")).to_contain_text("forms.example.com/keep")
     button = page.get_by_role("button", name="Delete", exact=True)
@@ -166,14 +164,14 @@ async def test_deleting_asks_for_the_name_and_shows_what_goes_with_it(
     await shoot(page, "delete")
     await name_field.fill("doomed")
     await button.click()
-    await expect(page.get_by_test_id("terminating")).to_contain_text("It waits for forms.example.com/keep")
+    await expect(page.get_by_test_id("terminating")).to_contain_text("Waiting for forms.example.com/keep")
     await client.patch(everything, "doomed", MergePatch({"metadata": {"finalizers": None}}), home)
-    await expect(page.get_by_test_id("gone")).to_have_text("doomed is deleted.")
+    await expect(page.get_by_test_id("gone")).to_have_text("doomed was deleted.")
     assert await client.find(everything, "doomed", home) is None
 
 
 @pytest.mark.clusters("embedded")
-async def test_deleting_another_object_of_the_same_name_is_refused(
+async def test_rejects_deleting_a_recreated_object(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     home = cluster_namespace
@@ -182,41 +180,41 @@ async def test_deleting_another_object_of_the_same_name_is_refused(
     await page.get_by_label("Name of the object to delete").fill("again")
     await expect(page.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
     await client.delete(everything, "again", home)
-    await expect(page.get_by_test_id("gone")).to_be_visible()  # it went by another hand
+    await expect(page.get_by_test_id("gone")).to_be_visible()  # deleted by another client
 
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Who may not create, change or delete is told which verb is missing, and is refused.",
+    "Users without permission to create, change or delete see the missing verb and are rejected.",
 )
-async def test_who_may_not_change_or_delete_is_told(
+async def test_names_missing_verbs_for_change_and_delete(
     client: Client, cluster_namespace: str, console_url: str, everything: type[Untyped], signed_in_as: SignIn
 ) -> None:
     await client.create(from_dict(everything, an_object("guarded", cluster_namespace)))
     page = await signed_in_as(f"looker-{cluster_namespace}", ["get", "list", "watch"])
     await open_edit(page, console_url, cluster_namespace, "guarded")
     await expect(page.get_by_role("button", name="Review and")).to_be_disabled()
-    await expect(page.get_by_test_id("reason")).to_contain_text("the verb “patch” is missing")
+    await expect(page.get_by_test_id("reason")).to_contain_text("you need the verb “patch”")
     await page.goto(address(console_url, cluster_namespace, "guarded", "delete"))
-    await expect(page.get_by_test_id("reason")).to_contain_text("the verb “delete” is missing")
+    await expect(page.get_by_test_id("reason")).to_contain_text("you need the verb “delete”")
     await expect(page.get_by_label("Name of the object to delete")).to_be_disabled()
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_test_id("edit")).to_be_disabled()
-    await expect(page.get_by_title("the verb “delete” is missing")).to_be_visible()
+    await expect(page.get_by_title("you need the verb “delete”")).to_be_visible()
 
 
 @pytest.mark.promise(
     "Forms of the console",
-    "The values of a Secret are on the page of its form only after somebody asked for them.",
+    "The form of a Secret contains its values only on request.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_secret_shows_its_values_to_whoever_asks(
+async def test_shows_secret_values_on_request(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     metadata = ObjectMeta(name="hidden", namespace=cluster_namespace)
     await client.create(core.Secret(metadata=metadata, string_data={"password": "swordfish"}))
     await page.goto(f"{console_url}/objects/core/secrets/{cluster_namespace}/hidden/edit")
-    await expect(page.get_by_text("To edit a Secret is to see its values")).to_be_visible()
+    await expect(page.get_by_text("Editing a Secret shows its values")).to_be_visible()
     assert "c3dvcmRmaXNo" not in await page.content()
     await page.get_by_role("button", name="Show the values and edit").click()
     await expect(page.locator(".cm-content")).to_contain_text("c3dvcmRmaXNo")
@@ -229,7 +227,7 @@ class TestReadOnly:
 
     @pytest.mark.promise("Forms of the console", "A read-only console writes nothing, whatever a browser sends.")
     @pytest.mark.clusters("embedded")
-    async def test_a_read_only_console_writes_nothing(
+    async def test_read_only_console_writes_nothing(
         self,
         client: Client,
         cluster_namespace: str,
@@ -246,7 +244,7 @@ class TestReadOnly:
         await open_edit(page, console_url, cluster_namespace, "still")
         await expect(page.get_by_role("button", name="Review and")).to_be_disabled()
         await expect(page.get_by_test_id("reason")).to_have_text("This console is read-only.")
-        writer = Writer(console.viewer().client, everything)  # also for whoever gets around the page
+        writer = Writer(console.viewer().client, everything)  # also for clients that bypass the page
         with pytest.raises(Forbidden, match="read-only"):
             await writer.create(an_object("new", cluster_namespace))
         with pytest.raises(Forbidden, match="read-only"):

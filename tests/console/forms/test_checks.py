@@ -1,4 +1,4 @@
-"""What is wrong with an object, each problem at its place."""
+"""Validation of objects, with problems by field."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ FORM = form_for("Everything", EVERYTHING, namespaced=True)
 CHECKER = Checker(FORM, namespaced=True)
 
 
-def told(value: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, str]:
+def problems(value: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, str]:
     from kubewright.console.forms import format_path
 
     return {format_path(problem.path): problem.message for problem in CHECKER.check(value, old)}
 
 
-def test_an_object_without_faults_has_no_problems() -> None:
-    assert told(an_object(tags=["a"], ports=[{"name": "web", "number": 80}], limits={"a.b/c": 1})) == {}
+def test_valid_object_has_no_problems() -> None:
+    assert problems(an_object(tags=["a"], ports=[{"name": "web", "number": 80}], limits={"a.b/c": 1})) == {}
 
 
 @pytest.mark.promise(
     "Forms of the console",
-    "What is wrong is told at its field while somebody types, CEL messages too.",
+    "Problems are shown at their field during input, including CEL messages.",
 )
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
@@ -58,71 +58,71 @@ def test_an_object_without_faults_has_no_problems() -> None:
         ({"nonsense": 1}, "spec.nonsense", "is not a field of this kind"),
     ],
 )
-def test_each_problem_is_at_its_field(spec: dict[str, Any], place: str, message: str) -> None:
-    assert told(an_object(**spec)) == {place: message}
+def test_reports_problems_by_field(spec: dict[str, Any], place: str, message: str) -> None:
+    assert problems(an_object(**spec)) == {place: message}
 
 
 @pytest.mark.promise(
     "Forms of the console",
-    "What is wrong is told at its field while somebody types, CEL messages too.",
+    "Problems are shown at their field during input, including CEL messages.",
 )
-def test_cel_messages_are_where_their_rules_or_their_field_paths_are() -> None:
-    assert told(an_object(size=6)) == {"spec": "a large one needs a reason"}
-    assert told(an_object(ratio=1.5)) == {"spec.ratio": "a ratio is at most 1"}
+def test_reports_cel_messages_at_rule_or_field_path() -> None:
+    assert problems(an_object(size=6)) == {"spec": "a large one needs a reason"}
+    assert problems(an_object(ratio=1.5)) == {"spec.ratio": "a ratio is at most 1"}
 
 
-def test_rules_about_changes_are_asked_when_there_was_an_object() -> None:
-    assert told(an_object(fixed="b")) == {}
-    assert told(an_object(fixed="b"), an_object(fixed="a")) == {"spec.fixed": "is fixed for good"}
-    assert told(an_object(fixed="a"), an_object(fixed="a")) == {}
+def test_checks_transition_rules_with_old_object() -> None:
+    assert problems(an_object(fixed="b")) == {}
+    assert problems(an_object(fixed="b"), an_object(fixed="a")) == {"spec.fixed": "is fixed for good"}
+    assert problems(an_object(fixed="a"), an_object(fixed="a")) == {}
 
 
-def test_an_object_keeps_its_name_and_its_kind() -> None:
+def test_name_and_kind_are_immutable() -> None:
     renamed = an_object("two", "elsewhere") | {"kind": "Other"}
-    assert told(renamed, an_object()) == {
+    assert problems(renamed, an_object()) == {
         "kind": "cannot be changed",
         "metadata.name": "cannot be changed",
         "metadata.namespace": "cannot be changed",
     }
 
 
-def test_a_name_may_be_left_to_the_server() -> None:
+def test_accepts_generate_name() -> None:
     value = an_object()
     value["metadata"] = {"generateName": "one-", "namespace": "default"}
-    assert told(value) == {}
+    assert problems(value) == {}
 
 
-def test_names_labels_and_annotations_have_the_rules_of_kubernetes() -> None:
+def test_validates_names_labels_and_annotations() -> None:
     value = an_object()
     value["metadata"] = {"name": "Bad Name", "labels": {"a b": "x", "ok": "not ok!"}, "annotations": {"n": 1}}
-    found = told(value)
+    found = problems(value)
     assert found["metadata.name"].startswith("a lowercase RFC 1123 subdomain must consist of")
     assert found["metadata.namespace"] == "is required"
     assert found["metadata.labels[a b]"].startswith("name part must consist of")
     assert found["metadata.labels.ok"].startswith("a valid label must be an empty string")
-    assert found["metadata.annotations.n"] == "must be a text"
+    assert found["metadata.annotations.n"] == "must be a string"
     value["metadata"] = {"namespace": "default"}
-    assert told(value) == {"metadata.name": "is required"}
+    assert problems(value) == {"metadata.name": "is required"}
 
 
-def test_a_missing_name_does_not_hide_what_rules_say() -> None:
+def test_missing_name_does_not_hide_other_problems() -> None:
     value = an_object(size=6)
     value["metadata"] = {}
-    assert told(value)["spec"] == "a large one needs a reason"
+    assert problems(value)["spec"] == "a large one needs a reason"
 
 
-def test_what_may_be_unknown_is_no_problem() -> None:
-    assert told(an_object(open={"known": "a", "more": 1}, nested={"anything": {"x": [1]}})) == {}
+def test_accepts_preserved_unknown_fields() -> None:
+    assert problems(an_object(open={"known": "a", "more": 1}, nested={"anything": {"x": [1]}})) == {}
 
 
-def test_a_kind_without_a_schema_checks_its_metadata() -> None:
+def test_validates_metadata_without_schema() -> None:
     form = form_for("Blob", None, namespaced=False)
     assert Checker(form, namespaced=False).check({"metadata": {}, "data": {"a": 1}}) == [
         Problem(("metadata", "name"), "is required")
     ]
 
 
-# A server that refuses
+# Rejections by the server
 
 
 def invalid(*causes: dict[str, str]) -> ApiError:
@@ -134,9 +134,9 @@ def invalid(*causes: dict[str, str]) -> ApiError:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "What the server refuses is told at the field that it names; who denies is named.",
+    "The server's rejections are shown at the fields that they name, with the webhook or policy that denied the write.",
 )
-def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
+def test_maps_causes_to_fields() -> None:
     error = invalid(
         {"field": "spec.ports[1].number", "message": "Invalid value: 0"},
         {"field": "spec.limits[a.b/c]", "message": "Invalid value: -1"},
@@ -145,7 +145,7 @@ def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
     )
     value = an_object(ports=[{"name": "a"}, {"name": "b"}], limits={"a.b/c": -1})
     rejection = explain_rejection(error, FORM, value)
-    assert rejection.title == "The server refuses this object."
+    assert rejection.title == "The server rejected this object."
     assert rejection.problems == [
         Problem(("spec", "ports", 1, "number"), "Invalid value: 0"),
         Problem(("spec", "limits", "a.b/c"), "Invalid value: -1"),
@@ -154,7 +154,7 @@ def test_the_causes_of_a_refusal_are_at_their_fields() -> None:
     ]
 
 
-def test_unknown_fields_are_read_from_the_servers_message() -> None:
+def test_maps_unknown_fields_from_message() -> None:
     error = BadRequest(Status(code=400, message='strict decoding error: unknown field "spec.nonsense"'))
     rejection = explain_rejection(error, FORM, an_object(nonsense=1))
     assert rejection.problems == [Problem(("spec", "nonsense"), "is not a field of this kind")]
@@ -165,34 +165,37 @@ def test_unknown_fields_are_read_from_the_servers_message() -> None:
     [
         (
             'admission webhook "check.example.com" denied the request: no digits left',
-            "The admission webhook check.example.com refuses this: no digits left",
+            "The admission webhook check.example.com denied this change: no digits left",
         ),
         (
             "one is forbidden: ValidatingAdmissionPolicy 'small' with binding 'small' denied request: too big",
-            "The policy small refuses this: too big",
+            "The policy small denied this change: too big",
         ),
-        ("everythings is forbidden: User", "You may not do this (create everythings): everythings is forbidden: User"),
+        (
+            "everythings is forbidden: User",
+            "You are not allowed to do this (create everythings): everythings is forbidden: User",
+        ),
     ],
 )
-def test_who_refuses_is_named(message: str, title: str) -> None:
+def test_names_the_denying_webhook_or_policy(message: str, title: str) -> None:
     error = Forbidden(Status(code=403, reason="Forbidden", message=message))
     error.verb, error.resource = "create", "everythings"
     assert explain_rejection(error, FORM, an_object()).title == title
 
 
-def test_other_failures_say_what_to_do() -> None:
-    assert "changed meanwhile" in explain_rejection(Conflict(Status(code=409, message="x")), FORM, {}).title
+def test_explains_other_errors() -> None:
+    assert "changed in the meantime" in explain_rejection(Conflict(Status(code=409, message="x")), FORM, {}).title
     assert (
-        "This is not an object"
+        "This is not a valid object"
         in explain_rejection(DecodeError("Everything one", "metadata.labels", "expected a text"), FORM, {}).title
     )
-    assert "refuses this object: odd" in explain_rejection(Invalid(Status(code=422, message="odd")), FORM, {}).title
+    assert "rejected this object: odd" in explain_rejection(Invalid(Status(code=422, message="odd")), FORM, {}).title
 
 
-# Samples
+# Initial values
 
 
-def test_a_new_object_has_what_is_required() -> None:
+def test_new_object_has_required_fields() -> None:
     assert minimal_object("forms.example.com/v1", "Everything", FORM, "default") == {
         "apiVersion": "forms.example.com/v1",
         "kind": "Everything",
@@ -201,13 +204,13 @@ def test_a_new_object_has_what_is_required() -> None:
     }
 
 
-def test_defaults_are_left_to_the_server() -> None:
+def test_new_object_omits_defaults() -> None:
     spec = {"type": "object", "default": {"size": 1}, "properties": {"size": {"type": "integer", "default": 1}}}
     form = form_for("Mild", {"type": "object", "properties": {"spec": spec}}, namespaced=False)
     assert minimal_object("a/v1", "Mild", form, None)["spec"] == {}
 
 
-def test_metadata_inside_an_object_needs_no_name() -> None:
+def test_embedded_metadata_needs_no_name() -> None:
     meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
     reference = {"allOf": [{"$ref": f"#/components/schemas/{meta}"}], "default": {}}
     itself = {"$ref": "#/components/schemas/Outer"}
@@ -216,10 +219,10 @@ def test_metadata_inside_an_object_needs_no_name() -> None:
     form = form_for("Outer", schema, namespaced=False)
     value = {"metadata": {"name": "x"}, "inner": {"labels": {"a": "b"}, "finalizers": ["c"]}, "again": {"any": 1}}
     assert Checker(form, namespaced=False).check(value) == []
-    assert form.members["again"].shape == "yaml"  # what contains itself is no form
+    assert form.members["again"].shape == "yaml"  # a recursive definition is edited as YAML
 
 
-def test_examples_come_from_the_definition_or_from_olm() -> None:
+def test_examples_come_from_definition_or_olm() -> None:
     whole = {"apiVersion": "a/v1", "kind": "A", "spec": {"x": 1}}
     assert schema_example({"example": whole}) == whole
     assert schema_example({"properties": {"spec": {"example": {"x": 1}}}}) == {"spec": {"x": 1}}

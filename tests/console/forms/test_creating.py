@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
 
 def field(page: Page, place: str) -> Locator:
-    """The widget of a place such as `spec.size`."""
+    """Returns the widget of a path such as `spec.size`."""
     return page.get_by_label(place, exact=True)
 
 
 def problem(page: Page, place: str) -> Locator:
-    """What is wrong at a place, told under its widget."""
+    """Returns the problem that is shown below the widget of a path."""
     return page.locator(f'[role="alert"]:below([data-path="{place}"])').first
 
 
@@ -43,7 +43,7 @@ async def review(page: Page) -> Locator:
 
 
 async def write(page: Page, text: str) -> None:
-    """Replace all of the YAML."""
+    """Replaces the whole YAML."""
     editor = page.locator(".cm-content")
     await editor.click()
     await page.keyboard.press("ControlOrMeta+a")
@@ -52,10 +52,10 @@ async def write(page: Page, text: str) -> None:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+    "Nothing is written before a server-side dry run has shown the changes, including those of the server.",
 )
-@pytest.mark.promise("Forms of the console", "A form that somebody wrote in is not left without a question.")
-async def test_an_object_is_created_by_form(
+@pytest.mark.promise("Forms of the console", "The browser warns before a form with unsaved input is left.")
+async def test_creates_object_by_form(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     await open_new(page, console_url, "everythings", cluster_namespace)
@@ -74,32 +74,32 @@ async def test_an_object_is_created_by_form(
     diff = await review(page)
     await expect(diff).to_contain_text("title: first one")
     by_server = diff.locator(".kw-diff-line", has_text="by the server")
-    await expect(by_server).to_contain_text(["enabled: true"])  # a default: nobody wrote it
+    await expect(by_server).to_contain_text(["enabled: true"])  # a default, which the user did not write
     await shoot(page, "review")
     assert await client.find(everything, "first", cluster_namespace) is None  # a dry run writes nothing
     asked: list[Dialog] = []
 
     def ask(question: Dialog) -> None:
-        asked.append(question)  # which nobody answers
+        asked.append(question)  # and is not answered
 
     page.on("dialog", ask)
     await page.get_by_role("button", name="Create", exact=True).click()
     await page.wait_for_url(f"**/objects/{GROUP}/everythings/{cluster_namespace}/first")
     page.remove_listener("dialog", ask)
-    assert asked == []  # what is written is not lost
+    assert asked == []  # the input is kept
     made = to_dict(await client.get(everything, "first", cluster_namespace))
     assert made["spec"] == {"title": "first one", "size": 3, "color": "red", "enabled": True}
     assert [entry["manager"] for entry in made["metadata"]["managedFields"]] == ["kubewright-console"]
 
-    await open_new(page, console_url, "everythings", cluster_namespace)  # the same name again takes nothing over
+    await open_new(page, console_url, "everythings", cluster_namespace)  # the same name does not overwrite the object
     await write(page, _yaml("first", cluster_namespace, "title: second one\n  size: 4"))
     await expect(field(page, "spec.size")).to_have_value("4")
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("notice")).to_contain_text("There is an object of this name already")
+    await expect(page.get_by_test_id("notice")).to_contain_text("An object with this name already exists")
     assert to_dict(await client.get(everything, "first", cluster_namespace))["spec"]["size"] == 3
 
     page.once("dialog", lambda question: question.dismiss())
-    async with page.expect_event("dialog") as asking:  # what somebody typed is not left without a question
+    async with page.expect_event("dialog") as asking:  # unsaved input is not lost without a warning
         await page.get_by_role("button", name="Cancel").click()
     assert (await asking.value).type == "beforeunload"
     await expect(field(page, "spec.size")).to_have_value("4")
@@ -114,13 +114,13 @@ def _yaml(name: str, namespace: str, spec: str) -> str:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "What is wrong is told at its field while somebody types, CEL messages too.",
+    "Problems are shown at their field during input, including CEL messages.",
 )
 @pytest.mark.promise(
     "Forms of the console",
-    "What the server refuses is told at the field that it names; who denies is named.",
+    "The server's rejections are shown at the fields that they name, with the webhook or policy that denied the write.",
 )
-async def test_what_is_wrong_is_told_at_its_field(
+async def test_shows_problems_at_their_fields(
     client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     strict = {"minimum": 1, "maximum": 10, "type": "integer"}
@@ -137,11 +137,11 @@ async def test_what_is_wrong_is_told_at_its_field(
     await field(page, "spec.size").fill("12")
     await expect(problem(page, "spec.size")).to_have_text("must be at most 10, not 12")
     await field(page, "spec.size").fill("many")
-    await expect(problem(page, "spec.size")).to_have_text("must be an integer, not a string")
-    await field(page, "spec.size").fill("6")  # what a CEL rule says, where the rule is
+    await expect(problem(page, "spec.size")).to_have_text("must be a whole number, not a text")
+    await field(page, "spec.size").fill("6")  # a CEL message, at its rule
     section = page.get_by_role("region", name="spec")
     await expect(section.get_by_text("a large one needs a reason")).to_be_visible()
-    await field(page, "spec.ratio").fill("1.5")  # and where its fieldPath is
+    await field(page, "spec.ratio").fill("1.5")  # and at its fieldPath
     await expect(page.get_by_text("a ratio is at most 1")).to_be_visible()
     await page.evaluate("scrollTo(0, 300)")
     await shoot(page, "problems")
@@ -149,7 +149,7 @@ async def test_what_is_wrong_is_told_at_its_field(
     await field(page, "spec.size").fill("5")
     await expect(page.get_by_test_id("summary")).to_be_empty()
 
-    # The server has become stricter since the form was made: its own words, at the field.
+    # The server became stricter after the form was drawn: its message, at the field.
     strict["maximum"] = 3
     crd = await client.get(CustomResourceDefinition, f"stricts.{GROUP}")
     crd.spec = from_dict(CustomResourceDefinition, definition("stricts", "Strict", schema)).spec
@@ -157,14 +157,14 @@ async def test_what_is_wrong_is_told_at_its_field(
     probe = {**an_object("probe", cluster_namespace, size=4), "kind": "Strict"}
     await _refuses(client, kind, probe, "less than or equal to 3")
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("notice")).to_contain_text("The server refuses this object.")
+    await expect(page.get_by_test_id("notice")).to_contain_text("The server rejected this object.")
     await expect(problem(page, "spec.size")).to_contain_text("should be less than or equal to 3")
     await field(page, "spec.size").fill("2")
     await review(page)
 
 
 async def _refuses(client: Client, kind: type[Untyped], obj: dict[str, Any], message: str) -> None:
-    """Wait until the server has heard of the new rule."""
+    """Waits until the server enforces the new rule."""
     while True:
         try:
             await client.create(from_dict(kind, obj), dry_run=True)
@@ -175,9 +175,9 @@ async def _refuses(client: Client, kind: type[Untyped], obj: dict[str, Any], mes
 
 @pytest.mark.promise(
     "Forms of the console",
-    "What the server refuses is told at the field that it names; who denies is named.",
+    "The server's rejections are shown at the fields that they name, with the webhook or policy that denied the write.",
 )
-async def test_who_denies_is_named_with_the_reason(
+async def test_names_denying_policy_with_the_reason(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     rules = [{"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["everythings"]}]
@@ -193,8 +193,8 @@ async def test_who_denies_is_named_with_the_reason(
         await field(page, "metadata.name").fill("denied")
         await field(page, "spec.title").fill("taken")
         await page.get_by_role("button", name="Review and").click()
-        told = page.get_by_test_id("notice")
-        await expect(told).to_contain_text(f"The policy {name} refuses this: that title is taken")
+        notice = page.get_by_test_id("notice")
+        await expect(notice).to_contain_text(f"The policy {name} denied this change: that title is taken")
         await expect(page.get_by_test_id("diff")).to_have_count(0)
     finally:
         await client.delete(ValidatingAdmissionPolicyBinding, name)
@@ -203,10 +203,10 @@ async def test_who_denies_is_named_with_the_reason(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+    "Form and YAML stay in sync; comments are preserved, and invalid YAML is reported with its line.",
 )
 @pytest.mark.clusters("embedded")
-async def test_form_and_yaml_follow_each_other(
+async def test_form_and_yaml_stay_in_sync(
     cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     await open_new(page, console_url, "everythings", cluster_namespace)
@@ -215,26 +215,26 @@ async def test_form_and_yaml_follow_each_other(
     await expect(field(page, "spec.title")).to_have_value("typed")
     await expect(field(page, "spec.ports[0].number")).to_have_value("80")
 
-    await field(page, "spec.size").fill("7")  # the form changes its own place, and the comment stays
+    await field(page, "spec.size").fill("7")  # the form changes only its own line, and the comment stays
     yaml = page.locator(".cm-content")
     await expect(yaml).to_contain_text("size: 7")
     await expect(yaml).to_contain_text("# kept")
 
     await write(page, text.replace("size: 2", "size: [2"))
     await expect(page.get_by_test_id("yaml-problem")).to_contain_text("line ")
-    await expect(field(page, "spec.size")).to_have_value("7")  # the last good state
+    await expect(field(page, "spec.size")).to_have_value("7")  # the last valid state
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("notice")).to_contain_text("The YAML cannot be read")
+    await expect(page.get_by_test_id("notice")).to_contain_text("The YAML is invalid")
 
     await write(page, text.replace("size: 2", "size: 4\n  strange:\n    deep: true"))
     await expect(page.get_by_test_id("yaml-problem")).to_be_empty()
     await expect(field(page, "spec.size")).to_have_value("4")
-    await expect(page.get_by_text("deep: true").first).to_be_visible()  # fields that nobody knows are kept, and shown
+    await expect(page.get_by_text("deep: true").first).to_be_visible()  # unknown fields are kept and shown
     await expect(page.get_by_text("strange: is not a field of this kind")).to_be_visible()
     await page.get_by_role("button", name="Review and").click()
-    await expect(page.get_by_test_id("notice")).to_contain_text("does not understand")
+    await expect(page.get_by_test_id("notice")).to_contain_text("cannot decode")
 
-    many = ", ".join(f"tag-{number}" for number in range(250))  # not all of them at once
+    many = ", ".join(f"tag-{number}" for number in range(250))  # only a part of them
     await write(page, _yaml("many", cluster_namespace, f"title: many\n  size: 4\n  tags: [{many}]"))
     await expect(page.get_by_test_id("parts")).to_contain_text("1 to 100 of 250")
     await expect(field(page, "spec.tags[100]")).to_have_count(0)
@@ -243,9 +243,9 @@ async def test_form_and_yaml_follow_each_other(
     await expect(page.get_by_test_id("parts")).to_contain_text("101 to 200 of 250")
 
 
-@pytest.mark.promise("Forms of the console", "Lists and maps of a form are filled by keyboard alone.")
+@pytest.mark.promise("Forms of the console", "Lists and maps of a form can be filled by keyboard.")
 @pytest.mark.clusters("embedded")
-async def test_lists_and_maps_are_filled_by_keyboard_alone(
+async def test_fills_lists_and_maps_by_keyboard(
     client: Client, cluster_namespace: str, console_url: str, page: Page, everything: type[Untyped]
 ) -> None:
     await open_new(page, console_url, "everythings", cluster_namespace)
@@ -255,7 +255,7 @@ async def test_lists_and_maps_are_filled_by_keyboard_alone(
     await page.keyboard.type("keys")
 
     await page.locator('[data-path="spec.tags"] [role="button"]').first.focus()
-    await page.keyboard.press("Enter")  # opens the group
+    await page.keyboard.press("Enter")  # expands the group
     for tag in ("a", "b"):
         await page.get_by_role("button", name="Add to spec.tags").focus()
         await page.keyboard.press("Enter")
@@ -270,7 +270,7 @@ async def test_lists_and_maps_are_filled_by_keyboard_alone(
     await page.keyboard.press("Enter")
     await expect(page.get_by_label("Key of spec.limits", exact=False)).to_be_focused()
     await page.keyboard.type("a.b/c")
-    await page.keyboard.press("Tab")  # to the value, which goes with its new name
+    await page.keyboard.press("Tab")  # moves to the value, which keeps its new key
     await page.keyboard.press("ControlOrMeta+a")
     await page.keyboard.type("5")
     await expect(page.locator(".cm-content")).to_contain_text("a.b/c: 5")
@@ -300,9 +300,9 @@ EVIL = (
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Hostile descriptions, choices, defaults, names and values stay text in forms.",
+    "Hostile descriptions, choices, defaults, names and values are shown as text in forms.",
 )
-async def test_hostile_content_stays_text(
+async def test_shows_hostile_content_as_text(
     client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     schema: dict[str, Any] = {
@@ -313,7 +313,7 @@ async def test_hostile_content_stays_text(
                 "type": "object",
                 "description": EVIL,
                 "properties": {
-                    "told": {"type": "string", "description": EVIL, "default": EVIL},
+                    "shown": {"type": "string", "description": EVIL, "default": EVIL},
                     "chosen": {"type": "string", "enum": [EVIL, "x"]},
                     EVIL: {"type": "string"},
                     "lists": {"type": "array", "description": EVIL, "items": {"type": "string"}},
@@ -325,21 +325,21 @@ async def test_hostile_content_stays_text(
     kind = await defined(client, "evils", "Evil", schema)
     await known(console, "evils")
     metadata = {"name": "evil", "namespace": cluster_namespace, "annotations": {"evil": EVIL}}
-    body = {"apiVersion": f"{GROUP}/v1", "kind": "Evil", "metadata": metadata, "spec": {"told": EVIL, "chosen": EVIL}}
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "Evil", "metadata": metadata, "spec": {"shown": EVIL, "chosen": EVIL}}
     await client.create(from_dict(kind, body), field_manager=EVIL[:100])
     await page.goto(f"{console_url}/objects/{GROUP}/evils/{cluster_namespace}/evil/edit")
-    await expect(field(page, "spec.told")).to_have_value(EVIL)
+    await expect(field(page, "spec.shown")).to_have_value(EVIL)
     await expect(page.get_by_test_id("form")).to_contain_text(EVIL)
     await field(page, "spec.chosen").click()
     await page.get_by_role("option", name=EVIL).click()
-    await field(page, "spec.told").fill(EVIL + "!")
+    await field(page, "spec.shown").fill(EVIL + "!")
     diff = await review(page)
     await expect(diff).to_contain_text(EVIL)
     await expect(page.get_by_test_id("conflict")).to_contain_text("onerror")
     await page.keyboard.press("Escape")
     await open_new(page, console_url, "evils", cluster_namespace)
     await page.locator('[data-path="spec.lists"] [role="button"]').first.click()
-    await page.get_by_role("button", name="Set spec.lists empty").click()
+    await page.get_by_role("button", name="Set spec.lists to empty").click()
     await expect(page.get_by_role("alert").filter(has_text=EVIL)).to_be_visible()
     assert await page.evaluate("window.hacked") is None
     assert await page.locator("img[src=x]").count() == 0
@@ -347,20 +347,20 @@ async def test_hostile_content_stays_text(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Who may not create, change or delete is told which verb is missing, and is refused.",
+    "Users without permission to create, change or delete see the missing verb and are rejected.",
 )
 @pytest.mark.clusters("embedded")
-async def test_who_may_not_create_is_told_and_refused(
+async def test_rejects_create_without_permission_and_names_the_verb(
     client: Client, cluster_namespace: str, console_url: str, everything: type[Untyped], signed_in_as: SignIn
 ) -> None:
     page = await signed_in_as("reader-of-forms", ["get", "list", "watch"])
     await open_new(page, console_url, "everythings", cluster_namespace)
     button = page.get_by_role("button", name="Review and")
     await expect(button).to_be_disabled()
-    await expect(page.get_by_test_id("reason")).to_contain_text("the verb “create” is missing")
+    await expect(page.get_by_test_id("reason")).to_contain_text("you need the verb “create”")
     await field(page, "metadata.name").fill("forced")
     await field(page, "spec.title").fill("forced")
-    # Whoever takes the grey away in his browser has won nothing.
+    # Enabling the button in the browser does not help.
     await button.evaluate("one => { one.removeAttribute('disabled'); one.classList.remove('disabled') }")
     await button.dispatch_event("click")
     await field(page, "spec.title").fill("still here")
@@ -370,9 +370,7 @@ async def test_who_may_not_create_is_told_and_refused(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_built_in_kind_has_a_form_from_the_servers_document(
-    cluster_namespace: str, console_url: str, page: Page
-) -> None:
+async def test_built_in_kind_has_form_from_openapi(cluster_namespace: str, console_url: str, page: Page) -> None:
     await page.goto(f"{console_url}/kinds/apps/deployments/new?namespace={cluster_namespace}")
     await field(page, "metadata.name").fill("web")
     await expect(field(page, "spec.replicas")).to_be_visible()
@@ -383,7 +381,7 @@ async def test_a_built_in_kind_has_a_form_from_the_servers_document(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_new_object_can_start_from_an_example(
+async def test_new_object_can_use_the_example(
     client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     properties = {"size": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}}
@@ -397,7 +395,7 @@ async def test_a_new_object_can_start_from_an_example(
     await known(console, "shows")
     await open_new(page, console_url, "shows", cluster_namespace)
     await field(page, "metadata.name").fill("mine")
-    await page.get_by_role("button", name="Start from the example").click()
+    await page.get_by_role("button", name="Use the example").click()
     await expect(field(page, "spec.size")).to_have_value("8")
     await expect(field(page, "metadata.name")).to_have_value("mine")
     await expect(page.locator(".cm-content")).to_contain_text("- from the example")

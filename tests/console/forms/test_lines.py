@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same."""
+"""Matching lines of two documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = st.lists(st.sampled_from("abcde"), max_size=30)
 
 
 def holds(one: list[str], other: list[str]) -> list[tuple[int, int]]:
-    """What must be true of every answer."""
+    """Checks the invariants of every result."""
     pairs = matching_lines(one, other)
     assert all(one[at] == other[other_at] for at, other_at in pairs)
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs)), "both sides rise"
@@ -22,7 +22,7 @@ def holds(one: list[str], other: list[str]) -> list[tuple[int, int]]:
 
 
 @given(LINES, LINES, LINES, LINES)
-def test_what_is_told_as_the_same_is_and_begin_and_end_are_found(
+def test_matches_equal_lines_including_both_ends(
     begin: list[str], one: list[str], other: list[str], end: list[str]
 ) -> None:
     assert len(holds(begin + one + end, begin + other + end)) >= len(begin) + len(end)
@@ -30,9 +30,9 @@ def test_what_is_told_as_the_same_is_and_begin_and_end_are_found(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Objects of thousands of lines are compared in a time that does not run away.",
+    "Objects with thousands of lines are compared in bounded time.",
 )
-def test_thousands_of_lines_are_compared_by_those_that_stand_there_once() -> None:
+def test_matches_thousands_of_lines_by_unique_ones() -> None:
     old = [f"key-{at}: value" for at in range(20_000)]
     new = [f"key-{at}: {'other' if at % 7 == 0 else 'value'}" for at in range(20_000)]
     assert len(holds(old, new)) == 20_000 - len(range(0, 20_000, 7))
@@ -41,9 +41,9 @@ def test_thousands_of_lines_are_compared_by_those_that_stand_there_once() -> Non
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Objects of thousands of lines are compared in a time that does not run away.",
+    "Objects with thousands of lines are compared in bounded time.",
 )
-def test_thousands_of_lines_that_stand_there_often_have_an_end_too() -> None:
+def test_bounds_time_for_thousands_of_repeated_lines() -> None:
     old = [text for at in range(5_000) for text in ("- name: x", f"  v: {at % 3}")]
     new = [text for at in range(5_000) for text in ("- name: x", f"  v: {at * 7 % 5}")]
     assert holds(old, new)

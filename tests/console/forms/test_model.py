@@ -1,4 +1,4 @@
-"""Fields, documents, texts: the model of a form."""
+"""Fields, documents and values: the model of a form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORM = form_for("Everything", EVERYTHING, namespaced=True)
 
 
 def field(text: str) -> Field:
-    """The field at a place such as `spec.ports[0].name`."""
+    """Returns the field at a path such as `spec.ports[0].name`."""
     path, rest = locate(text, FORM, {})
     found = FORM.find(path)
     assert found is not None, (text, path, rest)
@@ -53,7 +53,7 @@ def field(text: str) -> Field:
         ("metadata.labels", "map"),
     ],
 )
-def test_each_place_of_a_schema_has_a_shape(place: str, shape: str) -> None:
+def test_each_field_has_a_shape(place: str, shape: str) -> None:
     assert field(place).shape == shape
 
 
@@ -63,17 +63,17 @@ def test_required_fields_come_first() -> None:
     assert not field("spec.reason").required
 
 
-def test_constraints_are_told_in_a_few_words() -> None:
+def test_hint_describes_constraints() -> None:
     assert field("spec.size").hint == "1 to 10"
     assert field("spec.title").hint == "2 to 20 characters · matches ^[a-z]"
     assert field("spec.step").hint == "a multiple of 5"
-    assert field("spec.tags").hint == "at most 3 elements · no element twice"
+    assert field("spec.tags").hint == "at most 3 elements · unique elements"
     assert Field("x", {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}).hint == (
         "exactly one of a, b"
     )
 
 
-def test_a_rule_that_nothing_changes_makes_a_field_immutable() -> None:
+def test_rule_makes_field_immutable() -> None:
     assert field("spec.fixed").is_immutable
     assert not field("spec.title").is_immutable
     rules = [{"rule": "self.a == oldSelf.a"}]
@@ -81,7 +81,7 @@ def test_a_rule_that_nothing_changes_makes_a_field_immutable() -> None:
     assert Field("x", node).members["a"].is_immutable
 
 
-def test_a_kind_without_a_schema_has_a_form_for_its_metadata() -> None:
+def test_kind_without_schema_has_metadata_form() -> None:
     form = form_for("Blob", None, namespaced=False)
     assert list(form.members) == ["metadata"]
     assert list(form.members["metadata"].members) == ["name", "labels", "annotations"]
@@ -101,12 +101,12 @@ def test_a_kind_without_a_schema_has_a_form_for_its_metadata() -> None:
         ("", ()),
     ],
 )
-def test_the_places_that_a_server_names_are_found(text: str, path: Path) -> None:
+def test_locates_fields_that_a_server_names(text: str, path: Path) -> None:
     value = {"metadata": {"labels": {"a.b/c": "1"}}, "spec": {"groups": {"a.b/c": ["x", "y"]}}}
     assert locate(text, FORM, value) == (path, "")
 
 
-def test_what_leads_nowhere_is_followed_as_far_as_it_goes() -> None:
+def test_locates_unknown_fields_as_deep_as_possible() -> None:
     assert locate("spec.size.unit", FORM, {"spec": {"size": 1}}) == (("spec", "size"), ".unit")
     path, rest = locate("spec.nothing.at.all", FORM, {})
     assert (path, rest) == (("spec",), ".nothing.at.all")
@@ -119,9 +119,9 @@ def test_what_leads_nowhere_is_followed_as_far_as_it_goes() -> None:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+    "A form writes only what was edited; absent, null and empty are distinct.",
 )
-def test_absent_null_and_empty_are_three_things() -> None:
+def test_absent_null_and_empty_are_distinct() -> None:
     document = Document({"spec": {"a": None, "b": ""}})
     assert document.get(("spec", "a")) is None
     assert document.get(("spec", "b")) == ""
@@ -130,7 +130,7 @@ def test_absent_null_and_empty_are_three_things() -> None:
     assert document.value == {"spec": {"b": ""}}
 
 
-def test_parents_that_were_made_go_with_what_was_put_into_them() -> None:
+def test_removes_created_parents_with_their_last_child() -> None:
     document = Document({"spec": {}})
     document.put(("spec", "nested", "inner", "deep"), "x")
     assert document.value == {"spec": {"nested": {"inner": {"deep": "x"}}}}
@@ -138,13 +138,13 @@ def test_parents_that_were_made_go_with_what_was_put_into_them() -> None:
     assert document.value == {"spec": {}}
 
 
-def test_parents_that_were_there_stay() -> None:
+def test_keeps_existing_parents() -> None:
     document = Document({"spec": {"nested": {"inner": {"deep": "x"}}}})
     document.remove(("spec", "nested", "inner", "deep"))
     assert document.value == {"spec": {"nested": {"inner": {}}}}
 
 
-def test_lists_and_maps_are_added_to_moved_and_renamed() -> None:
+def test_edits_lists_and_maps() -> None:
     document = Document({})
     assert document.add(("tags",), "a") == ("tags", 0)
     assert document.add(("tags",), "b") == ("tags", 1)
@@ -161,7 +161,7 @@ def test_lists_and_maps_are_added_to_moved_and_renamed() -> None:
         document.put(("tags", 5), "far")
 
 
-def test_a_document_keeps_nothing_of_what_it_was_given() -> None:
+def test_document_copies_its_input() -> None:
     given_ = {"spec": {"tags": ["a"]}}
     document = Document(given_)
     document.add(("spec", "tags"), "b")
@@ -178,14 +178,14 @@ json_values: Any = st.recursive(
 
 @pytest.mark.promise(
     "Forms of the console",
-    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+    "A form writes only what was edited; absent, null and empty are distinct.",
 )
 @settings(deadline=None)  # the machine may be busy
 @given(
     st.dictionaries(names, json_values, max_size=4),
     st.lists(st.tuples(st.sampled_from(["put", "remove", "add"]), st.lists(names, min_size=1, max_size=3)), max_size=6),
 )
-def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits: list[tuple[str, list[str]]]) -> None:
+def test_edits_leave_other_parts_untouched(untouched: dict[str, Any], edits: list[tuple[str, list[str]]]) -> None:
     value = {"metadata": {"name": "x"}, "status": untouched, "spec": {"other": untouched}}
     document = Document(value)
     for verb, steps in edits:
@@ -198,7 +198,7 @@ def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits:
             else:
                 document.remove(path)
         except LookupError:
-            continue  # below a text, say
+            continue  # for example below a string
     assert document.value["status"] == untouched
     assert document.value["spec"]["other"] == untouched
     assert document.value["metadata"] == {"name": "x"}
@@ -206,11 +206,11 @@ def test_any_edits_leave_untouched_parts_alone(untouched: dict[str, Any], edits:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "A form writes what was touched and nothing else; absent, null and empty are three things.",
+    "A form writes only what was edited; absent, null and empty are distinct.",
 )
 @settings(deadline=None)  # the machine may be busy
 @given(st.lists(names, min_size=1, max_size=4), json_values)
-def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: Any) -> None:
+def test_put_and_remove_leave_no_trace(steps: list[str], value: Any) -> None:
     before = an_object()
     document = Document(before)
     path: Path = ("spec", "nested", *steps)
@@ -220,13 +220,13 @@ def test_what_is_put_and_removed_again_leaves_no_trace(steps: list[str], value: 
     assert document.value == before
 
 
-# Texts
+# Values
 
 
-@pytest.mark.promise("Forms of the console", "What a form shows and nobody touches comes back as it was.")
+@pytest.mark.promise("Forms of the console", "Values that are not edited round-trip through a form unchanged.")
 @settings(deadline=None)  # the machine may be busy
 @given(st.sampled_from(["text", "integer", "number", "int-or-string"]), st.data())
-def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> None:
+def test_values_round_trip_through_widgets(shape: str, data: st.DataObject) -> None:
     schemas: dict[str, dict[str, Any]] = {
         "text": {"type": "string"},
         "integer": {"type": "integer"},
@@ -246,16 +246,16 @@ def test_what_is_shown_comes_back_as_it_was(shape: str, data: st.DataObject) -> 
     assert isinstance(back, str) == isinstance(value, str)
 
 
-def test_texts_mean_what_a_person_would_mean() -> None:
+def test_parses_input_as_users_expect() -> None:
     assert parse_value(field("spec.port"), "80") == 80
     assert parse_value(field("spec.port"), '"80"') == "80"
     assert parse_value(field("spec.port"), "http") == "http"
-    assert parse_value(field("spec.size"), "many") == "many"  # the check says what is wrong with it
+    assert parse_value(field("spec.size"), "many") == "many"  # the checker reports the problem
     assert parse_value(field("spec.ratio"), "0.5") == 0.5
     assert parse_value(field("spec.title"), "12") == "12"
 
 
-def test_a_place_is_read_without_changing_anything() -> None:
+def test_reading_a_path_changes_nothing() -> None:
     value: dict[str, Any] = an_object(tags=["a"])
     before = copy.deepcopy(value)
     assert value_at(value, ("spec", "tags", 0)) == "a"

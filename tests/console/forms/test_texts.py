@@ -1,4 +1,4 @@
-"""YAML beside the form, and what a write would change."""
+"""YAML beside the form, and the changes of a write."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ json_values: Any = st.recursive(
 
 @settings(deadline=None)  # the machine may be busy
 @given(st.dictionaries(texts, json_values, max_size=4))
-def test_yaml_that_is_written_reads_as_the_same_object(value: dict[str, Any]) -> None:
+def test_yaml_round_trips(value: dict[str, Any]) -> None:
     assert (read_yaml(write_yaml(value)) or {}) == value
 
 
-def test_yaml_shows_letters_of_all_planes_as_they_are() -> None:
+def test_yaml_keeps_characters_of_all_planes() -> None:
     assert write_yaml({"a": "🎉 日本 é"}) == "a: 🎉 日本 é\n"
 
 
-def test_yaml_keeps_the_order_of_the_object() -> None:
+def test_yaml_keeps_order() -> None:
     assert write_yaml({"b": 1, "a": {"z": "80", "x": "x\ny\n"}}) == 'b: 1\na:\n  z: "80"\n  x: |\n    x\n    y\n'
 
 
@@ -84,7 +84,7 @@ def test_yaml_keeps_the_order_of_the_object() -> None:
         ("a:", None),
     ],
 )
-def test_yaml_is_read_as_kubectl_reads_it(text: str, value: object) -> None:
+def test_reads_yaml_like_kubectl(text: str, value: object) -> None:
     assert read_yaml(text) == {"a": value}
 
 
@@ -98,14 +98,14 @@ def test_yaml_is_read_as_kubectl_reads_it(text: str, value: object) -> None:
         ("a: .inf", 1),
     ],
 )
-def test_what_is_no_yaml_is_refused_with_its_line(text: str, line: int) -> None:
+def test_rejects_invalid_yaml_with_its_line(text: str, line: int) -> None:
     with pytest.raises(YamlSyntaxError) as refused:
         read_yaml(text)
     assert refused.value.line in (line, line + 1)
     assert f"line {refused.value.line}: " in str(refused.value)
 
 
-def test_a_document_that_unfolds_without_end_is_refused() -> None:
+def test_rejects_alias_bomb() -> None:
     layers = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))
     with pytest.raises(YamlSyntaxError, match="more than 200000 values"):
         read_yaml(f"a0: &a0 [x]\n{layers}")
@@ -125,7 +125,7 @@ spec:
 """
 
 
-def test_a_changed_value_leaves_comments_alone() -> None:
+def test_changed_value_keeps_comments() -> None:
     value = read_yaml(COMMENTED)
     value["spec"]["size"] = 4
     value["spec"]["title"] = "yes"
@@ -135,9 +135,9 @@ def test_a_changed_value_leaves_comments_alone() -> None:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+    "Form and YAML stay in sync; comments are preserved, and invalid YAML is reported with its line.",
 )
-def test_added_and_removed_fields_leave_comments_alone() -> None:
+def test_added_and_removed_fields_keep_comments() -> None:
     value = read_yaml(COMMENTED)
     del value["spec"]["tags"]
     value["spec"]["reason"] = "because"
@@ -149,11 +149,11 @@ def test_added_and_removed_fields_leave_comments_alone() -> None:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Form and YAML follow each other; comments stay, and text that cannot be read is told with its line.",
+    "Form and YAML stay in sync; comments are preserved, and invalid YAML is reported with its line.",
 )
 @settings(deadline=None)  # the machine may be busy
 @given(st.data())
-def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject) -> None:
+def test_edited_yaml_represents_the_object(data: st.DataObject) -> None:
     value = read_yaml(COMMENTED)
     for _ in range(data.draw(st.integers(1, 3))):
         name = data.draw(st.sampled_from(["title", "size", "tags", "nested", "reason"]))
@@ -165,7 +165,7 @@ def test_whatever_the_form_changes_the_text_means_the_object(data: st.DataObject
     assert read_yaml(edit_yaml(COMMENTED, value)) == value
 
 
-# What a write would change
+# Diffs
 
 
 def shown(lines: Any) -> list[str]:
@@ -175,9 +175,9 @@ def shown(lines: Any) -> list[str]:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Nothing is written before a dry run on the server has shown what would change, and what the server adds.",
+    "Nothing is written before a server-side dry run has shown the changes, including those of the server.",
 )
-def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
+def test_diff_shows_context_and_server_changes() -> None:
     before = an_object(color="green", enabled=True) | {"status": {"ready": True}}
     wanted = an_object(color="red", enabled=True) | {"status": {"ready": True}}
     after = an_object(color="red", enabled=True, reason="set by a webhook") | {"status": {"ready": True}}
@@ -194,22 +194,22 @@ def test_a_change_is_shown_with_lines_around_it_and_who_made_it() -> None:
     ]
 
 
-def test_a_new_object_is_shown_whole_with_what_the_server_adds() -> None:
+def test_diff_of_new_object_is_complete() -> None:
     lines = shown(diff_yaml(None, an_object(), an_object(enabled=True)))
     assert "+*  enabled: true" in lines
     assert "+  size: 1" in lines
     assert len(lines) == 9
 
 
-def test_nothing_changed_is_nothing_shown() -> None:
+def test_diff_of_equal_objects_is_empty() -> None:
     assert diff_yaml(an_object(), an_object(), an_object()) == []
 
 
-# Two people
+# Merging
 
 
-@pytest.mark.promise("Forms of the console", "A form never writes over a change that its user has not seen.")
-def test_changes_at_different_places_come_together() -> None:
+@pytest.mark.promise("Forms of the console", "A form never overwrites a change that its user has not seen.")
+def test_merges_changes_of_different_fields() -> None:
     base = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 2}], color="red")
     mine = an_object(ports=[{"name": "a", "number": 9}, {"name": "b", "number": 2}], color="red", size=2)
     theirs = an_object(ports=[{"name": "a", "number": 1}, {"name": "b", "number": 3}, {"name": "c"}])
@@ -222,7 +222,7 @@ def test_changes_at_different_places_come_together() -> None:
     }
 
 
-def test_a_place_that_both_changed_is_a_clash_and_mine_stands() -> None:
+def test_conflict_keeps_my_value() -> None:
     merged = merge(an_object(), an_object(size=2), an_object(size=3), FORM)
     assert merged.value["spec"]["size"] == 2
     assert merged.conflicts == [MergeConflict(("spec", "size"), 2, 3)]
@@ -232,16 +232,16 @@ def test_a_place_that_both_changed_is_a_clash_and_mine_stands() -> None:
 
 @settings(deadline=None)  # the machine may be busy
 @given(json_values, json_values)
-def test_a_merge_with_somebody_who_changed_nothing_is_mine(base: Any, mine: Any) -> None:
+def test_merge_with_unchanged_object_is_mine(base: Any, mine: Any) -> None:
     assert merge(base, mine, base, FORM).value == mine
     assert merge(base, base, mine, FORM).value == mine
 
 
-def test_true_is_not_one() -> None:
+def test_distinguishes_true_from_one() -> None:
     assert changed_paths({"a": True}, {"a": 1}) == [("a",)]
 
 
-def test_changed_elements_are_told_apart_by_their_keys() -> None:
+def test_matches_list_elements_by_key() -> None:
     before = an_object(ports=[{"name": "a"}, {"name": "b", "number": 1}], tags=["x", "y"])
     after = an_object(ports=[{"name": "new"}, {"name": "b", "number": 2}], tags=["y", "z"])
     assert changed_paths(before, after, form=FORM) == [
@@ -273,22 +273,22 @@ def owned(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.promise(
     "Forms of the console",
-    "Who else owns a field is told before it is taken over, and that is a choice.",
+    "Other owners of a field are shown before it is taken over, which requires confirmation.",
 )
-def test_owners_are_found_by_member_key_value_and_whole() -> None:
+def test_finds_owners_by_field_key_value_and_atomic_parent() -> None:
     obj = owned(**{"f:size": {}, "f:ports": {'k:{"name":"web"}': {".": {}, "f:number": {}}}, "f:tags": {'v:"a"': {}}})
     assert [owner.manager for owner in owners_of(obj, ("spec", "size"))] == ["gitops"]
     assert owners_of(obj, ("spec", "title")) == []
     assert owners_of(obj, ("spec", "ports", 0, "number"))[0].time == "2026-01-01T00:00:00Z"
     assert owners_of(obj, ("spec", "ports", 0, "hosts")) == []
     assert owners_of(obj, ("spec", "tags", 0))
-    whole = owned(**{"f:limits": {}})  # all of the map, as one value
+    whole = owned(**{"f:limits": {}})  # the whole map is atomic
     assert owners_of(whole, ("spec", "limits", "a.b/c"))
     assert owners_of(whole, ("spec", "limits", "new"))
-    assert owners_of(obj, ("spec", "ports", 1)) == []  # one more beside the owner's own
+    assert owners_of(obj, ("spec", "ports", 1)) == []  # a field beside the owner's own
 
 
-def test_single_hands_and_the_console_itself_are_no_conflict() -> None:
+def test_one_shot_managers_and_the_console_do_not_conflict() -> None:
     obj = owned(**{"f:size": {}})
     entry = obj["metadata"]["managedFields"][0]
     assert [owner.manager for owner in ownership_conflicts(obj, [("spec", "size")])] == ["gitops"]

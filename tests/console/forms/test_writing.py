@@ -1,4 +1,4 @@
-"""What is asked of the server when an object is deleted. No controller is at work, so finalizers show it."""
+"""Requests for deletion. No controller runs, so the finalizers show the propagation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def writer_and_uid(client: Client, namespace: str) -> tuple[Writer, str]:
     ("way", "finalizers"),
     [("Background", None), ("Foreground", ["foregroundDeletion"]), ("Orphan", ["orphan"])],
 )
-async def test_what_happens_to_owned_objects_is_the_viewers_choice(
+async def test_deletes_with_chosen_propagation(
     client: Client, cluster_namespace: str, way: Propagation, finalizers: list[str] | None
 ) -> None:
     writer, uid = await writer_and_uid(client, cluster_namespace)
@@ -38,7 +38,7 @@ async def test_what_happens_to_owned_objects_is_the_viewers_choice(
         assert written.value["metadata"]["finalizers"] == finalizers
 
 
-async def test_another_object_of_the_name_is_not_deleted(client: Client, cluster_namespace: str) -> None:
+async def test_does_not_delete_another_object_with_the_name(client: Client, cluster_namespace: str) -> None:
     writer, _ = await writer_and_uid(client, cluster_namespace)
     with pytest.raises(Conflict):
         await writer.delete("doomed", cluster_namespace, "0f0f0f0f-0000-4000-8000-000000000000", "Background")

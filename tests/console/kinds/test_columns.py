@@ -1,4 +1,4 @@
-"""Printer columns: the same cells as the server has, with moments in place of ages."""
+"""Printer columns: the same cells as the server's, with timestamps instead of ages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FOO = {
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Printer columns are computed from the definition, with moments in place of ages.",
+    "Access to the console and its cost",
+    "Printer columns are computed from the definition, with timestamps instead of ages.",
 )
 @pytest.mark.parametrize(
     ("path", "type_", "value"),
@@ -39,32 +39,32 @@ FOO = {
         (".spec.size", "date", None),
     ],
 )
-def test_a_column_of_a_definition_shows_what_its_path_finds(path: str, type_: str, value: object) -> None:
+def test_definition_column_shows_value_of_json_path(path: str, type_: str, value: object) -> None:
     printer = custom_printer([one(path, type_)])
     assert [column.type for column in printer.columns] == [type_]
     assert printer.cells(FOO) == {"c0": value}
 
 
-def test_a_definition_without_columns_shows_the_age_as_a_moment() -> None:
+def test_definition_without_columns_shows_creation_timestamp() -> None:
     printer = custom_printer([])
     assert [(column.name, column.type) for column in printer.columns] == [("Age", "date")]
     assert printer.cells(FOO) == {"c0": "2030-01-01T00:00:00Z"}
 
 
-def test_priority_makes_a_column_wide() -> None:
+def test_column_with_priority_is_wide() -> None:
     [usual, wide] = custom_printer([one(".a"), one(".b") | {"priority": 1}]).columns
     assert not usual.wide
     assert wide.wide
 
 
 @pytest.mark.parametrize("obj", [{}, {"metadata": None}, {"metadata": {"name": "a"}, "spec": "text"}, {"spec": []}])
-def test_objects_that_are_not_as_they_should_be_have_empty_cells(obj: dict[str, Any]) -> None:
+def test_malformed_object_has_empty_cells(obj: dict[str, Any]) -> None:
     assert custom_printer([one(".spec.size")]).cells(obj) == {"c0": None}
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Printer columns are computed from the definition, with moments in place of ages.",
+    "Access to the console and its cost",
+    "Printer columns are computed from the definition, with timestamps instead of ages.",
 )
 def test_built_in_kinds_have_the_servers_columns() -> None:
     printer = printer_of("deployments.apps", "apps/v1")
@@ -80,10 +80,10 @@ def test_built_in_kinds_have_the_servers_columns() -> None:
     assert [*cells.values()] == ["1/2", 0, 0, "2030-01-01T00:00:00Z", "web", "nginx", "a=b"]
 
 
-def test_a_built_in_object_that_is_broken_has_empty_cells() -> None:
+def test_malformed_built_in_object_has_empty_cells() -> None:
     printer = printer_of("pods", "v1")
     assert set(printer.cells({"metadata": {"name": "a"}, "spec": 3}).values()) == {None}
 
 
-def test_a_kind_without_columns_shows_its_age() -> None:
+def test_kind_without_columns_shows_age() -> None:
     assert [column.name for column in printer_of("widgets.example.com", "example.com/v1").columns] == ["Age"]

@@ -1,4 +1,4 @@
-"""Conditions, and what they were before."""
+"""Conditions and their history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ready(status: str, reason: str = "", second: int = 0) -> dict[str, Any]:
     }
 
 
-def test_conditions_are_read_and_what_makes_no_sense_is_left_out() -> None:
+def test_reads_conditions_and_omits_malformed_ones() -> None:
     found = conditions_of(having(ready("True", "Up"), "nonsense", {"status": "True"}, {"type": 7}, {"type": "Odd"}))
     assert found == [
         Condition("Ready", "True", "Up", "", parse_time("2026-01-01T00:00:00Z")),
@@ -35,9 +35,9 @@ def test_conditions_are_read_and_what_makes_no_sense_is_left_out() -> None:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+    "An object's page shows its reconciliation, conditions with history, and owned objects, live.",
 )
-def test_the_first_look_is_no_transition_and_every_other_one_is_kept_newest_first() -> None:
+def test_records_transitions_after_the_first_observation() -> None:
     book = ConditionHistory(VirtualClock())
     book.record("a", having(ready("False", "Starting")))
     assert book.history("a") == ()
@@ -50,7 +50,7 @@ def test_the_first_look_is_no_transition_and_every_other_one_is_kept_newest_firs
     assert (newest.type, newest.before, newest.after) == ("Ready", "True", "")
 
 
-def test_another_reason_is_told_with_the_time_at_which_it_was_seen() -> None:
+def test_records_reason_change_with_observation_time() -> None:
     clock = VirtualClock()
     book = ConditionHistory(clock)
     book.record("a", having(ready("False", "Starting")))
@@ -59,7 +59,7 @@ def test_another_reason_is_told_with_the_time_at_which_it_was_seen() -> None:
     assert (change.at, change.reason) == (clock.now(), "ImagePullBackOff")
 
 
-def test_memory_is_bounded_by_objects_and_by_transitions() -> None:
+def test_bounds_objects_and_transitions() -> None:
     clock = VirtualClock()
     book = ConditionHistory(clock)
     for number in range(200):

@@ -1,4 +1,4 @@
-"""Events: found, counted, ordered."""
+"""Events: found, counted and sorted."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def at(second: int) -> str:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+    "Events of an object and its dependents are found in both APIs, counted, and sorted newest first.",
 )
-def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
+def test_sorts_newest_first_for_all_time_fields() -> None:
     lines = event_lines(
         [
             event("a", reason="Old", lastTimestamp=at(1)),
@@ -64,9 +64,9 @@ def test_the_newest_comes_first_whichever_way_its_time_is_written() -> None:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+    "Events of an object and its dependents are found in both APIs, counted, and sorted newest first.",
 )
-def test_what_says_the_same_is_one_line_with_its_counts_added() -> None:
+def test_combines_equal_events() -> None:
     same: dict[str, Any] = {"reason": "Synced", "message": "ok", "source": {"component": "x"}}
     lines = event_lines(
         [
@@ -81,7 +81,7 @@ def test_what_says_the_same_is_one_line_with_its_counts_added() -> None:
     assert len(lines) == 2
 
 
-def test_events_are_found_by_uid_and_those_without_one_by_name() -> None:
+def test_finds_events_by_uid_or_name() -> None:
     snapshots = [
         snapshot(event("mine", reason="mine")),
         snapshot(event("earlier", {"kind": "Foo", "namespace": "default", "name": "one", "uid": "uid-before"})),
@@ -92,7 +92,7 @@ def test_events_are_found_by_uid_and_those_without_one_by_name() -> None:
     assert [one["metadata"]["name"] for one in found] == ["mine", "named"]
 
 
-def test_the_index_follows_the_states_of_events() -> None:
+def test_index_follows_event_updates() -> None:
     index = EventIndex()
     assert index.about([snapshot(event("a", {"uid": "uid-two"}))], [FOO]) == []
     assert len(index.about([snapshot(event("a"), revision=2)], [FOO])) == 1
@@ -106,7 +106,7 @@ def test_the_index_follows_the_states_of_events() -> None:
         max_leaves=8,
     )
 )
-def test_whatever_an_event_says_it_becomes_a_line(value: Any) -> None:
+def test_every_event_becomes_a_line(value: Any) -> None:
     fields = ("series", "eventTime", "count", "type", "reason", "message", "source", "involvedObject", "regarding")
     for field in fields:
         [line] = event_lines([event("a", **{"reason": "x", field: value})])
@@ -114,7 +114,7 @@ def test_whatever_an_event_says_it_becomes_a_line(value: Any) -> None:
         assert line.times >= 1 or isinstance(value, int)
 
 
-def test_times_without_a_zone_are_utc_and_nonsense_is_none() -> None:
+def test_parses_times_without_zone_as_utc() -> None:
     assert parse_time("2026-01-01T00:00:00") == datetime(2026, 1, 1, tzinfo=UTC)
     assert parse_time("yesterday") is None
     assert parse_time(7) is None

@@ -1,4 +1,4 @@
-"""What an object owns."""
+"""Ownership trees."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERY = [FOOS, BARS, QUXES, DEPLOYMENTS, REPLICA_SETS, PODS, CONFIG_MAPS, SECRET
 
 
 class ObjectCache:
-    """A cache that the test fills."""
+    """A cache with the objects of the test."""
 
     def __init__(self, kind: Kind, *objects: Snapshot[Any]) -> None:
         self.kind = kind
@@ -70,7 +70,7 @@ def names(children: tuple[Node, ...]) -> Any:
 ONE = ObjectKey("default", "one")
 
 
-def test_a_tree_goes_down_from_owner_to_owned_with_the_health_of_each() -> None:
+def test_tree_contains_owned_objects_with_health() -> None:
     caches = [
         ObjectCache(
             DEPLOYMENTS, thing(DEPLOYMENTS, "web", "one", spec={"replicas": 1}, status={"availableReplicas": 1})
@@ -92,7 +92,7 @@ def test_a_tree_goes_down_from_owner_to_owned_with_the_health_of_each() -> None:
     assert not tree.truncated
 
 
-def test_what_may_not_be_seen_is_not_there_and_neither_is_what_it_owns() -> None:
+def test_hides_invisible_objects_and_their_dependents() -> None:
     caches = [
         ObjectCache(DEPLOYMENTS, thing(DEPLOYMENTS, "web", "one")),
         ObjectCache(REPLICA_SETS, thing(REPLICA_SETS, "web-1", "web")),
@@ -101,14 +101,14 @@ def test_what_may_not_be_seen_is_not_there_and_neither_is_what_it_owns() -> None
     assert names(owned_tree(ONE, "uid-one", caches, lambda kind, key: kind != DEPLOYMENTS).children) == {}
 
 
-def test_an_owner_in_another_namespace_is_none_but_one_without_a_namespace_is() -> None:
+def test_ignores_owner_in_other_namespace_unless_cluster_scoped() -> None:
     cache = ObjectCache(CONFIG_MAPS, thing(CONFIG_MAPS, "here", "one"), thing(CONFIG_MAPS, "there", "one", "other"))
     assert names(owned_tree(ONE, "uid-one", [cache], everybody).children) == {"here": {}}
     assert names(owned_tree(ObjectKey("", "one"), "uid-one", [cache], everybody).children) == {"here": {}, "there": {}}
 
 
-@pytest.mark.promise("Objects and operators in the console", "Owner references that lie make no endless tree.")
-def test_references_that_close_a_circle_end_there() -> None:
+@pytest.mark.promise("Objects and operators in the console", "Hostile owner references cannot cause an endless tree.")
+def test_cuts_reference_cycles() -> None:
     cache = ObjectCache(
         CONFIG_MAPS, thing(CONFIG_MAPS, "a", "b"), thing(CONFIG_MAPS, "b", "a"), thing(CONFIG_MAPS, "s", "s")
     )
@@ -116,8 +116,8 @@ def test_references_that_close_a_circle_end_there() -> None:
     assert names(owned_tree(ObjectKey("default", "s"), "uid-s", [cache], everybody).children) == {}
 
 
-@pytest.mark.promise("Objects and operators in the console", "Owner references that lie make no endless tree.")
-def test_a_tree_has_an_end() -> None:
+@pytest.mark.promise("Objects and operators in the console", "Hostile owner references cannot cause an endless tree.")
+def test_bounds_the_tree() -> None:
     many = ObjectCache(PODS, *(thing(PODS, f"p{number}", "one") for number in range(800)))
     tree = owned_tree(ONE, "uid-one", [many], everybody)
     assert (len([*tree.walk()]), tree.truncated) == (500, True)
@@ -127,7 +127,7 @@ def test_a_tree_has_an_end() -> None:
 
 
 @pytest.mark.parametrize("raw", [b'{"metadata":{"name":"a","namespace":"default","uid":"u"},"status":7,"spec":[]}'])
-def test_an_odd_object_has_a_state_all_the_same(raw: bytes) -> None:
+def test_malformed_object_has_a_state(raw: bytes) -> None:
     snapshot = SnapshotDecoder(PODS.resource).snapshot(raw)
     cache = ObjectCache(PODS)
     cache.owned_by = lambda uid: [snapshot] if uid == "uid-one" else []  # type: ignore[method-assign]
@@ -135,7 +135,7 @@ def test_an_odd_object_has_a_state_all_the_same(raw: bytes) -> None:
     assert node.health.state in State
 
 
-def test_children_are_looked_for_where_the_operator_owns_and_below() -> None:
+def test_searches_owned_kinds_and_their_dependents() -> None:
     owned = [KindName(group="apps", version="v1", kind="Deployment", plural="deployments")]
     assert [one.path for one in child_kinds(FOOS, EVERY, owned)] == [
         "apps/deployments",
@@ -144,7 +144,7 @@ def test_children_are_looked_for_where_the_operator_owns_and_below() -> None:
     ]
 
 
-def test_children_are_looked_for_in_the_usual_places_when_nobody_tells_and_never_among_secrets() -> None:
+def test_searches_usual_kinds_except_secrets_by_default() -> None:
     found = [one.path for one in child_kinds(FOOS, EVERY, [])]
     assert "core/secrets" not in found
     assert {"apps/deployments", "apps/replicasets", "core/pods", "core/configmaps"} <= {*found}
@@ -153,6 +153,6 @@ def test_children_are_looked_for_in_the_usual_places_when_nobody_tells_and_never
     assert [one.path for one in child_kinds(DEPLOYMENTS, EVERY, [])] == ["apps/replicasets", "core/pods"]
 
 
-def test_secrets_are_looked_for_where_an_operator_owns_them() -> None:
+def test_searches_secrets_if_an_operator_owns_them() -> None:
     owned = [KindName(group="", version="v1", kind="Secret", plural="secrets")]
     assert [one.path for one in child_kinds(FOOS, EVERY, owned)] == ["core/secrets"]

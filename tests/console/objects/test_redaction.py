@@ -1,4 +1,4 @@
-"""What is masked until somebody asks."""
+"""Masking of Secrets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kubewright.console.objects import REDACTED, redact_secret, without_managed_
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The values of a Secret are masked until somebody asks, and nowhere on the page before.",
+    "The values of a Secret are masked until the viewer reveals them, and are not in the page before.",
 )
-def test_no_value_of_a_secret_is_shown_not_even_in_kubectls_copy() -> None:
+def test_masks_secret_values_and_kubectls_copy() -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -35,20 +35,20 @@ def test_no_value_of_a_secret_is_shown_not_even_in_kubectls_copy() -> None:
     assert secret["data"] == {"password": "aHVudGVyMg=="}, "the object itself stays as it is"
 
 
-def test_the_mask_does_not_tell_the_length() -> None:
+def test_mask_hides_the_length() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "eA==", "b": "x" * 400}}
     assert redact_secret(secret)["data"] == {"a": REDACTED, "b": REDACTED}
     assert redact_secret({**secret, "data": "odd"})["data"] == REDACTED
 
 
-def test_other_kinds_are_shown_as_they_are() -> None:
+def test_leaves_other_kinds_unchanged() -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}
     assert redact_secret(config) == config
     custom = {"apiVersion": "example.com/v1", "kind": "Secret", "data": {"a": "b"}}
     assert redact_secret(custom) == custom
 
 
-def test_managed_fields_are_folded_away() -> None:
+def test_omits_managed_fields() -> None:
     obj = {"metadata": {"name": "a", "managedFields": [{"manager": "me"}]}, "spec": {}}
     assert without_managed_fields(obj) == {"metadata": {"name": "a"}, "spec": {}}
     assert without_managed_fields({"metadata": 7}) == {"metadata": 7}

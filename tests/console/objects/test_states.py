@@ -1,4 +1,4 @@
-"""How objects of all kinds say how they are."""
+"""The states of objects of all kinds."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def built_in(api_version: str, kind: str, spec: dict[str, Any], **status: Any) -
 
 
 @pytest.mark.parametrize("kind", ["Ready", "Available", "Succeeded", "Complete", "Healthy", "Established"])
-def test_a_good_condition_that_is_true_is_ready(kind: str) -> None:
+def test_true_good_condition_is_ready(kind: str) -> None:
     assert state_of(custom(condition(kind))) == Health(State.READY, f"{kind}: Because")
 
 
 @pytest.mark.parametrize("kind", ["Failed", "Degraded", "Stalled", "ReplicaFailure"])
-def test_a_bad_condition_that_is_true_is_failing_whatever_else_is(kind: str) -> None:
+def test_true_bad_condition_is_failing(kind: str) -> None:
     assert state_of(custom(condition("Ready"), condition(kind))) == Health(State.FAILING, f"{kind}: Because")
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The state of an object is read from what any status says, and whatever it says, it has one.",
+    "Lists and layout of the console",
+    "Every object has a state, derived from any kind of status.",
 )
 @pytest.mark.parametrize(
     ("conditions", "state"),
@@ -61,21 +61,21 @@ def test_a_bad_condition_that_is_true_is_failing_whatever_else_is(kind: str) -> 
         ([condition("SomethingElse")], State.UNKNOWN),
     ],
 )
-def test_conditions_together(conditions: list[dict[str, Any]], state: State) -> None:
+def test_combines_conditions(conditions: list[dict[str, Any]], state: State) -> None:
     assert state_of(custom(*conditions)).state is state
 
 
-def test_a_status_of_an_earlier_generation_is_progressing() -> None:
+def test_outdated_status_is_progressing() -> None:
     assert state_of(custom(condition("Ready"), observedGeneration=1)).state is State.PROGRESSING
     assert state_of(custom(condition("Ready"), observedGeneration=2)).state is State.READY
 
 
-def test_a_deletion_time_is_terminating_and_tells_what_it_waits_for() -> None:
+def test_deletion_is_terminating_with_finalizers() -> None:
     obj = custom(condition("Ready"))
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert state_of(obj) == Health(State.TERMINATING, "is being deleted")
+    assert state_of(obj) == Health(State.TERMINATING, "being deleted")
     obj["metadata"]["finalizers"] = ["example.com/cleanup"]
-    assert state_of(obj) == Health(State.TERMINATING, "waits for example.com/cleanup")
+    assert state_of(obj) == Health(State.TERMINATING, "waiting for example.com/cleanup")
 
 
 @pytest.mark.parametrize(
@@ -90,30 +90,30 @@ def test_a_deletion_time_is_terminating_and_tells_what_it_waits_for() -> None:
         ("Purple", State.UNKNOWN),
     ],
 )
-def test_phases(phase: str, state: State) -> None:
+def test_maps_phases(phase: str, state: State) -> None:
     assert state_of(custom(phase=phase)).state is state
     assert state_of(custom(state=phase)).state is state
     assert state_of({"kind": "Foo", "status": phase}).state is state
 
 
-def test_conditions_speak_before_phases() -> None:
+def test_conditions_take_precedence_over_phases() -> None:
     assert state_of(custom(condition("Ready"), phase="Failed")).state is State.READY
 
 
-def test_replicas_that_are_asked_for_and_counted() -> None:
+def test_compares_replicas() -> None:
     assert state_of(custom(spec={"replicas": 2}, availableReplicas=2)) == Health(State.READY, "2 of 2 replicas")
     assert state_of(custom(spec={"replicas": 2}, availableReplicas=1)) == Health(State.PROGRESSING, "1 of 2 replicas")
     assert state_of(custom(spec={"replicas": 0}, readyReplicas=0)).state is State.READY
     assert state_of(custom(availableReplicas=0)).state is State.UNKNOWN
 
 
-def test_an_object_without_a_status_is_unknown() -> None:
+def test_object_without_status_is_unknown() -> None:
     assert state_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}).state is State.UNKNOWN
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The state of an object is read from what any status says, and whatever it says, it has one.",
+    "Lists and layout of the console",
+    "Every object has a state, derived from any kind of status.",
 )
 @pytest.mark.parametrize(
     ("obj", "state"),
@@ -170,7 +170,7 @@ def test_an_object_without_a_status_is_unknown() -> None:
         (built_in("v1", "Namespace", {}, phase="Active"), State.READY),
     ],
 )
-def test_built_in_kinds(obj: dict[str, Any], state: State) -> None:
+def test_states_of_built_in_kinds(obj: dict[str, Any], state: State) -> None:
     assert state_of(obj).state is state
 
 
@@ -191,8 +191,8 @@ JSON = st.recursive(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The state of an object is read from what any status says, and whatever it says, it has one.",
+    "Lists and layout of the console",
+    "Every object has a state, derived from any kind of status.",
 )
 @given(
     st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON),
@@ -200,5 +200,5 @@ JSON = st.recursive(
         [("v1", "Pod"), ("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("batch/v1", "Job"), ("", "")]
     ),
 )
-def test_whatever_an_object_says_it_has_a_state(obj: dict[str, Any], kind: tuple[str, str]) -> None:
+def test_every_object_has_a_state(obj: dict[str, Any], kind: tuple[str, str]) -> None:
     assert isinstance(state_of({**obj, "apiVersion": kind[0], "kind": kind[1]}).state, State)

@@ -1,4 +1,4 @@
-"""The reconcile timeline, in words."""
+"""The reconcile timeline as text."""
 
 from __future__ import annotations
 
@@ -52,44 +52,44 @@ def known(
     [
         ({}, State.READY, "succeeded in 12ms"),
         ({"result": "error", "attempt": 3}, State.FAILING, "failed in 12ms, attempt 3"),
-        ({"result": "terminal_error", "seconds": 2.5}, State.FAILING, "failed for good in 2.5s"),
-        ({"result": "requeue_after"}, State.PROGRESSING, "asked to come back later in 12ms"),
+        ({"result": "terminal_error", "seconds": 2.5}, State.FAILING, "failed permanently in 2.5s"),
+        ({"result": "requeue_after"}, State.PROGRESSING, "requeued with a delay in 12ms"),
     ],
 )
-def test_a_turn_says_how_it_ended(fields: dict[str, Any], state: State, text: str) -> None:
+def test_entry_describes_the_result(fields: dict[str, Any], state: State, text: str) -> None:
     [entry] = reconcile_entries(known(record(**fields)), lambda write: True)
     assert (entry.state, entry.text) == (state, text)
 
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The timeline tells what woke a reconcile, what it wrote, why it failed and when it is tried again.",
+    "The timeline shows the trigger of a reconcile, its writes, its error and its next retry.",
 )
 @pytest.mark.parametrize(
     ("trigger", "cause", "why"),
     [
-        ("updated", "", "a change of it"),
+        ("updated", "", "an update"),
         ("Deployment updated", "default/web", "Deployment default/web was updated"),
-        ("retry", "", "the failure before"),
+        ("retry", "", "a retry after failure"),
         ("my own words", "", "my own words"),
-        ("", "", "something that is not remembered"),
+        ("", "", "an unknown trigger"),
     ],
 )
-def test_a_turn_says_what_woke_it(trigger: str, cause: str, why: str) -> None:
+def test_entry_describes_the_trigger(trigger: str, cause: str, why: str) -> None:
     [entry] = reconcile_entries(known(record(trigger=trigger, cause=cause)), lambda write: True)
     assert entry.why == why
 
 
-def test_what_a_write_changed_is_shown_as_yaml_to_those_who_may_see_it() -> None:
+def test_write_shows_diff_only_if_visible() -> None:
     before = (
         b'{"kind":"Deployment","metadata":{"name":"web","resourceVersion":"1"},"spec":{"replicas":1,"paused":true}}'
     )
     after = b'{"kind":"Deployment","metadata":{"name":"web","resourceVersion":"2"},"spec":{"replicas":3,"paused":true}}'
-    told = known(
+    inspected = known(
         record(writes=(write(changes=(FieldChange(op="replace", path="/spec/replicas"),)), write(name="secret"))),
         values={(0, 0): (before, after), (0, 1): (before, after)},
     )
-    [entry] = reconcile_entries(told, lambda write: write.name == "web")
+    [entry] = reconcile_entries(inspected, lambda write: write.name == "web")
     shown, hidden = entry.writes
     assert shown.lines is not None
     assert [(line.kind, line.text.strip()) for line in shown.lines if line.kind in ("added", "removed")] == [
@@ -100,7 +100,7 @@ def test_what_a_write_changed_is_shown_as_yaml_to_those_who_may_see_it() -> None
     assert hidden.lines is None
 
 
-def test_what_was_made_is_shown_whole_but_not_without_end() -> None:
+def test_created_object_is_shown_up_to_a_limit() -> None:
     made = b'{"kind":"ConfigMap","metadata":{"name":"web"},"data":{%s}}' % b",".join(
         b'"k%d":"v"' % number for number in range(900)
     )
@@ -112,16 +112,16 @@ def test_what_was_made_is_shown_whole_but_not_without_end() -> None:
     assert {line.kind for line in lines[:-1]} == {"added"}
 
 
-def test_a_write_that_failed_says_so() -> None:
+def test_reports_failed_write() -> None:
     failed = record(writes=(write(status=0), write(status=409, resource="foos.example.com/status", verb="patch")))
     [entry] = reconcile_entries(known(failed), lambda write: True)
     assert [(one.failed, one.answer, one.text) for one in entry.writes] == [
-        (True, "no answer", "applied deployments.apps web"),
+        (True, "no response", "applied deployments.apps web"),
         (True, "409", "patched foos.example.com web, its status"),
     ]
 
 
-def test_the_kind_of_a_write_is_known_by_its_path() -> None:
+def test_write_has_path_of_its_kind() -> None:
     assert resource_of(write()) == "apps/deployments"
     assert resource_of(write(resource="foos.example.com/status")) == "example.com/foos"
     assert resource_of(write(resource="configmaps")) == "core/configmaps"
@@ -130,13 +130,13 @@ def test_the_kind_of_a_write_is_known_by_its_path() -> None:
 @pytest.mark.parametrize(
     ("queue", "state", "text"),
     [
-        (QueueState(state="idle"), State.READY, "nothing to do until something changes"),
+        (QueueState(state="idle"), State.READY, "idle until something changes"),
         (
             QueueState(state="running", since=NOW - timedelta(seconds=3), runs_again=True),
             State.PROGRESSING,
-            "being reconciled since 3s ago, and once more after that",
+            "reconciling, started 3s ago, and queued again",
         ),
-        (QueueState(state="waiting", since=NOW), State.PROGRESSING, "waiting for a worker since just now"),
+        (QueueState(state="waiting", since=NOW), State.PROGRESSING, "waiting for a worker, queued just now"),
         (
             QueueState(state="delayed", ready_at=NOW + timedelta(seconds=90), retries=1),
             State.FAILING,
@@ -155,13 +155,13 @@ def test_the_kind_of_a_write_is_known_by_its_path() -> None:
         ),
     ],
 )
-def test_the_place_in_the_queue_is_a_sentence(queue: QueueState, state: State, text: str) -> None:
+def test_describes_queue_state(queue: QueueState, state: State, text: str) -> None:
     assert queue_text(queue, NOW) == (state, text)
 
 
-def test_times_are_told_from_now() -> None:
+def test_formats_relative_times() -> None:
     assert ago(NOW - timedelta(minutes=5), NOW) == "5m ago"
     assert ago(NOW + timedelta(minutes=5), NOW) == "just now"
-    assert ago(None, NOW) == "some time ago"
+    assert ago(None, NOW) == "at an unknown time"
     assert until(NOW, NOW) == "now"
     assert until(None, NOW) == "later"

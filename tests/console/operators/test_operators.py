@@ -1,4 +1,4 @@
-"""Operators that are asked: in this process, elsewhere, and away."""
+"""Operators in this process, remote ones, and unavailable ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LampSpec(Model):
 
 @resource("console.example.com/v1")
 class Lamp(Resource[LampSpec, None]):
-    """Has a ConfigMap."""
+    """Owns a ConfigMap."""
 
 
 @pytest.fixture
@@ -52,9 +52,9 @@ def operator(cluster_namespace: str) -> Operator:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+    "An operator reports the same in-process and remotely; responses of other servers are rejected.",
 )
-async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
+async def test_reports_are_equal_in_process_and_remote(
     cluster: Cluster, operator: Operator, cluster_namespace: str
 ) -> None:
     client, namespace = cluster.client(), cluster_namespace
@@ -108,19 +108,19 @@ async def test_an_operator_tells_the_same_in_this_process_and_from_elsewhere(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+    "An operator reports the same in-process and remotely; responses of other servers are rejected.",
 )
 @pytest.mark.parametrize(
     ("body", "status", "expected"),
     [
         (b"not found\n", 404, "or with --debug-pages and secure metrics"),
         (b"ask by an \x1b[31maddress\n", 403, r"refuses this client: ask by an \[31maddress$"),
-        (b"{}", 200, "not what an operator tells"),
-        (b'{"at": "2026-01-01T00:00:00Z", "controllers": {"a": 1}}', 200, "not what an operator tells"),
+        (b"{}", 200, "unexpected response"),
+        (b'{"at": "2026-01-01T00:00:00Z", "controllers": {"a": 1}}', 200, "unexpected response"),
         (b"[" * 9_000_000, 200, "more than 8388608 bytes"),
     ],
 )
-async def test_what_is_no_operator_is_told_so(body: bytes, status: int, expected: str) -> None:
+async def test_rejects_responses_of_other_servers(body: bytes, status: int, expected: str) -> None:
     async def page(asked: PageRequest) -> Page:
         return Page(body, status)
 
@@ -136,18 +136,18 @@ async def test_what_is_no_operator_is_told_so(body: bytes, status: int, expected
 @pytest.mark.parametrize(
     "text", ["", "here", "127.0.0.1", "a b:80", "me@host:80", "host:80/path", "host:port", "x:99999"]
 )
-def test_an_address_has_a_host_and_a_port(text: str) -> None:
+def test_address_requires_host_and_port(text: str) -> None:
     with pytest.raises(AddressError, match=r"such as 127\.0\.0\.1:8081"):
         Remote(text)
 
 
-def test_a_port_alone_is_of_this_machine() -> None:
+def test_port_alone_means_loopback() -> None:
     assert Remote("8081").address == "127.0.0.1:8081"
     assert Remote("[::1]:8081").address == "[::1]:8081"
 
 
 class Scripted:
-    """An operator whose reports the test writes."""
+    """An operator whose reports the test provides."""
 
     address = "somewhere:1"
 
@@ -186,22 +186,22 @@ class Scripted:
         self.closed = True
 
 
-async def test_an_operator_is_asked_again_and_again_and_its_numbers_are_kept() -> None:
+async def test_queries_periodically_and_keeps_samples() -> None:
     clock = VirtualClock()
     view = Scripted(clock)
-    told: list[int] = []
+    counts: list[int] = []
     async with Operators(view, clock=clock) as operators:
         [operator] = operators
-        stop = operator.subscribe(lambda: told.append(view.count))
+        stop = operator.subscribe(lambda: counts.append(view.count))
         await clock.advance(2000)
         assert len(operator.samples("lamp")) == 300
         assert operator.samples("lamp")[-1].reconciles == {"success": view.count}
         assert operator.name == "lamps"
-        assert told[:3] == [10, 20, 30]
+        assert counts[:3] == [10, 20, 30]
         stop()
-        heard = len(told)
+        heard = len(counts)
         await clock.advance(10)
-        assert len(told) == heard
+        assert len(counts) == heard
         assert [
             (ref.operator, ref.controller.name) for ref in operators.controllers_of("console.example.com", "Lamp")
         ] == [(operator, "lamp")]
@@ -211,10 +211,9 @@ async def test_an_operator_is_asked_again_and_again_and_its_numbers_are_kept() -
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The operator's page has charts with data, queues, caches, watches and the leader; one that is away says since "
-    "when.",
+    "The operator's page has charts, queues, caches, watches and the leader, and shows since when one is unavailable.",
 )
-async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_numbers() -> None:
+async def test_unavailable_operator_recovers_with_new_samples() -> None:
     clock = VirtualClock()
     view = Scripted(clock)
     async with Operators(clock=clock) as operators:
@@ -227,7 +226,7 @@ async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_
         assert away is not None
         assert 0 <= (away - left).total_seconds() <= 2
         assert (operator.problem, operator.name) == ("gone fishing", "lamps")
-        assert len(operators.controllers_of("console.example.com", "Lamp")) == 1, "what it told last still counts"
+        assert len(operators.controllers_of("console.example.com", "Lamp")) == 1, "the last report still counts"
         view.away, view.run, view.count = False, clock.now(), 0
         await clock.advance(2)
         assert (operator.unavailable_since, operator.problem) == (None, "")
@@ -237,7 +236,7 @@ async def test_an_operator_that_is_away_says_since_when_and_comes_back_with_new_
     assert view.closed
 
 
-async def test_a_page_that_fails_does_not_keep_the_others_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_subscriber_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
     heard: list[Any] = []
 
@@ -251,4 +250,4 @@ async def test_a_page_that_fails_does_not_keep_the_others_from_hearing(caplog: p
         with caplog.at_level(logging.ERROR):
             await clock.settled()
     assert heard == [1]
-    assert "could not be brought up to date" in caplog.text
+    assert "cannot update a page" in caplog.text

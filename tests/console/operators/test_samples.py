@@ -1,4 +1,4 @@
-"""Rates and latencies from counters that are read again and again."""
+"""Rates and latencies from sampled counters."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def at(seconds: float, counts: tuple[int, ...] = (0, 0, 0, 0), **reconciles: int
     )
 
 
-def test_a_rate_is_of_the_last_ten_seconds() -> None:
+def test_rate_covers_ten_seconds() -> None:
     samples = [at(0, success=10), at(2, success=14, error=2), at(4, success=14, error=2), at(14, success=34, error=2)]
     assert [rate for _, rate in rates(samples)] == [3.0, 1.5, 2.0]
     assert [rate for _, rate in rates(samples, "error")] == [1.0, 0.5, 0.0]
     assert [when for when, _ in rates(samples)] == [one.at for one in samples[1:]]
 
 
-def test_a_counter_that_falls_has_begun_anew() -> None:
+def test_decreasing_counter_was_reset() -> None:
     assert [rate for _, rate in rates([at(0, success=100), at(2, success=4)])] == [2.0]
 
 
-def test_samples_of_one_moment_have_no_rate() -> None:
+def test_simultaneous_samples_have_no_rate() -> None:
     assert rates([at(0, success=1), at(0, success=5)]) == []
 
 
@@ -52,11 +52,11 @@ def test_samples_of_one_moment_have_no_rate() -> None:
         ((0, 0, 0, 3), 0.99, 1.0),
     ],
 )
-def test_a_percentile_is_within_its_bucket(counts: tuple[int, ...], quantile: float, expected: float) -> None:
+def test_percentile_is_within_its_bucket(counts: tuple[int, ...], quantile: float, expected: float) -> None:
     assert percentile(counts, BOUNDS, quantile) == pytest.approx(expected)
 
 
-def test_nothing_has_no_percentile() -> None:
+def test_empty_histogram_has_no_percentile() -> None:
     assert percentile((0, 0, 0, 0), BOUNDS, 0.5) is None
     assert percentile((), (), 0.5) is None
 
@@ -66,7 +66,7 @@ def test_nothing_has_no_percentile() -> None:
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_percentiles_grow_with_their_quantile(counts: list[int], one: float, other: float) -> None:
+def test_percentiles_increase_with_quantile(counts: list[int], one: float, other: float) -> None:
     low, high = sorted((one, other))
     if sum(counts):
         below, above = percentile(counts, BOUNDS, low), percentile(counts, BOUNDS, high)
@@ -75,7 +75,7 @@ def test_percentiles_grow_with_their_quantile(counts: list[int], one: float, oth
         assert 0 <= below <= above + 1e-9 <= BOUNDS[-1] + 1e-9
 
 
-def test_latencies_are_of_the_last_half_minute() -> None:
+def test_latencies_cover_thirty_seconds() -> None:
     samples = [at(0, (10, 0, 0, 0)), at(20, (10, 0, 4, 0)), at(60, (10, 0, 4, 0)), at(80, (14, 0, 4, 0))]
     found = latencies(samples, 0.5)
     assert [when for when, _ in found] == [one.at for one in samples[1:]]

@@ -1,4 +1,4 @@
-"""Addresses of lists and objects, names that kinds go by, and what problems say."""
+"""Addresses of lists and objects, names of kinds, and problems."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ KINDS = [FOO, POD, EVENT, EVENT_TOO]
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
-    "back works.",
+    "Lists and layout of the console",
+    "The URL of a list contains filter, labels, order and namespace; sharing it and going back work.",
 )
-def test_a_view_is_an_address() -> None:
+def test_view_round_trips_through_its_url() -> None:
     assert ListView().address(FOO.path) == "/kinds/example.com/foos"
     view = ListView(namespace="shop", text="a b&c", labels="x=y", sort="-age", wide=True)
     assert view.address(POD.path) == "/kinds/core/pods?namespace=shop&filter=a%20b%26c&labels=x%3Dy&sort=-age&wide=1"
@@ -43,34 +42,34 @@ def test_a_view_is_an_address() -> None:
     )
 
 
-def test_addresses_of_objects_quote_what_they_are_made_of() -> None:
+def test_quotes_parts_of_object_paths() -> None:
     assert object_address(FOO.path, "shop", "one") == "/objects/example.com/foos/shop/one"
     assert object_address("core/nodes", "", "a/b?c#d") == "/objects/core/nodes/-/a%2Fb%3Fc%23d"
     assert kind_address("<b>/c") == "/kinds/%3Cb%3E/c"
 
 
 @pytest.mark.parametrize("text", ["foo", "Foo", "foos", "FO", "example.com/foos", "foos.example.com"])
-def test_a_kind_is_found_by_any_of_its_names(text: str) -> None:
+def test_finds_kind_by_any_name(text: str) -> None:
     assert kind_named(KINDS, text) is FOO
     assert search_address(KINDS, text) == "/kinds/example.com/foos"
 
 
-def test_custom_resources_go_before_built_in_kinds_of_the_same_name() -> None:
+def test_custom_resources_take_precedence_over_built_in_kinds() -> None:
     assert kind_named(KINDS, "events") is EVENT_TOO
     assert kind_named(KINDS, "ev") is EVENT
 
 
-def test_a_search_for_anything_else_leads_to_what_is_found() -> None:
+def test_other_searches_lead_to_results() -> None:
     assert search_address(KINDS, "need le") == "/search?q=need%20le"
 
 
-def test_near_names() -> None:
+def test_suggests_similar_kinds() -> None:
     assert similar_kinds("example.com/fos", KINDS)[0] == FOO
     assert similar_kinds("core/pds", KINDS) == [POD]
     assert similar_kinds("zebra.io/zebras", KINDS) == []
 
 
-def test_columns_of_a_list_are_those_of_the_definition_with_state_before_and_age_behind() -> None:
+def test_list_has_state_definition_columns_and_age() -> None:
     defined: list[dict[str, object]] = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {"name": "Until", "type": "date", "jsonPath": ".spec.until", "priority": 1},
@@ -86,17 +85,17 @@ def status(code: int, message: str = "the server's words") -> Status:
     return Status(code=code, message=message)
 
 
-def test_a_missing_kind_names_those_that_are_like_it() -> None:
+def test_missing_kind_suggests_similar_ones() -> None:
     problem = problem_of(KindNotFound("example.com/fos", KINDS))
     assert problem.title == "This cluster has no kind example.com/fos"
     assert problem.links[0] == ("Foo.example.com", "/kinds/example.com/foos")
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "Empty lists, kinds that are not there, and refusals say what to do.",
+    "Lists and layout of the console",
+    "Empty lists, missing kinds and denied access explain what to do.",
 )
-def test_who_may_not_is_told_which_verb() -> None:
+def test_denied_access_names_the_verb() -> None:
     problem = problem_of(AccessDenied("list", FOO, "jane", "shop"))
     assert problem.title == "You may not list foos.example.com in namespace shop"
     assert "jane needs the verb “list” on foos.example.com" in problem.text
@@ -113,7 +112,7 @@ def test_who_may_not_is_told_which_verb() -> None:
         ConnectionRefusedError(),
     ],
 )
-def test_a_server_that_is_away_may_come_back(error: Exception) -> None:
+def test_unavailable_server_is_temporary(error: Exception) -> None:
     problem = problem_of(error)
     assert problem.title == "The API server does not answer"
     assert problem.passes
@@ -122,20 +121,23 @@ def test_a_server_that_is_away_may_come_back(error: Exception) -> None:
 @pytest.mark.parametrize(
     ("error", "title"),
     [
-        (Forbidden(status(403), "list"), "The API server forbids this"),
-        (Unauthorized(status(401), "list"), "The API server does not know you any more"),
-        (NotFound(status(404), "get"), "It is not there"),
-        (CacheSyncError(10, {"Foo": "the verb 'list' on foos is forbidden"}), "The console itself may not read this"),
+        (Forbidden(status(403), "list"), "The API server denied access"),
+        (Unauthorized(status(401), "list"), "The API server no longer accepts your credentials"),
+        (NotFound(status(404), "get"), "Not found"),
+        (
+            CacheSyncError(10, {"Foo": "the verb 'list' on foos is forbidden"}),
+            "The console's own account may not read this",
+        ),
     ],
 )
-def test_every_refusal_has_a_title_of_its_own_and_does_not_pass(error: Exception, title: str) -> None:
+def test_rejections_have_titles_and_are_permanent(error: Exception, title: str) -> None:
     problem = problem_of(error)
     assert problem.title == title
     assert not problem.passes
 
 
-def test_a_bug_is_ours_and_its_words_stay_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    problem = problem_of(KeyError("a secret that nobody should see"))
+def test_bug_is_logged_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    problem = problem_of(KeyError("a secret"))
     assert problem.title == "This page failed"
     assert "secret" not in problem.text
-    assert "a page failed" in caplog.text
+    assert "a page of the console failed" in caplog.text

@@ -1,4 +1,4 @@
-"""The API server goes away, and comes back."""
+"""Outages of the API server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
 @pytest.fixture
 async def gate(cluster: AnyCluster) -> AsyncIterator[Gate]:
-    """In front of the cluster."""
+    """A gate in front of the cluster."""
     parts = urlsplit(await cluster.serve())
     async with Gate(parts.hostname or "", parts.port or 443) as made:
         yield made
@@ -30,14 +30,14 @@ async def gate(cluster: AnyCluster) -> AsyncIterator[Gate]:
 
 @pytest.fixture
 async def console(cluster: AnyCluster, gate: Gate, tmp_path: Path) -> AsyncIterator[Console]:
-    """A console that sees the cluster only through the gate."""
+    """A console that reaches the cluster only through the gate."""
     path = through(gate, cluster.kubeconfig(), tmp_path / "kubeconfig")
     async with Console(Client.connect(kubeconfig=path), name="behind a gate", only=[PATH]) as made:
         yield made
 
 
 def through(gate: Gate, kubeconfig: Path, path: Path) -> Path:
-    """The same configuration, with the gate for a server."""
+    """Returns the same configuration, with the gate as the server."""
     config = yaml.safe_load(kubeconfig.read_text())
     for one in config["clusters"]:
         one["cluster"]["server"] = f"https://127.0.0.1:{gate.port}"
@@ -46,10 +46,10 @@ def through(gate: Gate, kubeconfig: Path, path: Path) -> Path:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+    "Lists and layout of the console",
+    "During an outage of the API server, pages keep their content, show since when, and resume without a reload.",
 )
-async def test_a_list_goes_on_where_it_was_when_the_api_server_is_back(
+async def test_list_resumes_after_outage(
     cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
 ) -> None:
     async with cluster.client() as client:
@@ -61,26 +61,26 @@ async def test_a_list_goes_on_where_it_was_when_the_api_server_is_back(
         await page.evaluate("window.sameDocument = true")
 
         gate.shut()
-        away = page.get_by_test_id("away")
-        await expect(away).to_contain_text("The API server has not answered since")
-        await expect(page.get_by_test_id("connection")).to_contain_text("away since")
-        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()  # what was known
+        away = page.get_by_test_id("outage")
+        await expect(away).to_contain_text("The API server has not responded since")
+        await expect(page.get_by_test_id("connection")).to_contain_text("disconnected since")
+        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()  # the last known objects
         await shoot(page, "away")
-        await client.create(gadget("meanwhile", cluster_namespace))
+        await client.create(gadget("during-outage", cluster_namespace))
 
         gate.reopen()
-        await expect(page.get_by_role("gridcell", name="meanwhile")).to_be_visible()
+        await expect(page.get_by_role("gridcell", name="during-outage")).to_be_visible()
         await expect(away).to_be_hidden()
         await expect(page.get_by_test_id("connection")).to_have_text("boltlive")
         assert await page.evaluate("window.sameDocument")  # without a reload
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "When the API server is away, pages say since when and keep what they showed; they go on without a reload.",
+    "Lists and layout of the console",
+    "During an outage of the API server, pages keep their content, show since when, and resume without a reload.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_page_that_is_opened_meanwhile_says_so_and_appears_by_itself(
+async def test_page_opened_during_outage_loads_afterwards(
     cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
 ) -> None:
     async with cluster.client() as client:

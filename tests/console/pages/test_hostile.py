@@ -1,4 +1,4 @@
-"""What is in a cluster was written by others: it is shown as text, and never runs."""
+"""Content of a cluster is untrusted: it is shown as text and never runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def console_settings() -> dict[str, Any]:
 
 
 async def unharmed(page: Page) -> None:
-    """Nothing of it ran, and nothing of it became an element."""
+    """Asserts that no content ran or became an element."""
     assert await page.evaluate("window.pwned") is None
     await expect(page.locator("img[src='x']")).to_have_count(0)
     await expect(page.locator("a[href^='javascript:']")).to_have_count(0)
@@ -69,12 +69,12 @@ async def unharmed(page: Page) -> None:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "What is in a cluster, or in an address, is shown as text and never runs.",
+    "Lists and layout of the console",
+    "Content of the cluster and of URLs is shown as text and never runs.",
 )
 @pytest.mark.browser
 @pytest.mark.clusters
-async def test_lists_and_kinds_show_hostile_content_as_text(
+async def test_lists_show_hostile_content_as_text(
     cluster: AnyCluster, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     async with cluster.client() as client:
@@ -106,7 +106,7 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
         await expect(page.locator(".kw-header .kw-context")).to_have_text(IMAGE)
         await unharmed(page)
 
-        # It is changed under the eyes of whoever looks.
+        # It changes while the page is open.
         made = await client.get(Mirror, "mirror-6", cluster_namespace)
         made.spec.text = SCRIPT + VUE
         await client.update(made)
@@ -120,26 +120,26 @@ async def test_lists_and_kinds_show_hostile_content_as_text(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "What is in a cluster, or in an address, is shown as text and never runs.",
+    "Lists and layout of the console",
+    "Content of the cluster and of URLs is shown as text and never runs.",
 )
 @pytest.mark.browser
 @pytest.mark.parametrize("text", [IMAGE + VUE, SCRIPT + LINK, "</script><script>window.pwned=7//`${window.pwned=6}`"])
-async def test_addresses_show_what_is_in_them_as_text(console_url: str, page: Page, text: str) -> None:
+async def test_pages_show_hostile_urls_as_text(console_url: str, page: Page, text: str) -> None:
     said = quote(text, safe="")
     await page.goto(f"{console_url}/search?q={said}")
     await expect(page.get_by_role("heading", level=1)).to_have_text(f"Search: {text}")
     await expect(page).to_have_title(f"Search: {text} · Kubewright")
     await unharmed(page)
     await page.goto(f"{console_url}/kinds/{said}/{said}")
-    await expect(page.get_by_test_id("problem")).to_contain_text("no kind" if "/" not in text else "no such page")
+    await expect(page.get_by_test_id("problem")).to_contain_text("no kind" if "/" not in text else "Page not found")
     await unharmed(page)
     await page.goto(f"{console_url}/?namespace={said}")
     await expect(page.get_by_text(f"Custom resources in namespace {text}")).to_be_visible()
     await unharmed(page)
 
 
-# Of what can be got wrong in a page, most can be seen in its source.
+# Most mistakes of a page are visible in its source.
 
 FORBIDDEN_CALLS = {"html", "markdown", "add_head_html", "add_body_html", "interactive_image", "mermaid", "chat_message"}
 CONSTANTS_ONLY = {"props", "style", "run_javascript", "add_slot", "default_props"}
@@ -147,7 +147,7 @@ SOURCES = sorted(Path(console.__file__).parent.rglob("*.py"))
 
 
 def faults(source: Path) -> list[str]:
-    """Calls through which text could become markup or a program."""
+    """Yields calls that could turn text into markup or code."""
     found = []
     for node in ast.walk(ast.parse(source.read_text())):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -167,9 +167,9 @@ def faults(source: Path) -> list[str]:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "What is in a cluster, or in an address, is shown as text and never runs.",
+    "Lists and layout of the console",
+    "Content of the cluster and of URLs is shown as text and never runs.",
 )
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: "-".join(source.parts[-2:]))
-def test_no_page_makes_markup_or_programs_of_text(source: Path) -> None:
+def test_no_source_turns_text_into_markup_or_code(source: Path) -> None:
     assert faults(source) == []

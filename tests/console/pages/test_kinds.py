@@ -1,4 +1,4 @@
-"""The first page."""
+"""The start page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LatecomerSpec(kw.Model):
 
 @kw.resource("lists.console.example.com/v1")
 class Latecomer(kw.Resource[LatecomerSpec, None]):
-    """A kind that comes while somebody looks."""
+    """A kind that is defined while the page is open."""
 
 
 @pytest.fixture
@@ -31,11 +31,10 @@ def console_settings() -> dict[str, Any]:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The kinds are counted by state as the viewer may see them, follow the cluster, and open no watch for built-in "
-    "kinds before somebody looks.",
+    "Lists and layout of the console",
+    "Kinds are counted live by state as far as visible, and built-in kinds open no watch before use.",
 )
-async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
+async def test_counts_kinds_by_state_live(
     cluster: AnyCluster, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     async with cluster.client() as client:
@@ -62,12 +61,11 @@ async def test_the_kinds_with_counts_by_state_that_follow_the_cluster(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The kinds are counted by state as the viewer may see them, follow the cluster, and open no watch for built-in "
-    "kinds before somebody looks.",
+    "Lists and layout of the console",
+    "Kinds are counted live by state as far as visible, and built-in kinds open no watch before use.",
 )
 @pytest.mark.clusters("embedded")
-async def test_built_in_kinds_are_a_click_away_and_open_no_watch_before(
+async def test_built_in_kinds_open_no_watch_before_use(
     cluster: AnyCluster, console: Any, console_url: str, page: Page
 ) -> None:
     await page.goto(console_url)

@@ -1,4 +1,4 @@
-"""How the console is used: by keyboard alone, on a phone, in the dark."""
+"""Usability: keyboard, phone, dark theme."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def rgb(color: str) -> str:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The keyboard alone is enough; landmarks have names, and each page has one heading.",
+    "Lists and layout of the console",
+    "All pages can be used by keyboard; landmarks have names, and each page has one heading.",
 )
-async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, page: Page) -> None:
+async def test_keyboard_is_sufficient(client: Client, console_url: str, page: Page) -> None:
     await furnish(client, 6)
     await page.goto(console_url)
     await expect(page.locator(f'[data-kind="{PATH}"]').get_by_text("3 ready")).to_be_visible()
 
     await page.keyboard.press("Tab")
-    skip = page.get_by_role("link", name="Skip to the content")
+    skip = page.get_by_role("link", name="Skip to content")
     await expect(skip).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(page.locator(".kw-main").first).to_be_focused()
@@ -91,7 +91,7 @@ async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, pa
     await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")
     await expect(page.get_by_role("gridcell", name="gadget-05")).to_be_visible()
 
-    await page.keyboard.press("/")  # in a list, its own filter
+    await page.keyboard.press("/")  # the list's own filter
     await expect(page.get_by_label("Filter rows")).to_be_focused()
     await page.keyboard.press("Escape")
     await page.keyboard.press("j")
@@ -111,12 +111,12 @@ async def test_the_keyboard_alone_is_enough(client: Client, console_url: str, pa
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The keyboard alone is enough; landmarks have names, and each page has one heading.",
+    "Lists and layout of the console",
+    "All pages can be used by keyboard; landmarks have names, and each page has one heading.",
 )
-async def test_landmarks_have_names_and_each_page_one_heading(client: Client, console_url: str, page: Page) -> None:
+async def test_pages_have_named_landmarks_and_one_heading(client: Client, console_url: str, page: Page) -> None:
     await furnish(client, 1)
-    for address, title in (("/", "Kinds"), (f"/kinds/{PATH}", "Gadget"), ("/nowhere", "There is no such page")):
+    for address, title in (("/", "Kinds"), (f"/kinds/{PATH}", "Gadget"), ("/nowhere", "Page not found")):
         await page.goto(console_url + address)
         await expect(page.get_by_role("heading", level=1)).to_have_text(title)
         await expect(page.get_by_role("banner")).to_be_visible()
@@ -126,8 +126,8 @@ async def test_landmarks_have_names_and_each_page_one_heading(client: Client, co
     await expect(page.get_by_role("button", name="Theme: auto")).to_be_visible()
 
 
-@pytest.mark.promise("Lists and the look of the console", "A phone's width is enough.")
-async def test_a_phones_width_is_enough(client: Client, console_url: str, open_page: OpenPage) -> None:
+@pytest.mark.promise("Lists and layout of the console", "Pages fit the width of a phone.")
+async def test_fits_phone_width(client: Client, console_url: str, open_page: OpenPage) -> None:
     await furnish(client)
     page = await open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     await page.goto(f"{console_url}/kinds/{PATH}")
@@ -148,16 +148,16 @@ async def test_a_phones_width_is_enough(client: Client, console_url: str, open_p
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "Light and dark are remembered, and text has a contrast of 4.5 to 1 in both.",
+    "Lists and layout of the console",
+    "The theme is remembered, and text has a contrast of 4.5:1 in both themes.",
 )
-async def test_light_and_dark_are_remembered(client: Client, console_url: str, open_page: OpenPage) -> None:
+async def test_remembers_theme(client: Client, console_url: str, open_page: OpenPage) -> None:
     await furnish(client)
     page = await open_page(color_scheme="dark")
     body = page.locator("body")
     await page.goto(f"{console_url}/kinds/{PATH}")
     await expect(page.get_by_role("gridcell", name="gadget-03")).to_be_visible()
-    await expect(body).to_have_css("background-color", rgb(DARK["page"]))  # as the machine has it
+    await expect(body).to_have_css("background-color", rgb(DARK["page"]))  # the system's preference
     await shoot(page, "list-dark")
 
     await page.get_by_role("button", name="Theme: auto").click()

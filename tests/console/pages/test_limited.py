@@ -1,4 +1,4 @@
-"""Somebody who may see little, in a browser: signs in with a token, and sees just that."""
+"""A viewer with few permissions signs in with a token, in a browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class VaultSpec(kw.Model):
 
 @kw.resource("lists.console.example.com/v1")
 class Vault(kw.Resource[VaultSpec, None]):
-    """A kind of which the guest may see nothing."""
+    """A kind that the guest may not see."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def cluster_settings() -> dict[str, Any]:
 
 @pytest.fixture
 async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
-    """By a kubeconfig: whoever signs in needs a server to sign in at."""
+    """Uses a kubeconfig, because viewers need a server to verify their tokens."""
     await cluster.serve()
     only = [PATH, UNSEEN, "core/secrets", "core/namespaces"]
     async with Console(Client(load_config(kubeconfig=cluster.kubeconfig())), name="tests", only=only) as made:
@@ -47,7 +47,7 @@ async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
 
 
 async def token_of_a_guest(admin: Client, namespace: str) -> str:
-    """The token of an account that may read gadgets in one namespace, and nothing else."""
+    """The token of an account that may only read gadgets in one namespace."""
     about = ObjectMeta(name="guest", namespace=namespace)
     await admin.create(core.ServiceAccount(metadata=about))
     rule = rbac.PolicyRule(
@@ -69,10 +69,10 @@ async def token_of_a_guest(admin: Client, namespace: str) -> str:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "Who may see little sees just that, in lists and in counts, and is told which verb is missing.",
+    "Lists and layout of the console",
+    "Lists and counts contain only visible objects, and name the missing verb.",
 )
-async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
+async def test_viewer_sees_permitted_objects_and_missing_verbs(
     cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
 ) -> None:
     home, hidden = cluster_namespace, f"hidden-{cluster_namespace}"
@@ -87,7 +87,7 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         await page.get_by_label("Bearer token").fill(token)
         await page.get_by_role("button", name="Sign in").click()
 
-        await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")  # where he wanted to go
+        await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")  # the page that was requested before
         await expect(page.get_by_role("gridcell", name="mine")).to_be_visible()
         await expect(page.get_by_text("1 object", exact=True)).to_be_visible()
         await expect(page.get_by_role("button", name="New Gadget")).to_have_count(0)
@@ -97,13 +97,13 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
         await expect(page.get_by_text(hidden)).to_have_count(0)
 
         await page.goto(f"{console_url}/search?q={hidden}")
-        await expect(page.get_by_text("Nothing has that in its name.")).to_be_visible()
+        await expect(page.get_by_text("No matches.")).to_be_visible()
         await page.goto(console_url)
         row = page.locator(f'[data-kind="{PATH}"]')
         await expect(row.get_by_text("1 ready")).to_be_visible()
         await expect(row.get_by_text("failing")).to_have_count(0)
         await expect(page.locator(f'[data-kind="{UNSEEN}"]')).to_contain_text("you may not list them")
-        assert UNSEEN not in {cache.kind.path for cache in console.open_caches}  # it was asked first
+        assert UNSEEN not in {cache.kind.path for cache in console.open_caches}  # permissions were checked first
 
         await page.goto(f"{console_url}/kinds/core/secrets?namespace={home}")
         problem = page.get_by_test_id("problem")
@@ -116,16 +116,16 @@ async def test_a_viewer_sees_what_he_may_see_and_is_told_what_he_may_not(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "A right that is taken away while a list is open is told, and the list comes back with it.",
+    "Lists and layout of the console",
+    "A list shows that a permission was revoked, and returns with the permission.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_right_that_is_taken_away_is_told_and_the_list_comes_back_with_it(
+async def test_revoked_permission_is_shown_and_list_returns_with_it(
     cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
 ) -> None:
-    def asked_anew() -> None:  # as after 30 seconds
+    def clear_answers() -> None:  # as after 30 seconds
         for session in console.sessions:
-            session.viewer.access.forget()
+            session.viewer.access.clear()
 
     async with cluster.client() as admin:
         await install(admin, Gadget)
@@ -138,16 +138,15 @@ async def test_a_right_that_is_taken_away_is_told_and_the_list_comes_back_with_i
 
         bound = await admin.get(rbac.RoleBinding, "guest", cluster_namespace)
         await admin.delete(bound)
-        asked_anew()
+        clear_answers()
         problem = page.get_by_test_id("problem")
-        await expect(problem).to_contain_text("You may not list gadgets.lists.console.example.com")
-        await expect(problem).to_contain_text("any more")
+        await expect(problem).to_contain_text("You may no longer list gadgets.lists.console.example.com")
         await expect(problem).to_contain_text(f"system:serviceaccount:{cluster_namespace}:guest needs the verb “list”")
         await expect(mine).to_have_count(0)
         await expect(page.get_by_test_id("empty")).to_have_count(0)
 
         about = ObjectMeta(name="guest", namespace=cluster_namespace)
         await admin.create(rbac.RoleBinding(metadata=about, role_ref=bound.role_ref, subjects=bound.subjects))
-        asked_anew()
+        clear_answers()
         await expect(mine).to_be_visible()
         await expect(problem).to_have_count(0)

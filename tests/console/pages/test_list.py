@@ -37,12 +37,10 @@ def names(page: Page) -> Locator:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "A list follows the cluster: rows come, change and go, and what is selected stays selected.",
+    "Lists and layout of the console",
+    "A list follows the cluster: rows appear, change and disappear, and the selection is kept.",
 )
-async def test_the_list_follows_the_cluster(
-    client: Client, cluster_namespace: str, console_url: str, page: Page
-) -> None:
+async def test_list_follows_the_cluster(client: Client, cluster_namespace: str, console_url: str, page: Page) -> None:
     home = cluster_namespace
     first = await client.create(gadget("first", home, 3))
     await page.goto(f"{console_url}/kinds/{PATH}?namespace={home}")
@@ -53,7 +51,7 @@ async def test_the_list_follows_the_cluster(
     await expect(page.get_by_text("1 object · 1 selected")).to_be_visible()
 
     age = await cell(page, f"{home}/first", "age").inner_text()
-    await expect(cell(page, f"{home}/first", "age")).not_to_have_text(age)  # it ticks
+    await expect(cell(page, f"{home}/first", "age")).not_to_have_text(age)  # the age is updated
 
     await page.evaluate("""() => new MutationObserver(changes => {
         for (const one of changes) if (one.target.classList.contains("ag-cell-data-changed")) window.marked = true;
@@ -66,20 +64,17 @@ async def test_the_list_follows_the_cluster(
     assert await page.evaluate("window.marked")
     await set_phase(client, first, "Pending")
     await expect(cell(page, f"{home}/first", "state")).to_contain_text("progressing")
-    await expect(page.get_by_text("2 objects · 1 selected")).to_be_visible()  # updates leave the selection alone
+    await expect(page.get_by_text("2 objects · 1 selected")).to_be_visible()  # updates keep the selection
     await client.delete(Gadget, "second", home)
     await expect(page.locator(f'.ag-row[row-id="{home}/second"]')).to_have_count(0)
     await expect(page.get_by_text("1 object · 1 selected")).to_be_visible()
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
-    "back works.",
+    "Lists and layout of the console",
+    "The URL of a list contains filter, labels, order and namespace; sharing it and going back work.",
 )
-async def test_an_address_says_how_the_list_is_shown(
-    client: Client, cluster_namespace: str, console_url: str, page: Page
-) -> None:
+async def test_url_describes_the_view(client: Client, cluster_namespace: str, console_url: str, page: Page) -> None:
     for size, name in enumerate(["apple-fruit", "pear-fruit", "plum-tree"]):
         await client.create(gadget(name, cluster_namespace, size, kind="stone" if name == "plum-tree" else "core"))
     await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
@@ -98,10 +93,10 @@ async def test_an_address_says_how_the_list_is_shown(
     )
     await expect(page.get_by_text("2 objects", exact=True)).to_be_visible()
 
-    await page.reload()  # the same address shows the same
+    await page.reload()  # the same URL shows the same view
     await expect(names(page)).to_have_text(["pear-fruit", "apple-fruit"])
     await expect(page.get_by_label("Filter rows")).to_have_value("fruit red")
-    await page.go_back()  # before the selector was given
+    await page.go_back()  # before the selector was set
     await expect(page.get_by_text("2 of 3 objects")).to_be_visible()
 
     await page.get_by_label("Label selector").fill("kind in (")
@@ -111,12 +106,11 @@ async def test_an_address_says_how_the_list_is_shown(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "The address of a list says filter, labels, order and namespace, and shows the same to whoever opens it; going "
-    "back works.",
+    "Lists and layout of the console",
+    "The URL of a list contains filter, labels, order and namespace; sharing it and going back work.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_namespace_is_chosen(
+async def test_selects_namespace(
     client: Client, cluster_namespace: str, console_url: str, page: Page, console: Console
 ) -> None:
     other = f"{cluster_namespace}-other"
@@ -136,11 +130,11 @@ async def test_a_namespace_is_chosen(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "Empty lists, kinds that are not there, and refusals say what to do.",
+    "Lists and layout of the console",
+    "Empty lists, missing kinds and denied access explain what to do.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_list_without_rows_says_what_to_do(
+async def test_empty_list_explains_what_to_do(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
@@ -156,11 +150,11 @@ async def test_a_list_without_rows_says_what_to_do(
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "A list follows its definition: other columns are shown, and a kind that is removed is told.",
+    "Lists and layout of the console",
+    "A list follows its definition: changed columns are shown, and a removed kind is reported.",
 )
 @pytest.mark.clusters("embedded")
-async def test_a_list_whose_definition_is_changed_or_removed_says_so(
+async def test_list_follows_changed_or_removed_definition(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     await client.create(gadget("last", cluster_namespace))
@@ -172,7 +166,7 @@ async def test_a_list_whose_definition_is_changed_or_removed_says_so(
     ]
     await client.update(definition)
     await expect(page.get_by_role("columnheader", name="Bigness")).to_be_visible()
-    await expect(page.get_by_role("columnheader", name="Colour")).to_have_count(0)
+    await expect(page.get_by_role("columnheader", name="Color")).to_have_count(0)
     await client.delete(CustomResourceDefinition, "gadgets.lists.console.example.com")
     await expect(page.get_by_test_id("problem")).to_contain_text(f"This cluster has no kind {PATH}")
     await install(client, Gadget)
@@ -180,7 +174,7 @@ async def test_a_list_whose_definition_is_changed_or_removed_says_so(
 
 
 @pytest.mark.clusters("embedded")
-async def test_rows_lead_to_their_objects(client: Client, cluster_namespace: str, console_url: str, page: Page) -> None:
+async def test_rows_link_to_objects(client: Client, cluster_namespace: str, console_url: str, page: Page) -> None:
     await client.create(gadget("first", cluster_namespace))
     await page.goto(f"{console_url}/kinds/{PATH}")
     link = page.get_by_role("link", name="first")
@@ -195,7 +189,7 @@ async def test_rows_lead_to_their_objects(client: Client, cluster_namespace: str
 
 
 @pytest.mark.clusters("embedded")
-async def test_wide_columns_are_shown_when_asked_for(client: Client, console_url: str, page: Page) -> None:
+async def test_shows_wide_columns_on_request(client: Client, console_url: str, page: Page) -> None:
     labels = {"app": "web"}
     pods = core.PodTemplateSpec(
         metadata=ObjectMeta(labels=labels), spec=core.PodSpec(containers=[core.Container(name="web", image="web:1")])
@@ -212,27 +206,25 @@ async def test_wide_columns_are_shown_when_asked_for(client: Client, console_url
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "Empty lists, kinds that are not there, and refusals say what to do.",
+    "Lists and layout of the console",
+    "Empty lists, missing kinds and denied access explain what to do.",
 )
 @pytest.mark.clusters("embedded")
-async def test_kinds_that_are_not_there_are_named_with_those_that_are_like_them(
-    client: Client, console_url: str, page: Page
-) -> None:
+async def test_missing_kind_page_suggests_similar_ones(client: Client, console_url: str, page: Page) -> None:
     await page.goto(f"{console_url}/kinds/lists.console.example.com/gadgts")
     problem = page.get_by_test_id("problem")
     await expect(problem).to_contain_text("This cluster has no kind lists.console.example.com/gadgts")
     await problem.get_by_role("link", name="Gadget.lists.console.example.com").click()
     await expect(page.get_by_role("heading", name="Gadget")).to_be_visible()
 
-    await page.goto(f"{console_url}/kinds/gdgt")  # somebody types an address
+    await page.goto(f"{console_url}/kinds/gdgt")  # a short path
     await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")
     await page.goto(f"{console_url}/no/such/page")
-    await expect(page.get_by_test_id("problem")).to_contain_text("The console has nothing at /no/such/page.")
+    await expect(page.get_by_test_id("problem")).to_contain_text("The console has no page at /no/such/page.")
 
 
 @pytest.mark.clusters("embedded")
-async def test_the_search_finds_kinds_by_any_name_and_objects_by_a_part_of_theirs(
+async def test_search_finds_kinds_and_objects_by_name(
     client: Client, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     await client.create(gadget("needle-in-the-stack", cluster_namespace))

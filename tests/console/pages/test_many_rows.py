@@ -26,14 +26,14 @@ class CrateSpec(kw.Model):
     color: str = "red"
 
 
-@kw.resource("many.console.example.com/v1", columns={"Colour": ".spec.color"})
+@kw.resource("many.console.example.com/v1", columns={"Color": ".spec.color"})
 class Crate(kw.Resource[CrateSpec, None]):
-    """A kind of which there are many."""
+    """A kind with many objects."""
 
 
 @pytest.fixture(scope="module")
 def control_plane() -> Iterator[ControlPlane]:
-    """A plane of this module's own, which ends with all it has: to delete so much takes a busy server minutes."""
+    """A control plane for this module, because deleting so many objects takes a busy server minutes."""
     with ControlPlane() as plane:
         yield plane
 
@@ -50,7 +50,7 @@ def crate(number: int, namespace: str) -> Crate:
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
+    "Lists and layout of the console",
     "Ten thousand rows scroll, filter and change, and one change sends one row.",
 )
 async def test_ten_thousand_rows_scroll_filter_and_change(
@@ -63,7 +63,7 @@ async def test_ten_thousand_rows_scroll_filter_and_change(
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     await page.goto(f"{console_url}/kinds/many.console.example.com/crates?namespace={home}&sort=name")
     await expect(page.get_by_text("10,000 objects")).to_be_visible()
-    # The browser draws what can be seen, not all there is.
+    # The browser draws only visible rows.
     assert await page.locator(".ag-center-cols-container .ag-row").count() < 100
 
     body = page.locator(".ag-body-viewport")
@@ -77,7 +77,7 @@ async def test_ten_thousand_rows_scroll_filter_and_change(
     await client.update(one)
     await expect(page.get_by_text("9,999 objects")).to_be_visible()
     await expect(page.get_by_role("gridcell", name="ultramarine")).to_be_visible()
-    # One row went over the wire, not ten thousand.
+    # One row was sent, not ten thousand.
     assert sum(received) - before < 20_000
 
     await page.get_by_label("Filter rows").fill("ultramarine")

@@ -1,4 +1,4 @@
-"""Objects with something special about them, in a browser: pods that really run, models that do not fit."""
+"""Special objects in a browser: running pods, and objects that do not fit their model."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """Deployments get pods here."""
+    """A cluster whose Deployments get pods."""
     return {"controllers": True, "workloads": True}
 
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+    "An object's page shows its reconciliation, conditions with history, and owned objects, live.",
 )
-async def test_the_tree_reaches_the_pods_of_a_deployment_and_their_events(
+async def test_tree_includes_pods_of_a_deployment_and_their_events(
     cluster: Cluster, console: Console, cluster_namespace: str, console_url: str, page: Page
 ) -> None:
     client, namespace = cluster.client(), cluster_namespace
     await stalls_defined(client)
     async with operator_of([namespace]).running(client, install_crds=False) as running:
         operator = console.operators.add(InProcess(running))
-        await operator.ask()
+        await operator.query()
         await client.create(stall("fruit", namespace, replicas=3))
         await page.goto(console_url + address("fruit", namespace))
         await expect(page.get_by_test_id("owned").locator(".kw-node", has_text="Pod")).to_have_count(3)
@@ -57,7 +57,7 @@ class LooseSpec(kw.Model):
 
 @kw.resource("looks.console.example.com/v1", plural="looses")
 class Loose(kw.Resource[LooseSpec, None]):
-    """A kind whose server takes anything."""
+    """A kind whose server accepts any value."""
 
 
 DEFINITION: dict[str, Any] = {
@@ -80,11 +80,10 @@ DEFINITION: dict[str, Any] = {
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An object that goes says what holds it; one that is gone stays on the page; one that does not fit its model "
-    "names the field.",
+    "A terminating object names its finalizers, a deleted one stays on the page, an undecodable one names the field.",
 )
 @pytest.mark.clusters
-async def test_an_object_that_does_not_fit_its_model_names_the_field(
+async def test_undecodable_object_names_the_field(
     client: Client, console: Console, namespace: str, console_url: str, page: Page
 ) -> None:
     await install(client, DEFINITION)
@@ -103,7 +102,7 @@ async def test_an_object_that_does_not_fit_its_model_names_the_field(
             "status": {"conditions": [{"type": "<b>Ready</b>", "status": "False" * 60, "message": "<i>no</i>"}, 7]},
         }
         await client.request("POST", f"/apis/looks.console.example.com/v1/namespaces/{namespace}/looses", body=body)
-        await operator.ask()
+        await operator.query()
         await page.goto(f"{console_url}/objects/looks.console.example.com/looses/{namespace}/odd")
         await expect(page.get_by_test_id("undecodable")).to_contain_text("spec.size")
         await expect(page.get_by_test_id("conditions")).to_contain_text("<b>Ready</b>")

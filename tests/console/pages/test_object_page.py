@@ -1,4 +1,4 @@
-"""The page of an object, in a browser, on both clusters."""
+"""The page of an object in a browser, on both clusters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
 @pytest.fixture
 async def running(client: Client, console: Console, namespace: str) -> AsyncIterator[Running]:
-    """An operator of stalls, which the console knows."""
+    """An operator of stalls that the console queries."""
     await stalls_defined(client)
     async with operator_of([namespace]).running(client, install_crds=False) as made:
         operator = console.operators.add(InProcess(made))
@@ -31,7 +31,7 @@ async def running(client: Client, console: Console, namespace: str) -> AsyncIter
 
 
 async def opened(client: Client, namespace: str, name: str = "fruit", **spec: Any) -> Stall:
-    """A stall that the operator has seen to."""
+    """A stall that the operator has reconciled."""
     made = await client.create(stall(name, namespace, **spec))
 
     async def there() -> apps.Deployment | None:
@@ -46,9 +46,9 @@ async def opened(client: Client, namespace: str, name: str = "fruit", **spec: An
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An object's page shows why it is so, its conditions with what they were, and what it owns, live.",
+    "An object's page shows its reconciliation, conditions with history, and owned objects, live.",
 )
-async def test_an_object_shows_why_it_is_so_and_what_it_owns(
+async def test_shows_reconciliation_conditions_and_owned_objects(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
     await opened(client, namespace, replicas=2)
@@ -61,13 +61,13 @@ async def test_an_object_shows_why_it_is_so_and_what_it_owns(
         await expect(tree.get_by_role("link", name=name, exact=True)).to_be_visible()
     await expect(page.get_by_test_id("conditions")).to_contain_text("2 at work")
     await expect(page.get_by_test_id("why")).to_contain_text("Last reconcile succeeded")
-    # Live: what changes shows, and the condition's past with it.
+    # Changes appear live, with the history of the condition.
     await client.patch(Stall, "fruit", MergePatch({"spec": {"broken": "no apples"}}), namespace)
     await expect(page.get_by_test_id("object-state")).to_contain_text("failing")
     await expect(page.get_by_test_id("why")).to_contain_text("ConnectionError: no apples")
     await expect(page.get_by_test_id("condition-history")).to_contain_text("True → False")
     await shoot(page, "object")
-    # A child is an object like any other, with what it owns in entry.
+    # An owned object is an object like any other, with its own dependents.
     await tree.get_by_role("link", name="fruit-stall", exact=True).click()
     await expect(page.get_by_test_id("object-name")).to_have_text("fruit-stall")
     await expect(page.get_by_role("link", name="Stall fruit")).to_have_attribute("href", address("fruit", namespace))
@@ -79,13 +79,13 @@ async def test_an_object_shows_why_it_is_so_and_what_it_owns(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The timeline tells what woke a reconcile, what it wrote, why it failed and when it is tried again.",
+    "The timeline shows the trigger of a reconcile, its writes, its error and its next retry.",
 )
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Hostile error texts, events, conditions and annotations stay text.",
+    "Hostile error messages, events, conditions and annotations are shown as text.",
 )
-async def test_the_timeline_tells_of_a_change_and_of_failures_that_are_retried(
+async def test_timeline_shows_changes_and_retried_failures(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
     await opened(client, namespace)
@@ -106,17 +106,17 @@ async def test_the_timeline_tells_of_a_change_and_of_failures_that_are_retried(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Events of an object and of what it owns are found in both APIs, counted, the newest first.",
+    "Events of an object and its dependents are found in both APIs, counted, and sorted newest first.",
 )
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+    "The operator's log of an object is kept in bounded memory and contains no credentials.",
 )
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Hostile error texts, events, conditions and annotations stay text.",
+    "Hostile error messages, events, conditions and annotations are shown as text.",
 )
-async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
+async def test_shows_events_and_logs_of_object_and_dependents(
     running: Running, client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
     await opened(client, namespace)
@@ -124,7 +124,7 @@ async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
     about = core.ObjectReference(
         api_version="apps/v1", kind="Deployment", name="fruit-stall", namespace=namespace, uid=child.metadata.uid
     )
-    told = core.Event(
+    event = core.Event(
         metadata=meta.ObjectMeta(name="fruit-stall.1", namespace=namespace),
         involved_object=about,
         type="Warning",
@@ -132,7 +132,7 @@ async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
         message=f"hardly any room {HOSTILE}",
         count=4,
     )
-    await client.create(told)
+    await client.create(event)
     stranger = core.Event(
         metadata=meta.ObjectMeta(name="stranger.1", namespace=namespace),
         involved_object=core.ObjectReference(kind="Deployment", name="else", namespace=namespace, uid="else"),
@@ -155,9 +155,9 @@ async def test_events_and_logs_are_of_the_object_and_of_what_it_owns(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "Hostile error texts, events, conditions and annotations stay text.",
+    "Hostile error messages, events, conditions and annotations are shown as text.",
 )
-async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
+async def test_yaml_is_live_and_hides_managed_fields(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
     await stalls_defined(client)
@@ -174,7 +174,7 @@ async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
     await expect(yaml).to_contain_text("managedFields")
     await client.patch(Stall, "bread", MergePatch({"spec": {"replicas": 4}}), namespace)
     await expect(yaml).to_contain_text("replicas: 4")
-    # Nobody tells about stalls here, and the page says what to do.
+    # No operator reports about stalls here, and the page explains what to do.
     await page.get_by_role("tab", name="Timeline").click()
     await expect(page.get_by_test_id("empty")).to_contain_text("--operator")
     assert await page.evaluate("window.hacked") is None
@@ -182,11 +182,9 @@ async def test_yaml_is_live_and_hides_what_is_bookkeeping_until_asked(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The values of a Secret are masked until somebody asks, and nowhere on the page before.",
+    "The values of a Secret are masked until the viewer reveals them, and are not in the page before.",
 )
-async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
-    client: Client, namespace: str, console_url: str, page: Page
-) -> None:
+async def test_masks_secret_values_until_revealed(client: Client, namespace: str, console_url: str, page: Page) -> None:
     copy = {"kubectl.kubernetes.io/last-applied-configuration": '{"data":{"password":"aHVudGVyMg=="}}'}
     about = meta.ObjectMeta(name="key", namespace=namespace, annotations=copy)
     await client.create(core.Secret(metadata=about, string_data={"password": "hunter2"}))
@@ -199,14 +197,14 @@ async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
     await page.get_by_test_id("reveal").click()
     await expect(page.get_by_test_id("yaml")).to_contain_text("password: aHVudGVyMg==")
 
-    # It is copied as it is shown, and the button says whether the browser let it.
+    # The copied text is the shown one, and the button reports the result.
     button, said = page.get_by_role("button", name="Copy"), page.locator(".kw-copy [aria-live]")
     at_first = await button.bounding_box()
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await button.click()
     await expect(said).to_have_text("Copied")
     assert "password: aHVudGVyMg==" in await page.evaluate("navigator.clipboard.readText()")
-    assert await button.bounding_box() == at_first  # nothing moved
+    assert await button.bounding_box() == at_first  # the layout did not shift
     await page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as without TLS
     await button.click()
     await expect(said).to_have_text("Not copied: the browser allows it with HTTPS or on localhost only")
@@ -214,10 +212,9 @@ async def test_the_values_of_a_secret_are_masked_until_somebody_asks(
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An object that goes says what holds it; one that is gone stays on the page; one that does not fit its model "
-    "names the field.",
+    "A terminating object names its finalizers, a deleted one stays on the page, an undecodable one names the field.",
 )
-async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(
+async def test_deleted_object_shows_finalizers_and_stays_on_the_page(
     client: Client, namespace: str, console_url: str, page: Page
 ) -> None:
     await stalls_defined(client)
@@ -227,17 +224,19 @@ async def test_an_object_that_goes_says_what_holds_it_and_the_page_stays(
     await page.goto(console_url + address("old", namespace))
     await expect(page.get_by_test_id("object-name")).to_have_text("old")
     await client.delete(Stall, "old", namespace)
-    await expect(page.get_by_test_id("terminating")).to_contain_text("held by looks.console.example.com/sweep")
+    await expect(page.get_by_test_id("terminating")).to_contain_text(
+        "Waiting for finalizers: looks.console.example.com/sweep"
+    )
     await client.patch(Stall, "old", MergePatch({"metadata": {"finalizers": None}}), namespace)
     await expect(page.get_by_test_id("gone")).to_be_visible()
     await expect(page.get_by_test_id("object-name")).to_have_text("old")
-    # One that is not there, yet: the page waits for it.
+    # An object that does not exist yet: the page waits for it.
     await page.goto(console_url + address("new", namespace))
     await expect(page.get_by_test_id("absent")).to_be_visible()
     await client.create(stall("new", namespace))
     await expect(page.get_by_test_id("absent")).to_have_count(0)
     await expect(page.get_by_test_id("conditions")).to_be_visible()
-    # What somebody reads stays as it is while something else changes.
+    # Expanded parts stay as they are while others change.
     await page.get_by_test_id("conditions").evaluate("card => { card.kept = true }")
     await client.patch(Stall, "new", MergePatch({"metadata": {"labels": {"cache": "upper"}}}), namespace)
     await expect(page.get_by_text("upper", exact=True)).to_be_visible()

@@ -1,4 +1,4 @@
-"""The page of the operators, in a browser, on both clusters."""
+"""The page of the operators in a browser, on both clusters."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ POINTS = """element => {
 
 
 async def sampled(operator: WatchedOperator, times: int) -> bool:
-    """Whether an operator was asked so often."""
+    """Whether an operator was queried this often."""
     return len(operator.samples("stall")) >= times
 
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The operator's page has charts with data, queues, caches, watches and the leader; one that is away says since "
-    "when.",
+    "The operator's page has charts, queues, caches, watches and the leader, and shows since when one is unavailable.",
 )
 @pytest.mark.clusters
-async def test_an_operator_shows_its_queues_charts_caches_and_leader(
+async def test_shows_queues_charts_caches_and_leader(
     cluster_kind: str, client: Client, namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     await stalls_defined(client)
@@ -45,7 +44,7 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
         for number in range(4):
             await client.create(stall(f"stall-{number}", namespace, broken="no apples" if number == 3 else ""))
 
-        # Something to do between two looks at the operator, for the charts; one cluster is enough for their picture.
+        # Activity between two queries, for the charts. One cluster is enough for the screenshot.
         for size in range(2, 7 if cluster_kind == "embedded" else 4):
             for number in range(3):
                 patch = MergePatch({"spec": {"replicas": size}})
@@ -72,19 +71,17 @@ async def test_an_operator_shows_its_queues_charts_caches_and_leader(
             assert points
             assert all(count >= 2 for count in points)
         await shoot(page, "operator")
-        # Live: what waits for its next retry shows.
+        # Live: keys that wait for a retry are shown.
         await client.patch(Stall, "stall-3", MergePatch({"spec": {"broken": ""}}), namespace)
         await client.create(stall("late", namespace))
         await expect(caches.filter(has_text="Stall").locator("td").nth(2)).to_have_text("5")
-    # An operator that is gone says since when, and what to do.
-    await expect(page.get_by_test_id("operator-away")).to_contain_text("Away since")
+    # A stopped operator shows since when, and the fix.
+    await expect(page.get_by_test_id("operator-away")).to_contain_text("Unavailable since")
     await expect(page.get_by_test_id("operator-away")).to_contain_text("--health-bind")
     await expect(page.get_by_test_id("controllers")).to_contain_text("stall")
 
 
-async def test_operators_come_and_go_and_without_one_the_page_says_how_to_get_one(
-    console: Console, console_url: str, page: Page
-) -> None:
+async def test_follows_operators_and_explains_how_to_add_one(console: Console, console_url: str, page: Page) -> None:
     await page.goto(f"{console_url}/operator")
     await expect(page.get_by_test_id("problem")).to_contain_text("kubewright ui --operator 127.0.0.1:8081")
     operator = console.operators.add(Remote("127.0.0.1:1"))
@@ -94,7 +91,7 @@ async def test_operators_come_and_go_and_without_one_the_page_says_how_to_get_on
     await expect(page.get_by_test_id("problem")).to_be_visible()
 
 
-async def test_several_operators_are_shown_and_a_standby_is_told_from_the_leader(
+async def test_shows_several_operators_and_marks_standby(
     cluster: Cluster, cluster_namespace: str, console: Console, console_url: str, page: Page
 ) -> None:
     client, electing = cluster.client(), {"leader_elect": True, "lease_namespace": cluster_namespace}
@@ -111,5 +108,5 @@ async def test_several_operators_are_shown_and_a_standby_is_told_from_the_leader
             await expect(parts).to_have_count(3)
             await expect(parts.nth(0)).to_contain_text("in this process")
             await expect(parts.nth(0).get_by_test_id("leader")).to_contain_text("this replica leads")
-            await expect(parts.nth(1).get_by_test_id("leader")).to_contain_text("a warm standby")
+            await expect(parts.nth(1).get_by_test_id("leader")).to_contain_text("warm standby")
             await expect(parts.nth(2).get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")

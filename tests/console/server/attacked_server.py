@@ -1,6 +1,6 @@
-"""A console in a process of its own, with little memory: `python attacked_server.py [CERTIFICATE KEY]`.
+"""A console in its own process, with little memory: `python attacked_server.py [CERTIFICATE KEY]`.
 
-Writes its address to standard output, and ends with standard input.
+Writes its URL to standard output, and stops when standard input closes.
 """
 
 from __future__ import annotations

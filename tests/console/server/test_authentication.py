@@ -1,4 +1,4 @@
-"""Who comes in, and as whom, on both clusters: invitations, tokens, proxies; and what means nothing."""
+"""Authentication on both clusters: invitations, tokens, proxies, and headers that are ignored."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def cluster_settings() -> dict[str, Any]:
 
 @pytest.fixture
 async def console(cluster: Clusters) -> AsyncIterator[Console]:
-    """By a kubeconfig, as `kubewright ui` has it: viewers need a server to sign in at."""
+    """A console from a kubeconfig, as in `kubewright ui`: viewers need a server to verify their tokens."""
     await cluster.serve()
     async with Console(Client(load_config(kubeconfig=cluster.kubeconfig())), name="tests") as made:
         yield made
@@ -78,7 +78,7 @@ async def token(cluster: Clusters, cluster_namespace: str) -> str:
 
 @pytest.fixture
 async def http(console_url: str) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client of somebody who has not signed in."""
+    """A client that is not signed in."""
     async with aiohttp.ClientSession(console_url, cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
         yield session
 
@@ -88,9 +88,7 @@ async def sign_in(http: aiohttp.ClientSession, url: str, token: str, next_: str 
     return await http.post("/sign-in", data=form, headers={"Origin": url}, allow_redirects=False)
 
 
-async def test_a_stranger_is_sent_to_the_sign_in_page_and_back_again(
-    http: aiohttp.ClientSession, console_url: str, token: str
-) -> None:
+async def test_redirects_to_sign_in_and_back(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
     async with http.get("/kinds/doors.example.com/doors?filter=a", headers=HTML, allow_redirects=False) as answer:
         assert answer.status == 303
         assert (
@@ -105,9 +103,9 @@ async def test_a_stranger_is_sent_to_the_sign_in_page_and_back_again(
         assert page.status == 200
 
 
-@pytest.mark.promise("Who comes into the console, and what it costs", "Tokens and cookies are in no log.")
+@pytest.mark.promise("Access to the console and its cost", "Tokens and cookies are never logged.")
 @pytest.mark.clusters("embedded")
-async def test_the_cookie_is_for_this_server_alone(
+async def test_cookie_is_http_only_and_same_site(
     http: aiohttp.ClientSession, console_url: str, token: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -122,13 +120,11 @@ async def test_the_cookie_is_for_this_server_alone(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_token_that_is_not_known_is_refused_without_being_repeated(
-    http: aiohttp.ClientSession, console_url: str
-) -> None:
+async def test_rejects_unknown_token_without_echoing_it(http: aiohttp.ClientSession, console_url: str) -> None:
     for wrong, why in (
-        ("no.such.token", "does not know this token"),
-        ("two words", "no bearer token"),
-        ("", "no bear"),
+        ("no.such.token", "does not accept this token"),
+        ("two words", "not a bearer token"),
+        ("", "not a bear"),
     ):
         answer = await sign_in(http, console_url, wrong)
         text = await answer.text()
@@ -139,18 +135,18 @@ async def test_a_token_that_is_not_known_is_refused_without_being_repeated(
 
 
 @pytest.mark.clusters("embedded")
-async def test_nobody_is_sent_to_another_site(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
+async def test_redirects_only_within_the_console(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
     for target in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"):
         answer = await sign_in(http, console_url, token, target)
         assert answer.headers["location"] == "/"
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The printed address lets whoever started the console in, once.",
+    "Access to the console and its cost",
+    "The printed URL signs in the user who started the console, once.",
 )
 @pytest.mark.clusters("embedded")
-async def test_an_invitation_lets_one_in_once_and_leaves_the_address(
+async def test_invitation_signs_in_once_and_leaves_the_url(
     http: aiohttp.ClientSession, console: Console, console_url: str
 ) -> None:
     invitation = console.invitation()
@@ -161,14 +157,14 @@ async def test_an_invitation_lets_one_in_once_and_leaves_the_address(
     async with aiohttp.ClientSession(console_url) as other:
         async with other.get(invitation, headers=HTML, allow_redirects=False) as answer:
             assert answer.status == 401
-            assert "This address was used already" in await answer.text()
+            assert "This address was already used" in await answer.text()
         async with other.get("/?invitation=guess", headers=HTML, allow_redirects=False) as answer:
             assert answer.status == 401
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_link_on_another_site_finds_whoever_is_signed_in(http: aiohttp.ClientSession) -> None:
-    # The browser keeps a strict cookie back from such a request, and sends it with the next one.
+async def test_link_from_another_site_keeps_the_session(http: aiohttp.ClientSession) -> None:
+    # The browser withholds a strict cookie from such a request, and sends it with the next one.
     headers = {**HTML, "Sec-Fetch-Site": "cross-site"}
     async with http.get("/kinds/core/pods?a=%22%3E%3Cscript%3E", headers=headers, allow_redirects=False) as answer:
         text = await answer.text()
@@ -178,18 +174,18 @@ async def test_a_link_on_another_site_finds_whoever_is_signed_in(http: aiohttp.C
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The token of the request is who asks; a header that names a user means nothing.",
+    "Access to the console and its cost",
+    "The token of a request decides its identity; headers that name a user are ignored.",
 )
-async def test_the_token_of_the_request_is_who_asks(
+async def test_request_token_decides_identity(
     http: aiohttp.ClientSession, console: Console, cluster_namespace: str, token: str
 ) -> None:
     bearer = {**HTML, "Authorization": f"Bearer {token}"}
     async with http.get(console.invitation(), headers=HTML, allow_redirects=False) as answer:
         assert answer.status == 303
     await asyncio.gather(*(http.get("/", headers=bearer) for _ in range(10)))
-    assert len(console.sessions) == 2  # of the token there is one, however many ask at once
-    async with http.get("/", headers=bearer) as answer:  # although the cookie is that of an administrator
+    assert len(console.sessions) == 2  # one session per token, however many requests are concurrent
+    async with http.get("/", headers=bearer) as answer:  # although the cookie is an administrator's
         assert f"system:serviceaccount:{cluster_namespace}:guest" in await answer.text()
     for wrong in ("Bearer no.such.token", "Basic YTpi", "Bearer"):
         async with http.get("/", headers={**HTML, "Authorization": wrong}, allow_redirects=False) as answer:
@@ -197,12 +193,10 @@ async def test_the_token_of_the_request_is_who_asks(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "The token of the request is who asks; a header that names a user means nothing.",
+    "Access to the console and its cost",
+    "The token of a request decides its identity; headers that name a user are ignored.",
 )
-async def test_a_header_that_names_a_user_means_nothing(
-    http: aiohttp.ClientSession, cluster_namespace: str, token: str
-) -> None:
+async def test_ignores_user_headers(http: aiohttp.ClientSession, cluster_namespace: str, token: str) -> None:
     groups = {"X-Remote-Group": "system:masters", "Impersonate-Group": "system:masters"}
     for header in ("X-Remote-User", "X-Forwarded-User", "X-Forwarded-Email", "Impersonate-User", "X-Auth-Request-User"):
         named = {**HTML, header: "admin", **groups}
@@ -213,12 +207,10 @@ async def test_a_header_that_names_a_user_means_nothing(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer acts with his own credentials; those of the console are for its caches.",
+    "Access to the console and its cost",
+    "A viewer acts with their own credentials; the console's credentials only fill its caches.",
 )
-async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
-    console: Console, cluster_namespace: str, token: str
-) -> None:
+async def test_viewer_acts_with_own_permissions(console: Console, cluster_namespace: str, token: str) -> None:
     guest = await console.viewer_with_token(token)
     assert guest.name == f"system:serviceaccount:{cluster_namespace}:guest"
     doors = await guest.client.list(Door, cluster_namespace)
@@ -230,8 +222,8 @@ async def test_a_viewer_acts_with_his_own_rights_and_not_with_the_consoles(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A session cannot be guessed, ends in time, and with it its pages.",
+    "Access to the console and its cost",
+    "A session cannot be guessed, expires, and closes its pages.",
 )
 @pytest.mark.clusters("embedded")
 async def test_signing_out_ends_the_session(http: aiohttp.ClientSession, console_url: str, token: str) -> None:
@@ -243,23 +235,23 @@ async def test_signing_out_ends_the_session(http: aiohttp.ClientSession, console
         aiohttp.ClientSession(console_url, cookies=cookies) as thief,
         thief.get("/", headers=HTML, allow_redirects=False) as answer,
     ):
-        assert answer.status == 303  # the cookie opens nothing any more
+        assert answer.status == 303  # the cookie is no longer valid
 
 
 @pytest.mark.parametrize(("host", "whether"), [("127.0.0.1", True), ("::1", True), ("localhost", True)])
-def test_loopback_is_this_machine_alone(host: str, whether: bool) -> None:
+def test_loopback_means_this_machine_only(host: str, whether: bool) -> None:
     assert is_loopback(host) is whether
-    assert not is_loopback("0.0.0.0")  # only asked about
+    assert not is_loopback("0.0.0.0")  # never called
     assert not is_loopback("192.0.2.1")
     assert not is_loopback("console.example.com")
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer acts with his own credentials; those of the console are for its caches.",
+    "Access to the console and its cost",
+    "A viewer acts with their own credentials; the console's credentials only fill its caches.",
 )
 @pytest.mark.clusters("embedded")
-async def test_the_account_of_a_pod_is_for_no_viewer(cluster: Clusters) -> None:
+async def test_pod_account_is_not_available_to_viewers(cluster: Clusters) -> None:
     console = Console(cluster.client(), local=False)
     with pytest.raises(SignInError, match="sign in with a token"):
         console.invitation()
@@ -271,18 +263,18 @@ async def test_the_account_of_a_pod_is_for_no_viewer(cluster: Clusters) -> None:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer sees what his roles let him list, and objects that he may get by name.",
+    "Access to the console and its cost",
+    "A viewer sees the objects that their roles let them list, or get by name.",
 )
 @pytest.mark.browser
-async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
+async def test_signs_in_with_token_and_shows_visible_objects(
     console_url: str, open_page: OpenPage, cluster_namespace: str, token: str
 ) -> None:
     page = await open_page(signed_in=False)
     await page.goto(f"{console_url}/kinds/doors.example.com/doors")
     await page.get_by_label("Bearer token").fill("no.such.token")
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+    await expect(page.get_by_role("alert")).to_contain_text("does not accept this token")
     await shoot(page, "sign-in")
     await page.get_by_label("Bearer token").fill(token)
     await page.get_by_role("button", name="Sign in").click()
@@ -292,12 +284,12 @@ async def test_somebody_signs_in_with_a_token_and_sees_what_it_may_see(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Pages cannot be framed, load nothing from elsewhere, and run only their own scripts.",
+    "Access to the console and its cost",
+    "Pages cannot be framed, load nothing from other sites, and run only their own scripts.",
 )
 @pytest.mark.browser
 @pytest.mark.clusters("embedded")
-async def test_our_pages_keep_their_own_policy(console_url: str, page: Page) -> None:
+async def test_pages_comply_with_their_own_policy(console_url: str, page: Page) -> None:
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     for path in ("/", "/kinds/core/namespaces", "/objects/core/namespaces/-/default"):
@@ -332,7 +324,7 @@ addEventListener("load", main);
 
 @pytest.fixture
 async def hostile_url() -> AsyncIterator[str]:
-    """A page of somebody else, on another port of this machine: the nearest that an attacker can be."""
+    """A page of another origin: another port of this machine."""
 
     async def answer(_: web.Request) -> web.Response:
         return web.Response(text=_HOSTILE, content_type="text/html")
@@ -348,14 +340,12 @@ async def hostile_url() -> AsyncIterator[str]:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A page of another site can do nothing, also not by web sockets.",
+    "Access to the console and its cost",
+    "A page of another site can do nothing, not even over WebSockets.",
 )
 @pytest.mark.browser
 @pytest.mark.clusters("embedded")
-async def test_a_page_of_another_origin_can_do_nothing_with_our_cookie(
-    console_url: str, page: Page, hostile_url: str
-) -> None:
+async def test_other_origin_cannot_use_the_cookie(console_url: str, page: Page, hostile_url: str) -> None:
     await page.goto(console_url)
     await page.goto(f"{hostile_url}/#{console_url}")
     await expect(page).not_to_have_title("waiting")
@@ -364,6 +354,6 @@ async def test_a_page_of_another_origin_can_do_nothing_with_our_cookie(
     assert '"polling":"refused"' in title
     assert '"page":"refused"' in title
     framed = [frame.url for frame in page.frames if frame.url.startswith(console_url)]
-    assert framed == []  # the browser shows an error of its own instead
+    assert framed == []  # the browser shows its own error instead
     await page.goto(console_url)
     await expect(page).to_have_url(f"{console_url}/")  # still signed in

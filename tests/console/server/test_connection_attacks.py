@@ -1,4 +1,4 @@
-"""Many hostile connections at once, against a console in a process of its own: how much memory they take."""
+"""Many hostile connections against a console in its own process, and the memory that they take."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HALF_A_HANDSHAKE = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
 @asynccontextmanager
 async def served(*args: Path) -> AsyncIterator[tuple[str, int]]:
-    """Its address, and the id of its process."""
+    """The URL of the server, and its process ID."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, SERVER, *args, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
@@ -48,7 +48,7 @@ async def served(*args: Path) -> AsyncIterator[tuple[str, int]]:
 
 def memory_mb(pid: int) -> float:
     found = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return int(found["VmHWM"].split()[0]) / 1024  # the most that it ever had
+    return int(found["VmHWM"].split()[0]) / 1024  # the peak
 
 
 async def attack(url: str, pid: int, sent: bytes, trusting: ssl.SSLContext | None = None) -> None:
@@ -77,20 +77,20 @@ async def attack(url: str, pid: int, sent: bytes, trusting: ssl.SSLContext | Non
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+    "Access to the console and its cost",
+    "600 hostile connections take less than 64 MB, and probes are still answered.",
 )
-async def test_hostile_connections_take_little_memory_and_probes_are_answered() -> None:
+async def test_bounds_memory_and_answers_probes_under_hostile_connections() -> None:
     async with served() as (url, pid):
         for sent in (SILENT, HALF_A_HEADER, MANY_HEADERS, HALF_A_BODY, NEVER_READS):
             await attack(url, pid, sent)
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+    "Access to the console and its cost",
+    "600 hostile connections take less than 64 MB, and probes are still answered.",
 )
-async def test_hostile_tls_handshakes_take_little_memory(tmp_path: Path) -> None:
+async def test_bounds_memory_under_hostile_tls_handshakes(tmp_path: Path) -> None:
     authority = CertificateAuthority("tests")
     certificate, key = authority.issue("console", hosts=["127.0.0.1"]).write(tmp_path, "tls")
     trusting = ssl.create_default_context(cadata=authority.pair.certificate.decode())

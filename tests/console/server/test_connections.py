@@ -1,4 +1,4 @@
-"""Connections: how many there may be, and how long each may take. Time is virtual, sockets are real."""
+"""Connection limits and deadlines. Time is virtual, sockets are real."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-# The decisions, without a server
+# Decisions, without a server
 
 
 class Pairs:
-    """Sockets that are connected to each other; one end of each is given."""
+    """Returns one end of each pair of connected sockets."""
 
     def __init__(self) -> None:
         self._open: list[socket.socket] = []
@@ -55,7 +55,7 @@ def sockets() -> Iterator[Pairs]:
 
 
 def closed(connection: Connection) -> bool:
-    """Whether it was closed from this side."""
+    """Whether this side closed the connection."""
     try:
         connection.sock.send(b"x")
     except OSError:
@@ -74,9 +74,7 @@ def next_request(connection: Connection) -> None:
     connection.begin_request()
 
 
-async def test_a_new_connection_replaces_the_one_that_has_been_idle_longest(
-    clock: VirtualClock, sockets: Pairs
-) -> None:
+async def test_new_connection_replaces_longest_idle_one(clock: VirtualClock, sockets: Pairs) -> None:
     all_ = Connections(LIMITS, clock)
     worker = busy(all_.admit(sockets()))
     silent = []
@@ -88,7 +86,7 @@ async def test_a_new_connection_replaces_the_one_that_has_been_idle_longest(
     assert not closed(worker)
 
 
-async def test_a_client_that_does_not_send_its_body_counts_as_idle(clock: VirtualClock, sockets: Pairs) -> None:
+async def test_client_with_unfinished_body_counts_as_idle(clock: VirtualClock, sockets: Pairs) -> None:
     all_ = Connections(LIMITS, clock)
     first = all_.admit(sockets())
     first.end_header()
@@ -99,7 +97,7 @@ async def test_a_client_that_does_not_send_its_body_counts_as_idle(clock: Virtua
     assert closed(first)
 
 
-async def test_when_all_are_busy_a_few_connections_are_reserved(clock: VirtualClock, sockets: Pairs) -> None:
+async def test_reserves_connections_when_all_are_busy(clock: VirtualClock, sockets: Pairs) -> None:
     all_ = Connections(LIMITS, clock)
     workers = [busy(all_.admit(sockets())) for _ in range(3)]
     reserved = [all_.admit(sockets()) for _ in range(20)]
@@ -122,21 +120,21 @@ DEADLINES: list[tuple[str, Callable[[Connection], Any], float]] = [
 
 
 @pytest.mark.parametrize(("reason", "until_there", "seconds"), DEADLINES)
-async def test_closes_a_connection_after_its_deadline(
+async def test_closes_connection_after_deadline(
     clock: VirtualClock, sockets: Pairs, reason: str, until_there: Callable[[Connection], Any], seconds: float
 ) -> None:
     all_ = Connections(Limits(), clock)
     connection = all_.admit(sockets())
     until_there(connection)
     await clock.advance(seconds - 1)
-    connection.begin_request() if reason == "header" else None  # a further byte does not prolong it
+    connection.begin_request() if reason == "header" else None  # a further byte does not extend the deadline
     assert all_.sweep() == []
     await clock.advance(1)
     assert all_.sweep() == [(connection, reason)]
     assert closed(connection)
 
 
-async def test_a_web_socket_has_no_deadline_while_its_client_reads(clock: VirtualClock, sockets: Pairs) -> None:
+async def test_websocket_has_no_deadline_while_client_reads(clock: VirtualClock, sockets: Pairs) -> None:
     all_ = Connections(Limits(), clock)
     connection = busy(all_.admit(sockets()))
     connection.upgrade()
@@ -145,7 +143,7 @@ async def test_a_web_socket_has_no_deadline_while_its_client_reads(clock: Virtua
 
 
 class Sending(asyncio.Transport):
-    """A transport that has not sent everything yet."""
+    """A transport with unsent data."""
 
     unsent = 0
     aborted = False
@@ -158,9 +156,7 @@ class Sending(asyncio.Transport):
 
 
 @pytest.mark.parametrize(("rate", "whether"), [(0, True), (-1_000, True), (100, True), (600, False)])
-async def test_closes_a_client_that_reads_too_slowly(
-    clock: VirtualClock, sockets: Pairs, rate: int, whether: bool
-) -> None:
+async def test_closes_slow_reader(clock: VirtualClock, sockets: Pairs, rate: int, whether: bool) -> None:
     all_ = Connections(Limits(), clock)
     connection = all_.admit(sockets())
     connection.upgrade()
@@ -169,7 +165,7 @@ async def test_closes_a_client_that_reads_too_slowly(
     for _ in range(120):
         all_.sweep()
         await clock.advance(1)
-        transport.unsent -= rate  # bytes a second; a negative one grows
+        transport.unsent -= rate  # bytes per second; a negative rate grows the buffer
     assert transport.aborted is whether
 
 
@@ -183,7 +179,7 @@ async def console(cluster: Cluster, clock: VirtualClock) -> AsyncIterator[Consol
 
 
 class Streams:
-    """Connections to the console that speak as they like."""
+    """Raw connections to the console."""
 
     def __init__(self, url: str, stack: AsyncExitStack) -> None:
         self._port = int(url.rpartition(":")[2])
@@ -191,12 +187,12 @@ class Streams:
 
     async def open(self, data: bytes = b"", **more: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port, **more)
-        self._stack.callback(lambda: writer.transport.abort())  # which keeps the writer: one that is lost is closed
+        self._stack.callback(lambda: writer.transport.abort())  # keeps the writer: a lost one would be closed
         writer.write(data)
         return reader, writer
 
     async def ask(self, data: bytes) -> bytes:
-        """All that is answered until the server closes, or has answered the health page."""
+        """Returns everything until the server closes, or answers the health endpoint."""
         reader, _ = await self.open(data)
         return await self.read(reader)
 
@@ -221,7 +217,7 @@ async def streams(console_url: str) -> AsyncIterator[Streams]:
 
 
 async def ends(reader: asyncio.StreamReader, clock: VirtualClock | None = None) -> None:
-    """Wait until the server has closed; virtual seconds pass meanwhile."""
+    """Waits until the server has closed the connection, while virtual seconds pass."""
     async with asyncio.timeout(PATIENCE):
         ending = asyncio.ensure_future(reader.read())
         while not ending.done():
@@ -242,7 +238,7 @@ BEGUN = [
 
 
 @pytest.mark.parametrize("begun", BEGUN)
-async def test_a_request_that_is_not_finished_is_closed(streams: Streams, clock: VirtualClock, begun: bytes) -> None:
+async def test_closes_unfinished_request(streams: Streams, clock: VirtualClock, begun: bytes) -> None:
     reader, _ = await streams.open(begun)
     if begun.startswith(GET):
         assert (await reader.readuntil(b"ok\n")).startswith(b"HTTP/1.1 200")
@@ -250,7 +246,7 @@ async def test_a_request_that_is_not_finished_is_closed(streams: Streams, clock:
     assert clock.monotonic() >= 32
 
 
-async def test_probes_are_answered_while_silent_connections_fill_the_server(streams: Streams) -> None:
+async def test_answers_probes_while_silent_connections_fill_the_server(streams: Streams) -> None:
     silent = [await streams.open(b"GET / HT") for _ in range(20)]
     for _ in range(5):
         assert (await streams.ask(GET)).startswith(b"HTTP/1.1 200")
@@ -259,7 +255,7 @@ async def test_probes_are_answered_while_silent_connections_fill_the_server(stre
 
 @pytest.fixture
 async def full(console: Console, console_url: str) -> AsyncIterator[None]:
-    """As many web sockets as there may be connections: none of them is idle."""
+    """Opens as many WebSockets as there may be connections: none of them is idle."""
     _, secret = console.sessions.begin(console.viewer("ann"))
     jar = aiohttp.CookieJar(unsafe=True)
     jar.update_cookies({f"kubewright-{console_url.rpartition(':')[2]}": secret})
@@ -272,11 +268,11 @@ async def full(console: Console, console_url: str) -> AsyncIterator[None]:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "600 hostile connections take less than 64 MB, and probes are answered meanwhile.",
+    "Access to the console and its cost",
+    "600 hostile connections take less than 64 MB, and probes are still answered.",
 )
 @pytest.mark.usefixtures("full")
-async def test_probes_are_answered_while_all_connections_are_busy(streams: Streams) -> None:
+async def test_answers_probes_while_all_connections_are_busy(streams: Streams) -> None:
     for _ in range(5):
         assert (await streams.ask(GET)).startswith(b"HTTP/1.1 200")
     for begun in (
@@ -300,11 +296,11 @@ TOO_LARGE = [
 
 
 @pytest.mark.parametrize(("request_", "status"), TOO_LARGE)
-async def test_refuses_a_request_that_is_too_large(streams: Streams, request_: bytes, status: bytes) -> None:
+async def test_rejects_oversized_request(streams: Streams, request_: bytes, status: bytes) -> None:
     assert (await streams.ask(request_)).startswith(status)
 
 
-async def test_ends_a_body_without_an_end(streams: Streams) -> None:
+async def test_rejects_endless_body(streams: Streams) -> None:
     _, writer = await streams.open(POST + b"Transfer-Encoding: chunked\r\n\r\n")
     with pytest.raises(ConnectionError):
         async with asyncio.timeout(PATIENCE):
@@ -314,12 +310,12 @@ async def test_ends_a_body_without_an_end(streams: Streams) -> None:
                 await asyncio.sleep(0)
 
 
-async def test_closes_a_client_that_sends_many_requests_at_once(streams: Streams) -> None:
+async def test_closes_client_with_too_many_pipelined_requests(streams: Streams) -> None:
     said = await streams.ask(b"GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n" * 5_000)
     assert said.count(b"HTTP/1.1 200") < 20
 
 
-async def test_refuses_a_socket_message_that_is_too_large(console: Console, console_url: str) -> None:
+async def test_rejects_oversized_socket_message(console: Console, console_url: str) -> None:
     _, secret = console.sessions.begin(console.viewer("ann"))
     jar = aiohttp.CookieJar(unsafe=True)
     jar.update_cookies({f"kubewright-{console_url.rpartition(':')[2]}": secret})
@@ -332,7 +328,7 @@ async def test_refuses_a_socket_message_that_is_too_large(console: Console, cons
             assert opened.close_code == 1009
 
 
-async def test_a_viewer_has_a_bounded_number_of_sockets(cluster: Cluster) -> None:
+async def test_limits_sockets_per_viewer(cluster: Cluster) -> None:
     async with Console(cluster.client(), pages_per_viewer=1) as console, console.serving() as url:
         sessions = []
         for name in ("ann", "ben"):
@@ -348,7 +344,7 @@ async def test_a_viewer_has_a_bounded_number_of_sockets(cluster: Cluster) -> Non
                 await ann.ws_connect(where, origin=url)
 
 
-async def test_a_tls_handshake_counts_as_a_connection(cluster: Cluster, clock: VirtualClock, tmp_path: Path) -> None:
+async def test_tls_handshake_counts_as_connection(cluster: Cluster, clock: VirtualClock, tmp_path: Path) -> None:
     authority = CertificateAuthority("tests")
     certificate, key = authority.issue("console", hosts=["127.0.0.1"]).write(tmp_path, "tls")
     trusting = ssl.create_default_context(cadata=authority.pair.certificate.decode())

@@ -1,4 +1,4 @@
-"""Pages as programs ask for them: what their answers say, and what each leaves open."""
+"""Pages as HTTP clients request them: responses, and the pages that stay open."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SOCKETS = "/_nicegui_ws/socket.io/?EIO=4"
 
 
 class Socket:
-    """A web socket of a page, as NiceGUI's own program in the browser opens it: socket.io on top of engine.io."""
+    """A WebSocket of a page, as NiceGUI opens it in the browser: socket.io over engine.io."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
 
     async def connect(self) -> None:
-        """Begin: the first packet has the name of the socket, the second is the answer to our own."""
+        """Connects: the first packet contains the socket's ID, the second answers ours."""
         self.sid: str = json.loads((await self._socket.receive_str())[1:])["sid"]
         await self._socket.send_str("40")
         async with asyncio.timeout(PATIENCE):
@@ -35,11 +35,11 @@ class Socket:
                 pass
 
     async def send(self, event: str, message: object) -> None:
-        """Say something; nothing is answered."""
+        """Sends a message without waiting."""
         await self._socket.send_str("42" + json.dumps([event, message]))
 
     async def ask(self, event: str, message: object) -> object:
-        """Say something, and wait for the answer: all that was said before has been heard then."""
+        """Sends a message and waits for the answer, so that all earlier messages have been processed."""
         await self._socket.send_str("427" + json.dumps([event, message]))
         async with asyncio.timeout(PATIENCE):
             while not (packet := await self._socket.receive_str()).startswith("437"):
@@ -47,44 +47,44 @@ class Socket:
         return json.loads(packet[3:])
 
     async def close(self) -> None:
-        """The browser is gone."""
+        """Closes the socket."""
         await self._socket.close()
 
 
 class Http:
-    """Clients that have come in: those of whoever started the console, and of others by name."""
+    """Signed-in clients: of the local user, and of others by name."""
 
     def __init__(self, console: Console, url: str, stack: AsyncExitStack) -> None:
         self._console, self.url, self._stack = console, url, stack
 
     async def of(self, name: str) -> aiohttp.ClientSession:
-        """Somebody with a session of his own."""
+        """Returns a client with its own session."""
         _, secret = self._console.sessions.begin(self._console.viewer(name))
         jar = aiohttp.CookieJar(unsafe=True)
         jar.update_cookies({f"kubewright-{self.url.rpartition(':')[2]}": secret})
         made = aiohttp.ClientSession(self.url, cookie_jar=jar, headers={"Accept": "text/html"})
         return await self._stack.enter_async_context(made)
 
-    async def opened(self, somebody: aiohttp.ClientSession) -> Socket:
-        """A page with its socket, as a browser has it."""
-        async with somebody.get("/") as answer:
+    async def opened(self, client: aiohttp.ClientSession) -> Socket:
+        """Opens a page with its socket, as a browser does."""
+        async with client.get("/") as answer:
             found = re.search(r"'client_id': '([0-9a-f-]+)'", await answer.text())
         assert found is not None
         about = f"&client_id={found[1]}&implicit_handshake=true&tab_id=tab&document_id=document&next_message_id=0"
-        return await self.socket(somebody, about)
+        return await self.socket(client, about)
 
-    async def socket(self, somebody: aiohttp.ClientSession, about: str = "") -> Socket:
-        """A socket that is about no page yet, unless it is said."""
-        opening = somebody.ws_connect(f"{SOCKETS}&transport=websocket{about}", origin=self.url)
+    async def socket(self, client: aiohttp.ClientSession, about: str = "") -> Socket:
+        """Opens a socket, without a page by default."""
+        opening = client.ws_connect(f"{SOCKETS}&transport=websocket{about}", origin=self.url)
         made = Socket(await self._stack.enter_async_context(opening))
         await made.connect()
         return made
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what happens in this event loop."""
+    """Waits for a condition in this event loop."""
     async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # nothing tells of it
+        while not condition():  # noqa: ASYNC110  # there is no event for it
             await asyncio.sleep(0.01)
 
 
@@ -103,8 +103,8 @@ async def http(console: Console, console_url: str) -> AsyncIterator[Http]:
 ANSWERS = [
     ("/", 200, "Custom resources of this cluster"),
     ("/kinds/core/configmaps", 200, "ConfigMap"),
-    ("/objects/core/configmaps/default/gone", 200, "gone"),  # a live page: the object may come
-    ("/no/such/page", 404, "The console has nothing at /no/such/page."),
+    ("/objects/core/configmaps/default/gone", 200, "gone"),  # a live page: the object may be created
+    ("/no/such/page", 404, "The console has no page at /no/such/page."),
     ("/kinds/core/configmps", 404, "This cluster has no kind core/configmps"),
     ("/kinds/nothing", 404, "This cluster has no kind nothing"),
     ("/kinds/core/configmps/new", 404, "This cluster has no kind core/configmps"),
@@ -113,10 +113,10 @@ ANSWERS = [
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "What is not there is a 404, also to programs and to HEAD, which leaves no page behind.",
+    "Lists and layout of the console",
+    "A missing page is a 404 for every client and for HEAD, which leaves no open page.",
 )
-async def test_what_is_not_there_is_a_404_whoever_asks_and_however(http: Http) -> None:
+async def test_missing_pages_are_404_for_every_client(http: Http) -> None:
     ann = await http.of("ann")
     for path, status, said in ANSWERS:
         async with ann.get(path) as answer:
@@ -129,14 +129,14 @@ async def test_what_is_not_there_is_a_404_whoever_asks_and_however(http: Http) -
         pages = open_pages_of("ann")
         async with ann.get(path) as answer:
             assert (path, answer.status) == (path, status)
-        assert open_pages_of("ann") == pages  # files are no pages
+        assert open_pages_of("ann") == pages  # files are not pages
 
 
 @pytest.mark.promise(
-    "Lists and the look of the console",
-    "What is not there is a 404, also to programs and to HEAD, which leaves no page behind.",
+    "Lists and layout of the console",
+    "A missing page is a 404 for every client and for HEAD, which leaves no open page.",
 )
-async def test_a_head_leaves_no_page_behind(http: Http) -> None:
+async def test_head_leaves_no_open_page(http: Http) -> None:
     ann = await http.of("ann")
     async with ann.head("/") as answer:
         assert answer.status == 200
@@ -148,18 +148,16 @@ async def test_a_head_leaves_no_page_behind(http: Http) -> None:
 
 @pytest.fixture
 def few(console: Console) -> int:
-    """So many pages are allowed."""
+    """The number of allowed pages."""
     console.pages_per_viewer = 2
     return 2
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer has so many pages open and no more; those that nobody came for are in nobody's way.",
+    "Access to the console and its cost",
+    "Open pages are limited per viewer; pages without a browser do not count.",
 )
-async def test_a_viewer_may_open_so_many_pages_and_no_more(
-    http: Http, few: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_limits_open_pages_per_viewer(http: Http, few: int, caplog: pytest.LogCaptureFixture) -> None:
     ann, ben = await http.of("ann"), await http.of("ben")
     pages = [await http.opened(ann) for _ in range(few)]
     async with ann.get("/") as answer:
@@ -167,9 +165,9 @@ async def test_a_viewer_may_open_so_many_pages_and_no_more(
         assert (answer.status, "You have 2 pages of this console open" in text) == (429, True)
         assert "<script" not in text
     async with ann.get("/", headers={"Accept": "*/*"}) as answer:
-        assert (await answer.text()).startswith("Too many pages are open. You have 2 pages")
-    assert "ann has 2 pages of the console open, and is refused another one" in caplog.text
-    async with ann.get("/sign-in") as answer:  # is no page of hers
+        assert (await answer.text()).startswith("Too many open pages. You have 2 pages")
+    assert "refused a page of the console: ann already has 2 open" in caplog.text
+    async with ann.get("/sign-in") as answer:  # does not belong to her
         assert answer.status == 200
     async with ben.get("/") as answer:
         assert answer.status == 200
@@ -181,10 +179,10 @@ async def test_a_viewer_may_open_so_many_pages_and_no_more(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer has so many pages open and no more; those that nobody came for are in nobody's way.",
+    "Access to the console and its cost",
+    "Open pages are limited per viewer; pages without a browser do not count.",
 )
-async def test_pages_that_nobody_came_for_are_in_nobodys_way(http: Http, few: int) -> None:
+async def test_pages_without_browser_do_not_count_against_the_limit(http: Http, few: int) -> None:
     ann = await http.of("ann")
     for _ in range(2 * few):
         async with ann.get("/") as answer:
@@ -193,33 +191,33 @@ async def test_pages_that_nobody_came_for_are_in_nobodys_way(http: Http, few: in
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A web socket speaks for its own page alone, whichever ids somebody knows.",
+    "Access to the console and its cost",
+    "A WebSocket sends only for its own page, even with another page's ID.",
 )
-async def test_a_socket_speaks_for_its_own_page_alone(http: Http) -> None:
+async def test_socket_sends_only_for_its_own_page(http: Http) -> None:
     ann, ben = await http.of("ann"), await http.of("ben")
     hers = await http.opened(ann)
-    sockets_of_his = [await http.opened(ben), await http.socket(ben)]  # of a page of his own, and of none yet
+    sockets_of_his = [await http.opened(ben), await http.socket(ben)]  # for his own page, and for none yet
     (page,) = open_pages_of("ann")
     heard: list[object] = []
-    page.content.on("told", lambda event: heard.append(event.args))
+    page.content.on("said", lambda event: heard.append(event.args))
     (listener,) = page.content._event_listeners
     about = {"client_id": page.id, "id": page.content.id, "listener_id": listener}
     greeting = {"client_id": page.id, "tab_id": "tab", "document_id": "document", "next_message_id": 0}
 
     for his in sockets_of_his:
-        await his.send("event", about | {"args": ['"by somebody else"']})
-        assert await his.ask("handshake", greeting) == [False]  # nor does he come in by saying that it is his
-        await his.send("event", about | {"args": ['"by somebody else"']})
+        await his.send("event", about | {"args": ['"by another viewer"']})
+        assert await his.ask("handshake", greeting) == [False]  # claiming the page does not help
+        await his.send("event", about | {"args": ['"by another viewer"']})
         for nonsense in NONSENSE:
             await his.send("event", nonsense)
-        assert await his.ask("handshake", None) == [False]  # so all of it was heard
+        assert await his.ask("handshake", None) == [False]  # so all messages have been processed
     await hers.send("event", about | {"args": ['"by herself"']})
     await until(lambda: bool(heard))
     assert heard == ["by herself"]
 
-    # And her socket is hers, whoever knows what it is called.
+    # Her socket is hers, even if its ID is known.
     async with ben.post(
         f"{SOCKETS}&transport=polling&sid={hers.sid}", data="2", headers={"Origin": http.url}
     ) as answer:
-        assert (answer.status, await answer.text()) == (403, "This is the page of somebody else.\n")
+        assert (answer.status, await answer.text()) == (403, "This page belongs to another viewer.\n")

@@ -1,4 +1,4 @@
-"""The guard, with a real server and real clients: names, origins, and what browsers are told."""
+"""SecurityMiddleware with a real server and real clients: hosts, origins, and response headers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ POLLING = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8081", "127.0.0.1:1", "[::1]:80", "LOCALHOST"])
-def test_loopback_is_always_known(host: str) -> None:
+def test_allows_loopback_hosts(host: str) -> None:
     assert AllowedHosts().allows(host)
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A name of somebody else that leads here is refused.",
+    "Access to the console and its cost",
+    "Requests for unknown host names are rejected (DNS rebinding).",
 )
 @pytest.mark.parametrize(
     "host",
@@ -41,11 +41,11 @@ def test_loopback_is_always_known(host: str) -> None:
         "10.0.0.1",
     ],
 )
-def test_other_names_are_not(host: str) -> None:
+def test_rejects_other_hosts(host: str) -> None:
     assert not AllowedHosts(["https://console.example.com"]).allows(host)
 
 
-def test_a_name_that_was_told_is_known_and_only_its_own_origin_is_ours() -> None:
+def test_allows_configured_host_with_its_own_origin_only() -> None:
     names = AllowedHosts(["https://console.example.com"])
     assert names.allows("console.example.com")
     assert names.is_secure("console.example.com")
@@ -69,7 +69,7 @@ def test_a_name_that_was_told_is_known_and_only_its_own_origin_is_ours() -> None
         "http://127.0.0.1:x",
     ],
 )
-def test_another_origin_is_not_ours(origin: str) -> None:
+def test_rejects_other_origins(origin: str) -> None:
     assert not AllowedHosts().is_same_origin(origin, "127.0.0.1:80")
 
 
@@ -81,8 +81,8 @@ async def console(cluster: Cluster) -> AsyncIterator[Console]:
 
 @pytest.fixture
 async def http(console: Console, console_url: str) -> AsyncIterator[aiohttp.ClientSession]:
-    """A client with the cookie of somebody who is signed in."""
-    jar = aiohttp.CookieJar(unsafe=True)  # which is to say: also for addresses without a name
+    """A client with a valid session cookie."""
+    jar = aiohttp.CookieJar(unsafe=True)  # includes addresses without a name
     async with aiohttp.ClientSession(console_url, cookie_jar=jar) as session:
         async with session.get(console.invitation(), allow_redirects=False) as answer:
             assert answer.status == 303
@@ -90,58 +90,56 @@ async def http(console: Console, console_url: str) -> AsyncIterator[aiohttp.Clie
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A name of somebody else that leads here is refused.",
+    "Access to the console and its cost",
+    "Requests for unknown host names are rejected (DNS rebinding).",
 )
-async def test_a_name_that_is_not_ours_is_refused_and_says_what_to_do(http: aiohttp.ClientSession) -> None:
+async def test_rejects_unknown_host_with_a_fix(http: aiohttp.ClientSession) -> None:
     async with http.get("/", headers={"Host": "evil.example:80"}) as answer:
         assert answer.status == 421
         assert "start the console with --url" in await answer.text()
 
 
-async def test_a_refused_name_is_never_repeated_as_a_policy(http: aiohttp.ClientSession) -> None:
+async def test_never_echoes_rejected_host_in_the_policy(http: aiohttp.ClientSession) -> None:
     async with http.get("/", headers={"Host": "localhost:1; script-src *"}) as answer:
         assert answer.status in (400, 421)
         assert "script-src *" not in answer.headers.get("content-security-policy", "")
 
 
-async def test_probes_may_come_by_any_name(http: aiohttp.ClientSession) -> None:
+async def test_answers_probes_for_any_host(http: aiohttp.ClientSession) -> None:
     async with http.get("/healthz", headers={"Host": "10.1.2.3:8080"}) as answer:
         assert (answer.status, await answer.text()) == (200, "ok\n")
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A page of another site can do nothing, also not by web sockets.",
+    "Access to the console and its cost",
+    "A page of another site can do nothing, not even over WebSockets.",
 )
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9"])
-async def test_a_web_socket_of_another_site_is_refused_even_with_the_cookie(
-    http: aiohttp.ClientSession, origin: str
-) -> None:
+async def test_rejects_cross_site_websocket_with_valid_cookie(http: aiohttp.ClientSession, origin: str) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
         await http.ws_connect(SOCKET, origin=origin)
     assert refusal.value.status == 403
 
 
-async def test_a_web_socket_that_does_not_say_where_it_comes_from_is_refused(http: aiohttp.ClientSession) -> None:
+async def test_rejects_websocket_without_origin(http: aiohttp.ClientSession) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
         await http.ws_connect(SOCKET)
     assert refusal.value.status == 403
 
 
-async def test_our_own_web_socket_comes_through(http: aiohttp.ClientSession, console_url: str) -> None:
+async def test_accepts_same_origin_websocket(http: aiohttp.ClientSession, console_url: str) -> None:
     async with http.ws_connect(SOCKET, origin=console_url) as socket, asyncio.timeout(PATIENCE):
         assert (await socket.receive_str()).startswith("0{")  # the handshake of socket.io
 
 
-async def test_a_web_socket_without_a_session_is_refused(console_url: str) -> None:
+async def test_rejects_websocket_without_session(console_url: str) -> None:
     async with aiohttp.ClientSession(console_url) as stranger:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refusal:
             await stranger.ws_connect(SOCKET, origin=console_url)
     assert refusal.value.status == 403
 
 
-async def test_polling_of_another_site_is_refused_and_nobody_else_reads_the_answer(http: aiohttp.ClientSession) -> None:
+async def test_rejects_cross_site_polling_without_cors_headers(http: aiohttp.ClientSession) -> None:
     async with http.get(POLLING, headers={"Origin": "http://evil.example"}) as answer:
         assert answer.status == 403
         assert "access-control-allow-origin" not in answer.headers
@@ -150,13 +148,11 @@ async def test_polling_of_another_site_is_refused_and_nobody_else_reads_the_answ
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A page of another site can do nothing, also not by web sockets.",
+    "Access to the console and its cost",
+    "A page of another site can do nothing, not even over WebSockets.",
 )
 @pytest.mark.parametrize("headers", [{}, {"Origin": "http://evil.example"}])
-async def test_nothing_is_changed_by_a_request_of_another_site(
-    http: aiohttp.ClientSession, headers: dict[str, str]
-) -> None:
+async def test_rejects_cross_site_writes(http: aiohttp.ClientSession, headers: dict[str, str]) -> None:
     async with http.post("/sign-out", headers=headers, allow_redirects=False) as answer:
         assert answer.status == 403
     async with http.get("/", allow_redirects=False) as answer:
@@ -164,10 +160,10 @@ async def test_nothing_is_changed_by_a_request_of_another_site(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Pages cannot be framed, load nothing from elsewhere, and run only their own scripts.",
+    "Access to the console and its cost",
+    "Pages cannot be framed, load nothing from other sites, and run only their own scripts.",
 )
-async def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(http: aiohttp.ClientSession) -> None:
+async def test_pages_cannot_be_framed_and_load_nothing_from_other_sites(http: aiohttp.ClientSession) -> None:
     async with http.get("/") as answer:
         headers, body = answer.headers, await answer.text()
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
@@ -186,7 +182,7 @@ async def test_pages_may_not_be_framed_and_load_nothing_from_elsewhere(http: aio
     assert all(f'nonce="{nonce[1]}"' in script for script in scripts)
 
 
-async def test_each_answer_has_a_nonce_of_its_own(http: aiohttp.ClientSession) -> None:
+async def test_each_response_has_its_own_nonce(http: aiohttp.ClientSession) -> None:
     policies = set()
     for _ in range(2):
         async with http.get("/") as answer:
@@ -195,6 +191,6 @@ async def test_each_answer_has_a_nonce_of_its_own(http: aiohttp.ClientSession) -
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-Prefix", "X-Forwarded-Host"])
-async def test_what_a_proxy_might_say_of_itself_is_not_believed(http: aiohttp.ClientSession, header: str) -> None:
+async def test_ignores_forwarded_headers(http: aiohttp.ClientSession, header: str) -> None:
     async with http.get("/", headers={header: "/evil.example"}) as answer:
         assert "evil.example" not in await answer.text()

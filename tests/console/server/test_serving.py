@@ -1,4 +1,4 @@
-"""Serving: TLS, other contexts, servers for viewers, the end of sessions, and one watch for several real pages."""
+"""Serving: TLS, contexts, servers for viewers, expiry of sessions, and shared watches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HTML = {"Accept": "text/html"}
 
 
 class Watches:
-    """How many lists and watches of a resource the console has asked for."""
+    """Counts the console's lists and watches of a resource."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
@@ -62,7 +62,7 @@ def https(tmp_path: Path) -> tuple[Path, Path, ssl.SSLContext]:
     return certificate, key, ssl.create_default_context(cadata=authority.pair.certificate.decode())
 
 
-async def test_by_tls_cookies_are_secure_and_of_this_host(
+async def test_cookies_over_tls_are_secure_and_host_only(
     console: Console, https: tuple[Path, Path, ssl.SSLContext]
 ) -> None:
     certificate, key, trusting = https
@@ -102,7 +102,7 @@ async def test_serves_a_renewed_certificate(cluster: Cluster, tmp_path: Path) ->
         assert await served(url) == "second"
 
 
-async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Console) -> None:
+async def test_cookies_behind_tls_proxy_are_secure(console: Console) -> None:
     served = console.serving(urls=["https://console.example.com"])
     headers = {**HTML, "Host": "console.example.com"}
     async with served as url, aiohttp.ClientSession(url) as http:
@@ -113,10 +113,10 @@ async def test_behind_a_proxy_that_does_tls_cookies_are_secure_too(console: Cons
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A web socket speaks for its own page alone, whichever ids somebody knows.",
+    "Access to the console and its cost",
+    "A WebSocket sends only for its own page, even with another page's ID.",
 )
-async def test_a_page_belongs_to_the_viewer_who_asked_for_it(console: Console, console_url: str) -> None:
+async def test_page_belongs_to_its_viewer(console: Console, console_url: str) -> None:
     def come_in(name: str) -> aiohttp.ClientSession:
         _, secret = console.sessions.begin(console.viewer(name))
         jar = aiohttp.CookieJar(unsafe=True)
@@ -139,7 +139,7 @@ async def test_a_page_belongs_to_the_viewer_who_asked_for_it(console: Console, c
 
 @asynccontextmanager
 async def clusters(tmp_path: Path) -> AsyncIterator[tuple[Cluster, Cluster, Path]]:
-    """Two clusters, and a kubeconfig with a context for each: `one` and `two`."""
+    """Two clusters, and a kubeconfig with the contexts `one` and `two`."""
     async with Cluster(rbac=True) as one, Cluster(rbac=True) as two:
         merged: dict[str, Any] = {"current-context": "one", "clusters": [], "users": [], "contexts": []}
         for name, cluster in (("one", one), ("two", two)):
@@ -154,10 +154,10 @@ async def clusters(tmp_path: Path) -> AsyncIterator[tuple[Cluster, Cluster, Path
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+    "Access to the console and its cost",
+    "Users can switch kubeconfig contexts; a URL identifies its cluster, so two tabs can show two clusters.",
 )
-async def test_another_context_is_another_console_with_the_same_sessions(tmp_path: Path) -> None:
+async def test_other_context_shares_sessions(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, two, kubeconfig):
         await two.client().create(core.ConfigMap(metadata=ObjectMeta(name="there", namespace="default")))
         async with Console.connect(kubeconfig=kubeconfig, read_only=True) as console:
@@ -178,10 +178,10 @@ async def test_another_context_is_another_console_with_the_same_sessions(tmp_pat
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+    "Access to the console and its cost",
+    "Users can switch kubeconfig contexts; a URL identifies its cluster, so two tabs can show two clusters.",
 )
-async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
+async def test_url_names_its_cluster(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, _, kubeconfig):
         merged = yaml.safe_load(kubeconfig.read_text())
         merged["contexts"] += [{"name": "cluster/two's", "context": {"cluster": "two", "user": "two"}}]
@@ -204,13 +204,13 @@ async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
                 ("/contexts/one/", 200, "Cluster: one"),
                 ("/contexts/three/", 404, "context 'three' does not exist"),
                 ("/contexts/broken/", 404, "cluster 'nothing'"),
-                ("/contexts/", 404, "The console has nothing at /contexts/."),
+                ("/contexts/", 404, "The console has no page at /contexts/."),
             ):
                 async with http.get(URL(path, encoded=True)) as answer:
                     shown = unescape(await answer.text())
                     assert (path, answer.status, said in shown) == (path, status, True), shown[-600:]
 
-            # Of those who sign in nobody may choose: the other contexts are those of whoever started the console.
+            # Users who sign in may not switch: the other contexts belong to the local user.
             _, secret = console.sessions.begin(console.viewer("ann"))
             jar.clear()
             jar.update_cookies({f"kubewright-{url.rpartition(':')[2]}": secret})
@@ -220,10 +220,10 @@ async def test_an_address_names_its_cluster(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A proxy that impersonates may stand between viewers and the API server.",
+    "Access to the console and its cost",
+    "Viewers' requests can go through an impersonating proxy.",
 )
-async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) -> None:
+async def test_viewer_requests_can_use_another_server(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (one, two, kubeconfig):
         path = "/api/v1/namespaces/default/serviceaccounts/ann/token"
         tokens = []
@@ -236,15 +236,15 @@ async def test_the_requests_of_viewers_may_go_to_another_server(tmp_path: Path) 
         async with Console.connect(kubeconfig=kubeconfig, viewers=proxy) as console:
             ann = await console.viewer_with_token(tokens[1])
             assert ann.name == "system:serviceaccount:default:ann"
-            with pytest.raises(SignInError, match="does not know this token"):
+            with pytest.raises(SignInError, match="does not accept this token"):
                 await console.viewer_with_token(tokens[0])
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A viewer acts with his own credentials; those of the console are for its caches.",
+    "Access to the console and its cost",
+    "A viewer acts with their own credentials; the console's credentials only fill its caches.",
 )
-async def test_nothing_of_the_consoles_own_credentials_is_left_in_a_viewer(tmp_path: Path) -> None:
+async def test_viewer_has_none_of_the_consoles_credentials(tmp_path: Path) -> None:
     async with clusters(tmp_path) as (_, _, kubeconfig):
         config = load_config(kubeconfig=kubeconfig, impersonate_user="system:admin")
         async with Console(Client(config)) as console:
@@ -260,11 +260,11 @@ async def test_nothing_of_the_consoles_own_credentials_is_left_in_a_viewer(tmp_p
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
+    "Access to the console and its cost",
     "A hundred open pages cost the API server one watch per kind.",
 )
 @pytest.mark.browser
-async def test_several_pages_cost_one_watch(
+async def test_several_pages_share_one_watch(
     cluster: Cluster, console_url: str, open_page: OpenPage, watches: Watches
 ) -> None:
     client = cluster.client()
@@ -279,11 +279,11 @@ async def test_several_pages_cost_one_watch(
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A session cannot be guessed, ends in time, and with it its pages.",
+    "Access to the console and its cost",
+    "A session cannot be guessed, expires, and closes its pages.",
 )
 @pytest.mark.browser
-async def test_an_open_page_ends_with_its_session(console: Console, console_url: str, page: Page) -> None:
+async def test_open_page_closes_with_its_session(console: Console, console_url: str, page: Page) -> None:
     await page.goto(f"{console_url}/kinds/core/namespaces")
     await expect(page.get_by_role("gridcell", name="default", exact=True)).to_be_visible()
     for session in [*console.sessions]:
@@ -293,11 +293,11 @@ async def test_an_open_page_ends_with_its_session(console: Console, console_url:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "Another context of the kubeconfig can be chosen; an address names its cluster, and two tabs look at two.",
+    "Access to the console and its cost",
+    "Users can switch kubeconfig contexts; a URL identifies its cluster, so two tabs can show two clusters.",
 )
 @pytest.mark.browser
-async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path: Path) -> None:
+async def test_switches_context_on_the_page(browser: Browser, tmp_path: Path) -> None:
     async with (
         clusters(tmp_path) as (one, two, kubeconfig),
         Console.connect(kubeconfig=kubeconfig) as console,
@@ -318,7 +318,7 @@ async def test_another_context_is_chosen_on_the_page(browser: Browser, tmp_path:
         await expect(tab).to_have_url(f"{url}/contexts/two/kinds/core/namespaces")
         await expect(tab.get_by_role("gridcell", name="only-in-two", exact=True)).to_be_visible()
 
-        # The first tab is still where it was, and so is what it makes.
+        # The first tab stays in its cluster, and so do the objects that it creates.
         await one.client().create(core.Namespace(metadata=ObjectMeta(name="only-in-one")))
         await expect(page.get_by_role("gridcell", name="only-in-one", exact=True)).to_be_visible()
         await page.reload()

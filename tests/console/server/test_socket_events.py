@@ -1,4 +1,4 @@
-"""Which socket events of NiceGUI pass the guard: those that it knows."""
+"""The socket events of NiceGUI that are handled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def handler(*_: Any) -> None:
 
 
 def registered_events(source: str) -> set[str]:
-    """The events that a module registers: `sio.on(...)`, `@sio.event`, or a namespace."""
+    """Returns the events that a module registers: `sio.on(...)`, `@sio.event`, or a namespace."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr == "register_namespace":
@@ -42,10 +42,10 @@ def registered_events(source: str) -> set[str]:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A socket event that the console does not know is dropped.",
+    "Access to the console and its cost",
+    "Unknown socket events are dropped.",
 )
-def test_the_installed_nicegui_has_no_event_that_the_guard_does_not_know() -> None:
+def test_knows_all_events_of_the_installed_nicegui() -> None:
     sources = Path(nicegui.__file__).parent.rglob("*.py")
     found = {event for source in sources for event in registered_events(source.read_text(encoding="utf-8"))}
     assert found == KNOWN_EVENTS, "decide how _open_pages.py guards the events that differ"
@@ -61,18 +61,18 @@ def test_the_installed_nicegui_is_supported() -> None:
 
 
 @pytest.mark.promise(
-    "Who comes into the console, and what it costs",
-    "A socket event that the console does not know is dropped.",
+    "Access to the console and its cost",
+    "Unknown socket events are dropped.",
 )
-def test_drops_unknown_events_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_drops_and_logs_unknown_events(caplog: pytest.LogCaptureFixture) -> None:
     given = {"/": dict.fromkeys([*KNOWN_EVENTS, "upload", "*"], handler), "*": {"event": handler}, "/x": {"a": handler}}
     made = guarded_handlers(given)
     assert set(made) == {"/"}
     assert set(made["/"]) == KNOWN_EVENTS
-    assert "socket events that the console does not know and drops: *, * event, /x a, upload" in caplog.text
+    assert "unknown socket events, which the console drops: *, * event, /x a, upload" in caplog.text
 
 
-def test_no_event_can_be_registered_behind_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_event_can_be_registered_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core.sio, "handlers", {"/": dict.fromkeys(KNOWN_EVENTS, handler)})
     guard_socket_events()
     for namespace in ("/", "/other"):

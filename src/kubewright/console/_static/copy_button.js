@@ -1,4 +1,4 @@
-// Copies a text that the server sends when it is asked, and says whether that worked.
+// Copies text that the server sends on request, and reports the result.
 const WORDS = { ready: "Copy", done: "Copied", refused: "Not copied" };
 const ICONS = { ready: "content_copy", done: "check", refused: "block" };
 const SHOWN_MILLISECONDS = 4000;
@@ -24,7 +24,7 @@ export default {
   },
   methods: {
     ask() {
-      this.said = ""; // so that the same words are heard again
+      this.said = ""; // so that screen readers announce the same text again
       this.$emit("ask");
     },
     async write(text) {

@@ -1,4 +1,4 @@
-// The list of one kind: an AG Grid that is told only what changed. Text from the cluster becomes text nodes, never HTML.
+// The list of one kind: an AG Grid that receives only changes. Content of the cluster becomes text nodes, never HTML.
 import * as AgGrid from "nicegui-aggrid";
 
 AgGrid.ModuleRegistry.registerModules([AgGrid.AllCommunityModule]);
@@ -64,7 +64,7 @@ export default {
   data: () => ({ loaded: false, total: 0, shown: 0, selected: 0 }),
   computed: {
     summary() {
-      if (!this.loaded) return "Reading …";
+      if (!this.loaded) return "Loading …";
       const all = `${this.total.toLocaleString("en")} ${this.total === 1 ? "object" : "objects"}`;
       const parts = [this.shown === this.total ? all : `${this.shown.toLocaleString("en")} of ${all}`];
       if (this.selected) parts.push(`${this.selected.toLocaleString("en")} selected`);
@@ -143,7 +143,7 @@ export default {
         made.valueGetter = (params) => (params.data[column.field] ? Date.parse(params.data[column.field]) : null);
         made.valueFormatter = (params) => (params.value ? age(params.value, Date.now()) : "");
         made.tooltipValueGetter = (params) => params.data[column.field] || undefined;
-        made.comparator = (one, other) => compare(other, one);  // the youngest first, as "age" rises
+        made.comparator = (one, other) => compare(other, one);  // newest first: ascending age
         made.getQuickFilterText = () => "";
         made.enableCellChangeFlash = false;
       } else if (column.type === "number") {
@@ -159,7 +159,7 @@ export default {
       const link = document.createElement("a");
       link.href = this.address(params.data);
       link.textContent = params.value;
-      link.tabIndex = -1;  // the cell has the focus; Enter opens
+      link.tabIndex = -1;  // the cell has the focus; Enter opens the link
       cell.append(link);
       if (NARROW.matches && params.data.namespace) {
         const where = document.createElement("small");
@@ -189,7 +189,7 @@ export default {
     rows(packed) {
       return packed.map((values) => Object.fromEntries(this.fields.map((field, at) => [field, values[at]])));
     },
-    /** Rows that are new, rows that are different, ids that are gone; `last` when nothing is missing any more. */
+    /** Adds, replaces and removes rows. `last`: the list is complete. */
     change(json) {
       const { put, gone, last } = JSON.parse(json);
       const add = [];

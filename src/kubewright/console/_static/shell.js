@@ -1,4 +1,4 @@
-// What every page can: keys, the theme, and the way back.
+// Functions of every page: keyboard shortcuts, theme, and browser history.
 const STEP = { j: 1, k: -1 };
 
 function typing(element) {
@@ -36,11 +36,11 @@ export default {
       location.href = (window.path_prefix ?? "") + url;
     },
     leave(event) {
-      // The browser asks, in words of its own.
+      // The browser shows its own message.
       if (this.asks) event.preventDefault();
     },
     back() {
-      // Not for jumps inside the page, such as the skip link's.
+      // Ignores navigation within the page, such as the skip link.
       if (location.pathname + location.search !== this.here) location.reload();
     },
     key(event) {

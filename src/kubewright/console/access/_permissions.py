@@ -1,4 +1,4 @@
-"""What somebody may do: access reviews, asked with his own credentials and remembered for some seconds."""
+"""Access reviews, sent with a viewer's own credentials and cached for some seconds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ READING: Final = frozenset(["get", "list", "watch"])
 
 _SECONDS: Final = 10.0
 _RULES_SECONDS: Final = 30.0
-_AT_ONCE: Final = 8
+_CONCURRENT_REVIEWS: Final = 8
 _REMEMBERED: Final = 4_000
 _NAMES: Final = 200
 
 
 class All:
-    """Every namespace. It holds any name, and is never empty."""
+    """Every namespace. Contains any name and is never empty."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -43,20 +43,20 @@ ALL: Final = All()
 
 @dataclass(frozen=True)
 class Visibility:
-    """Which objects of one kind somebody may see."""
+    """The objects of one kind that a viewer may see."""
 
     namespaces: frozenset[str] | All = frozenset()
-    """Those whose objects may be listed; of a cluster-scoped kind, `ALL` or none."""
+    """Namespaces whose objects may be listed. For a cluster-scoped kind, `ALL` or none."""
     names: frozenset[tuple[str, str]] = field(default_factory=frozenset)
-    """Objects, by namespace and name, that may be read although their neighbors may not."""
+    """Objects, by namespace and name, that may be read although their namespace may not be listed."""
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is hidden."""
+        """Whether every object is visible."""
         return self.namespaces is ALL
 
     def allows(self, namespace: str, name: str) -> bool:
-        """Whether this object may be seen."""
+        """Whether this object is visible."""
         return namespace in self.namespaces or (namespace, name) in self.names
 
     def __bool__(self) -> bool:
@@ -64,27 +64,27 @@ class Visibility:
 
 
 class Access:
-    """What one identity may do. Answers are remembered for 10 seconds, lists of rules for 30.
+    """The permissions of one identity. Answers are cached for 10 seconds, lists of rules for 30.
 
-    Who asks the same at the same time waits for one answer; a handful of questions is under way at once.
-    An answer that does not come raises what the client raises: not to know is not a no, and never a yes.
+    Concurrent callers with the same question share one request, and at most 8 requests run at a time. If a request
+    fails, the client's exception is raised: no answer counts as neither allowed nor denied.
     """
 
     def __init__(
         self, client: Client, clock: Clock | None = None, *, on_rejected: Callable[[], None] | None = None
     ) -> None:
-        """The access of whoever the client is. `on_rejected` is called when the server does not know him any more."""
+        """Takes the identity's client. Calls `on_rejected` when the API server no longer accepts its credentials."""
         self._client = client
         self._on_rejected = on_rejected
         self._clock = clock or SystemClock()
         self._answers: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
-        self._asking: set[asyncio.Future[Any]] = set()
-        self._free = asyncio.Semaphore(_AT_ONCE)
+        self._pending: set[asyncio.Future[Any]] = set()
+        self._concurrency = asyncio.Semaphore(_CONCURRENT_REVIEWS)
 
     async def may(
         self, verb: str, kind: Kind, namespace: str | None = None, name: str | None = None, subresource: str = ""
     ) -> bool:
-        """Whether the API server would let this pass. Without a namespace, in all of them."""
+        """Whether the API server would allow the request. Without a namespace: in all namespaces."""
         where = (namespace or "") if kind.namespaced else ""
         attributes = {
             "verb": verb,
@@ -95,38 +95,40 @@ class Access:
             "namespace": where,
             "name": name or "",
         }
-        return await self._once(("may", *attributes.values()), _SECONDS, lambda: self._review(attributes))
+        return await self._cached(("may", *attributes.values()), _SECONDS, lambda: self._review(attributes))
 
     async def visibility(self, kind: Kind, among: Collection[str]) -> Visibility:
-        """Which objects of a kind may be seen, in these namespaces (those that have any, or that are asked for)."""
+        """Returns which objects of a kind are visible in these namespaces."""
         if await self.may("list", kind):
             return Visibility(ALL)
         if not kind.namespaced:
             return Visibility(frozenset(), await self._named(kind, [""]))
-        places = [one for one in among if one]  # no namespace is none, and the server refuses to tell its rules
-        listed = await self._where(kind, places)
+        places = [one for one in among if one]  # the server rejects a rules review without a namespace
+        listed = await self._listable(kind, places)
         return Visibility(listed, await self._named(kind, [one for one in places if one not in listed]))
 
     async def namespaces_of(self, kind: Kind, among: Collection[str]) -> frozenset[str] | All:
-        """Where objects of a kind may be listed: everywhere, or in which of these namespaces."""
+        """Returns where objects of a kind may be listed: `ALL`, or a subset of these namespaces."""
         if await self.may("list", kind):
             return ALL
-        return await self._where(kind, among) if kind.namespaced else frozenset()
+        return await self._listable(kind, among) if kind.namespaced else frozenset()
 
-    async def _where(self, kind: Kind, among: Iterable[str]) -> frozenset[str]:
+    async def _listable(self, kind: Kind, among: Iterable[str]) -> frozenset[str]:
         names = [*among]
-        answers = await asyncio.gather(*(self._lists_in(kind, name) for name in names))
+        answers = await asyncio.gather(*(self._may_list_in(kind, name) for name in names))
         return frozenset(name for name, allowed in zip(names, answers, strict=True) if allowed)
 
-    async def _lists_in(self, kind: Kind, namespace: str) -> bool:
+    async def _may_list_in(self, kind: Kind, namespace: str) -> bool:
         rules, complete = await self.rules(namespace)
         if any(_covers(rule, kind, "list") and not rule.get("resourceNames") for rule in rules):
             return True
-        # Not every authorizer can list its rules; then the question itself is asked.
+        # Some authorizers cannot list their rules. Ask for this access instead.
         return False if complete else await self.may("list", kind, namespace)
 
     async def _named(self, kind: Kind, namespaces: Iterable[str]) -> frozenset[tuple[str, str]]:
-        """Objects that rules name one by one, each asked for again: a rule of a Role says nothing of the cluster."""
+        """Returns objects that rules name individually. Each is verified, because a rule does not say whether it comes
+        from a Role or a ClusterRole.
+        """
         wanted: list[tuple[str, str]] = []
         for namespace in namespaces:
             rules, _ = await self.rules(namespace or "default")
@@ -138,25 +140,27 @@ class Access:
         return frozenset(one for one, allowed in zip(wanted, answers, strict=True) if allowed)
 
     async def rules(self, namespace: str) -> tuple[list[dict[str, Any]], bool]:
-        """The rules that apply in a namespace, and whether these are all of them."""
-        return await self._once(("rules", namespace), _RULES_SECONDS, lambda: self._rules(namespace))
+        """Returns the rules that apply in a namespace, and whether the list is complete."""
+        return await self._cached(("rules", namespace), _RULES_SECONDS, lambda: self._rules(namespace))
 
-    def forget(self) -> None:
-        """Ask everything anew."""
+    def clear(self) -> None:
+        """Drops all cached answers."""
         self._answers.clear()
 
     async def close(self) -> None:
-        """Give up what is still being asked: before the client is closed, since a late question would open it again."""
-        while asking := [*self._asking]:
+        """Cancels pending requests. Call it before closing the client, because a late request would reopen it."""
+        while asking := [*self._pending]:
             for asked in asking:
                 asked.cancel()
             await asyncio.wait(asking)
 
-    # Asking
+    # Requests
 
     async def _review(self, attributes: dict[str, str]) -> bool:
-        said = from_dict(authorization.ResourceAttributes, {name: value for name, value in attributes.items() if value})
-        spec = authorization.SelfSubjectAccessReviewSpec(resource_attributes=said)
+        resource = from_dict(
+            authorization.ResourceAttributes, {name: value for name, value in attributes.items() if value}
+        )
+        spec = authorization.SelfSubjectAccessReviewSpec(resource_attributes=resource)
         answer = await self._client.create(authorization.SelfSubjectAccessReview(spec=spec))
         return bool(answer.status and answer.status.allowed)
 
@@ -166,33 +170,33 @@ class Access:
         status = to_dict(answer).get("status") or {}
         return status.get("resourceRules") or [], not status.get("incomplete")
 
-    async def _once(self, key: Hashable, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _cached(self, key: Hashable, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
         now = self._clock.monotonic()
         known = self._answers.get(key)
         if known is None or known[0] <= now:
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
-            # A task of its own: whoever asked first may leave while others still wait.
-            asked = asyncio.ensure_future(self._ask(key, ask))
-            self._asking.add(asked)
-            asked.add_done_callback(self._asking.discard)
-            asked.add_done_callback(_seen)
+            # A separate task, because the first caller may be canceled while others still wait.
+            asked = asyncio.ensure_future(self._request(key, ask))
+            self._pending.add(asked)
+            asked.add_done_callback(self._pending.discard)
+            asked.add_done_callback(_retrieve_error)
             known = self._answers[key] = (now + seconds, asked)
         return await asyncio.shield(known[1])
 
-    async def _ask(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _request(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         try:
-            async with self._free:
+            async with self._concurrency:
                 return await ask()
         except BaseException as error:
-            self._answers.pop(key, None)  # only answers are remembered
+            self._answers.pop(key, None)  # errors are not cached
             if isinstance(error, Unauthorized) and self._on_rejected is not None:
                 self._on_rejected()
             raise
 
 
-def _seen(asked: asyncio.Future[Any]) -> None:
-    """Its error was seen, also when nobody waits for the answer any more."""
+def _retrieve_error(asked: asyncio.Future[Any]) -> None:
+    """Retrieves the exception, so that asyncio does not log it when all callers have left."""
     if not asked.cancelled():
         asked.exception()
 

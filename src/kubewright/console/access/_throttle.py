@@ -1,4 +1,4 @@
-"""Failed sign-ins: each address waits longer after each of them."""
+"""`SignInThrottle`: delays client addresses whose sign-ins fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIRST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 60.0
 _FORGET_SECONDS: Final = 15 * 60.0
 _ADDRESSES: Final = 10_000
-_IPV6_PREFIX: Final = 64  # what one customer of a provider has
+_IPV6_PREFIX: Final = 64  # the usual allocation for one customer
 
 
 @dataclass
@@ -28,11 +28,12 @@ class _Failures:
 
 
 class SignInThrottle:
-    """Counts failed sign-ins per client address, and says how long an address has to wait.
+    """Counts failed sign-ins per client address, and computes how long an address has to wait.
 
-    Five failures are free. Each further one doubles the delay, from 1 second to 1 minute. An address is forgotten
-    15 minutes after its last failure. IPv6 addresses are counted by /64. Remembers the 10,000 addresses that failed
-    last. A success does not reset the count: a client with one valid token could guess on otherwise.
+    The first five failures cause no delay. Each further one doubles the delay, from 1 second to 1 minute. An address is
+    forgotten 15 minutes after its last failure. IPv6 addresses are counted by /64. The throttle remembers the 10,000
+    addresses that failed most recently. A success does not reset the count; otherwise a client with one valid token
+    could keep guessing.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -43,7 +44,7 @@ class SignInThrottle:
         return len(self._failures)
 
     def delay(self, address: str) -> int:
-        """Returns how many seconds this address has to wait before it may sign in; 0 if it may now."""
+        """Returns how many seconds this address must wait before its next sign-in; 0 if it may sign in now."""
         found = self._failures.get(_network(address))
         if found is None or found.count <= _FREE:
             return 0

@@ -1,4 +1,4 @@
-"""`Viewer`: whoever looks at the console, with credentials of his own."""
+"""`Viewer`: a user of the console, with their own credentials."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 FIELD_MANAGER: Final = "kubewright-console"
-READ_ONLY: Final = "this console is read-only: it was started with --read-only"
+READ_ONLY: Final = "this console is read-only (started with --read-only)"
 
 _REVIEWS: Final = (
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
@@ -49,11 +49,11 @@ _REVIEWS: Final = (
 
 
 class SignInError(Exception):
-    """Why somebody may not come in, in words for him. Never with what he typed."""
+    """A rejected sign-in. The message is shown to the user and never contains their input."""
 
 
 class SignInUnavailable(SignInError):
-    """The API server could not say whose token it is. Not a failed sign-in: the token may be valid."""
+    """The API server could not verify a token. This is not a failed sign-in: the token may be valid."""
 
 
 class SignInDelayed(SignInError):
@@ -65,9 +65,9 @@ class SignInDelayed(SignInError):
 
 
 class Viewer:
-    """A name, and a client with the viewer's own credentials: what he does is done with it, and with nothing else.
+    """A user name, and a client with the user's own credentials, which performs all of the user's actions.
 
-    In a read-only console the client refuses every write, whoever asks it to.
+    In a read-only console the client rejects every write.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Viewer:
         namespaces: Callable[[], Awaitable[Collection[str]]] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Somebody.
+        """Creates a viewer.
 
         Args:
-            name: as the API server calls him.
-            client: with his credentials.
-            read_only: refuse every write.
-            namespaces: which namespaces there are; those of `namespaces_of`. The client's own unless given.
-            clock: time; the system's unless given.
+            name: the user name that the API server reports.
+            client: a client with the user's credentials.
+            read_only: reject every write.
+            namespaces: returns the namespaces that `namespaces_of` checks. Default: the client's own namespace.
+            clock: the source of time. Default: the system clock.
         """
         self.name = name
         self.read_only = read_only
@@ -95,29 +95,31 @@ class Viewer:
         self.client = guarded.writing_as(FIELD_MANAGER)
         self.access = Access(self.client, clock, on_rejected=self._rejected)
         self.on_rejected: Callable[[], None] | None = None
-        """Called when the API server does not know this viewer any more: his token has expired, say."""
+        """Called when the API server no longer accepts the viewer's credentials, such as an expired token."""
 
     async def may(
         self, verb: str, kind: Kind, namespace: str | None = None, name: str | None = None, subresource: str = ""
     ) -> bool:
-        """Whether the API server would let this viewer do that; without a namespace, in all of them.
+        """Whether the API server would allow this request. Without a namespace: in all namespaces.
 
-        In a read-only console anonymous may do more than read. The answer is at most some seconds old.
+        In a read-only console only reads are allowed. The answer is at most 10 seconds old.
         """
         if self.read_only and verb not in READING:
             return False
         return await self.access.may(verb, kind, namespace, name, subresource)
 
     async def may_see(self, kind: Kind, namespace: str, name: str) -> bool:
-        """Whether this viewer may read this object: by its name, or because he may list its neighbors."""
+        """Whether the viewer may read this object: by name, or because the viewer may list its namespace."""
         return await self.may("get", kind, namespace, name) or await self.may("list", kind, namespace)
 
     async def visibility(self, kind: Kind, among: Collection[str]) -> Visibility:
-        """Which objects of a kind this viewer may see, in these namespaces."""
+        """Returns which objects of a kind the viewer may see in these namespaces."""
         return await self.access.visibility(kind, among)
 
     async def namespaces_of(self, kind: Kind) -> frozenset[str] | All:
-        """Where this viewer may list objects of a kind: `ALL` or namespaces. Of a cluster-scoped kind, all or none."""
+        """Returns where the viewer may list objects of a kind: `ALL` or namespaces. For a cluster-scoped kind: all or
+        none.
+        """
         among = await self._namespaces() if self._namespaces is not None else [self.client.namespace]
         return await self.access.namespaces_of(kind, among)
 
@@ -130,7 +132,7 @@ class Viewer:
 
 
 class _ReadOnly:
-    """Around a transport: reads and questions pass, nothing else does, not even a dry run."""
+    """A transport that passes reads and access reviews, and rejects everything else, including dry runs."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -145,14 +147,14 @@ class _ReadOnly:
 
 
 class _WithToken:
-    """Around a transport without credentials: each request carries the token of one viewer."""
+    """A transport that adds one viewer's token to each request."""
 
     def __init__(self, transport: Transport, token: str) -> None:
         self._transport = transport
         self._authorization = f"Bearer {token}"
 
     async def send(self, request: Request) -> Response:
-        # A copy: the request itself ends up in messages.
+        # A copy, because error messages contain the request itself.
         headers = {**request.headers, "Authorization": self._authorization}
         return await self._transport.send(replace(request, headers=headers))
 
@@ -161,19 +163,23 @@ class _WithToken:
 
 
 def without_credentials(config: ClientConfig) -> ClientConfig:
-    """The same cluster for anonymous in particular: neither credentials are left, nor whom they pretend to be."""
+    """Returns the configuration of the same cluster without credentials and impersonation."""
     return replace(config, credentials=Credentials(), impersonate=None, source="a viewer", context=None)
 
 
 def with_token(anonymous: Client, token: str) -> Client:
-    """A client of whoever has this token, on the connections of a client that has no credentials of its own."""
+    """Returns a client with this token that shares the connections of a client without credentials."""
     return anonymous.through(lambda transport: _WithToken(transport, token))
 
 
 async def username_of(client: Client) -> str:
-    """Who a client is to the API server. Raises `Unauthorized` when it does not know, or has no name for him."""
+    """Returns the user name of a client. Raises `Unauthorized` if the API server rejects its credentials or reports no
+    name.
+    """
     answer = await client.create(authentication.SelfSubjectReview())
     user = answer.status.user_info
     if user is None or not user.username:
-        raise Unauthorized(Status(code=401, reason="Unauthorized", message="the API server has no name for this user"))
+        raise Unauthorized(
+            Status(code=401, reason="Unauthorized", message="the API server reports no name for this user")
+        )
     return user.username

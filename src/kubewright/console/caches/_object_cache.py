@@ -1,7 +1,7 @@
-"""`ObjectCache`: the objects of one kind, one cache for all pages.
+"""`ObjectCache`: the objects of one kind, cached once for all pages.
 
-A cache reads with the console's own identity. What of it somebody sees is decided by what he may see: `rows` and `read`
-take the viewer, and there is no way around him but `get`, for those who have asked already.
+A cache reads with the console's own identity. `rows`, `rows_of`, `visible` and `read` take the viewer and return only
+what that viewer may see. The other methods are for callers that check the visibility themselves.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ __all__ = ["Batch", "CacheHealth", "ObjectCache", "Row", "Subscription"]
 logger = logging.getLogger("kubewright.console")
 
 Row: TypeAlias = dict[str, Any]
-"""What a list shows of an object: `id`, `uid`, `namespace`, `name`, `state`, `why`, `created`, `labels` (as text), and
-the printer columns under the `field` of each. Text from the cluster, to be shown as text."""
+"""The cells of an object: `id`, `uid`, `namespace`, `name`, `state`, `why`, `created`, `labels` (as a string), and
+the printer columns under their `field`. All of it is untrusted text.
+"""
 
 _PAUSE: Final = 0.25
 _FILL_SECONDS: Final = 10.0
@@ -40,36 +41,37 @@ _FILL_SECONDS: Final = 10.0
 
 @dataclass(frozen=True)
 class Batch:
-    """What changed on a cache since the last batch."""
+    """The changes of a cache since the last batch."""
 
     changed: frozenset[ObjectKey] = frozenset()
-    """Objects that are new or have another state."""
+    """Objects that were created or changed."""
     gone: frozenset[ObjectKey] = frozenset()
-    """Objects that are deleted."""
+    """Objects that were deleted."""
     health: bool = False
-    """Whether the cache's health is another."""
+    """Whether the health of the cache changed."""
 
 
 @dataclass(frozen=True)
 class CacheHealth:
-    """How a cache is doing."""
+    """The connection state of a cache."""
 
-    state: Literal["live", "filling", "away", "forbidden"]
-    """`away`: the API server does not answer; what is shown is what was known. `forbidden`: the console may not read
-    this kind."""
+    state: Literal["live", "syncing", "unavailable", "forbidden"]
+    """`unavailable`: the API server does not answer, and the cache has the last known objects. `forbidden`: the console
+    may not read this kind.
+    """
     since: datetime | None = None
-    """Since when it is so."""
+    """When the state began."""
     message: str = ""
-    """What went wrong last."""
+    """The last error."""
 
     @property
     def live(self) -> bool:
-        """Whether what is shown is what is so."""
+        """Whether the cache is up to date."""
         return self.state == "live"
 
 
 class Subscription:
-    """Somebody listens to a cache, which stays open as long. `close` ends it."""
+    """Delivers the changes of a cache to a callback, and keeps the cache open until `close`."""
 
     def __init__(self, cache: ObjectCache, callback: Callable[[Batch], object]) -> None:
         self._cache = cache
@@ -77,11 +79,13 @@ class Subscription:
         self._running: set[asyncio.Future[Any]] = set()
 
     def deliver(self, batch: Batch) -> None:
-        """Call back; a coroutine runs in a task of its own. What is raised is logged, and hurts nobody else."""
+        """Calls the callback. A coroutine runs in a separate task. Exceptions are logged and do not affect other
+        subscribers.
+        """
         try:
             result = self.callback(batch)
         except Exception:
-            logger.exception("a page failed to follow %s", self._cache.kind)
+            logger.exception("cannot update a page with changes of %s", self._cache.kind)
             return
         if asyncio.iscoroutine(result):
             task = asyncio.ensure_future(result)
@@ -91,13 +95,13 @@ class Subscription:
     def _ended(self, task: asyncio.Future[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("a page failed to follow %s", self._cache.kind, exc_info=error)
+            logger.error("cannot update a page with changes of %s", self._cache.kind, exc_info=error)
 
     def close(self) -> None:
-        """Hear no more. Harmless when repeated."""
+        """Ends the subscription. Idempotent."""
         for task in self._running:
             task.cancel()
-        self._cache.leave(self)
+        self._cache.unsubscribe(self)
 
     def __enter__(self) -> Self:
         return self
@@ -109,7 +113,7 @@ class Subscription:
 
 
 class ObjectCache:
-    """The objects of one kind: one informer, however many look. `Console.cache` gives it; pages do not make any."""
+    """The cached objects of one kind: one informer for all pages. Get it from `Backend.cache`."""
 
     def __init__(
         self,
@@ -121,15 +125,15 @@ class ObjectCache:
         clock: Clock | None = None,
         on_idle: Callable[[], None] | None = None,
     ) -> None:
-        """A cache that is still empty.
+        """Creates an empty cache.
 
         Args:
-            client: the console's own way to the server.
-            kind: what is on it.
-            namespaces: the only ones that the console may read; all of them when empty.
-            forbidden: why the console may not read the kind at all.
-            clock: time; the system's unless given.
-            on_idle: called when the last one who held it has gone.
+            client: a client with the console's own credentials.
+            kind: the kind to cache.
+            namespaces: the namespaces that the console may read. Default: all.
+            forbidden: the reason why the console may not read the kind at all, if so.
+            clock: the source of time. Default: the system clock.
+            on_idle: called when the last user has released the cache.
         """
         self.kind = kind
         self.namespaces = tuple(namespaces)
@@ -148,26 +152,26 @@ class ObjectCache:
         self._flush_timer: Timer | None = None
         self._flushed_at = -_PAUSE
         self._rows: dict[ObjectKey, tuple[int, Row]] = {}
-        self._health = CacheHealth("filling", self._clock.now())
+        self._health = CacheHealth("syncing", self._clock.now())
 
-    # Life
+    # Lifecycle
 
     def open(self) -> None:
-        """Begin to fill it."""
+        """Starts the informer."""
         if self.forbidden:
             self._health = CacheHealth("forbidden", self._clock.now(), self.forbidden)
             return
-        self._informer.add_handler(self._hear)
+        self._informer.add_handler(self._on_change)
         self._task = asyncio.create_task(self._informer.run(), name=f"cache of {self.kind}")
 
     async def wait_for_sync(self, timeout: float = _FILL_SECONDS) -> None:
-        """Wait until everything is there. Raises `CacheSyncError` with the reason, or `Forbidden`."""
+        """Waits until the cache is in sync. Raises `CacheSyncError` with the reason, or `Forbidden`."""
         if self.forbidden:
             raise Forbidden(Status(code=403, reason="Forbidden", message=self.forbidden), f"list {self.kind}")
         await self._informer.wait_for_sync(timeout)
 
     async def close(self) -> None:
-        """Stop watching."""
+        """Stops the informer."""
         if self._flush_timer is not None:
             self._flush_timer.cancel()
             self._flush_timer = None
@@ -178,28 +182,28 @@ class ObjectCache:
             self._task = None
 
     def redefine(self, kind: Kind) -> None:
-        """Show the objects as a newer definition says: it may have other columns."""
+        """Replaces the kind by a newer definition, which may have other columns."""
         if kind.revision > self.kind.revision:
             self.kind = kind
             self._rows.clear()
             self._changed.update(self._informer.lister.keys())
-            self._soon()
+            self._schedule_flush()
 
     @property
     def users(self) -> int:
-        """How many acquire it open: those who use it just now, and those who listen."""
+        """How many callers and subscriptions keep the cache open."""
         return self._acquired + len(self._subscriptions)
 
     def acquire(self) -> None:
-        """Keep it open until `release`."""
+        """Keeps the cache open until `release`."""
         self._acquired += 1
 
     def release(self) -> None:
-        """Need it no more."""
+        """Undoes one `acquire`."""
         self._acquired -= 1
-        self._left()
+        self._check_idle()
 
-    def _left(self) -> None:
+    def _check_idle(self) -> None:
         if not self.users and self._on_idle is not None:
             self._on_idle()
 
@@ -210,50 +214,50 @@ class ObjectCache:
 
     @property
     def synced(self) -> bool:
-        """Whether it was filled once."""
+        """Whether the cache has been in sync."""
         return self._informer.synced
 
     def used_namespaces(self) -> set[str]:
-        """The namespaces that have objects of this kind."""
+        """Returns the namespaces that contain objects of this kind."""
         return {key.namespace for key in self._informer.lister.keys()}  # noqa: SIM118  # not a dict
 
     async def rows(self, viewer: Viewer, namespace: str | None = None) -> list[Row]:
-        """What a viewer may see, in one namespace or in all, ordered by namespace and name."""
+        """Returns the rows that a viewer may see, in one namespace or in all, sorted by namespace and name."""
         return self._visible(await self._visibility(viewer, namespace), self._informer.lister.snapshots(namespace))
 
     async def rows_of(self, viewer: Viewer, keys: Iterable[tuple[str, str]]) -> list[Row]:
-        """Of these objects, the rows of those that are there and that the viewer may see: what a batch has changed."""
+        """Returns the rows of those of these objects that exist and that the viewer may see."""
         found = [self._informer.lister.snapshot(key) for key in keys]
         there = [snapshot for snapshot in found if snapshot is not None]
         visibility = await viewer.visibility(self.kind, {snapshot.namespace for snapshot in there})
         return self._visible(visibility, there)
 
     async def visible(self, viewer: Viewer, namespace: str | None = None) -> list[Snapshot[Untyped]]:
-        """The objects themselves, undecoded, that a viewer may see."""
+        """Returns the undecoded objects that a viewer may see."""
         visibility = await self._visibility(viewer, namespace)
         snapshots = self._informer.lister.snapshots(namespace)
         return [one for one in snapshots if visibility.everything or visibility.allows(one.namespace, one.name)]
 
     async def read(self, viewer: Viewer, namespace: str, name: str) -> bytes | None:
-        """The JSON of one object; None when it is not there, and as well when the viewer may not see it."""
+        """Returns the JSON of one object; None if it does not exist or the viewer may not see it."""
         raw = self.get(namespace, name)
         return raw if raw is not None and await viewer.may_see(self.kind, namespace, name) else None
 
     def get(self, namespace: str, name: str) -> bytes | None:
-        """The JSON of one object, for those who know that it may be seen; without managed fields."""
+        """Returns the JSON of one object without managed fields. Does not check who may see it."""
         snapshot = self._informer.lister.snapshot((namespace, name))
         return None if snapshot is None else snapshot.raw
 
     def snapshots(self) -> list[Snapshot[Untyped]]:
-        """All objects with their headers, for those who know that they may be seen."""
+        """Returns all objects with their headers. Does not check who may see them."""
         return self._informer.lister.snapshots()
 
     def snapshot(self, namespace: str, name: str) -> Snapshot[Untyped] | None:
-        """The same with its header."""
+        """Returns one object with its header. Does not check who may see it."""
         return self._informer.lister.snapshot((namespace, name))
 
     def owned_by(self, uid: str) -> list[Snapshot[Untyped]]:
-        """The objects that name the owner with this uid, for those who ask afterwards what the viewer may see."""
+        """Returns the objects with an owner reference to this UID. Does not check who may see them."""
         return self._informer.lister.snapshots_by_index(OWNER_INDEX, uid)
 
     async def _visibility(self, viewer: Viewer, namespace: str | None) -> Visibility:
@@ -275,24 +279,24 @@ class ObjectCache:
         self._rows[snapshot.key] = (snapshot.resource_version, row)
         return row
 
-    # Listening
+    # Subscriptions
 
     def subscribe(self, callback: Callable[[Batch], object]) -> Subscription:
-        """Hear of changes, in batches, at most four times a second. The cache stays open until `close` is called.
+        """Calls back with batches of changes, at most four times a second, until the subscription is closed.
 
-        The callback is called in the event loop; it may be a coroutine function.
+        Calls the callback in the event loop; it may be a coroutine function.
         """
         made = Subscription(self, callback)
         self._subscriptions.append(made)
         return made
 
-    def leave(self, subscription: Subscription) -> None:
-        """End a subscription."""
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Removes a subscription."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
-            self._left()
+            self._check_idle()
 
-    def _hear(self, change: Change[Untyped]) -> None:
+    def _on_change(self, change: Change[Untyped]) -> None:
         if change.type == "deleted":
             self._gone.add(change.key)
             self._changed.discard(change.key)
@@ -300,9 +304,9 @@ class ObjectCache:
         else:
             self._changed.add(change.key)
             self._gone.discard(change.key)
-        self._soon()
+        self._schedule_flush()
 
-    def _soon(self) -> None:
+    def _schedule_flush(self) -> None:
         if self._flush_timer is None:
             wait = max(self._flushed_at + _PAUSE - self._clock.monotonic(), 0.0)
             self._flush_timer = self._clock.call_later(wait, self._flush)
@@ -319,30 +323,30 @@ class ObjectCache:
 
     @property
     def health(self) -> CacheHealth:
-        """How it is doing now."""
+        """The connection state now."""
         self.refresh_health()
         return self._health
 
     def refresh_health(self) -> None:
-        """See how the watch is doing; those who listen hear of it when that is another than before."""
+        """Reads the state of the watch, and notifies subscribers if it changed."""
         if self.forbidden:
             return
         watch = self._informer.health
-        state: Literal["live", "filling", "away"] = "live" if self._informer.synced else "filling"
+        state: Literal["live", "syncing", "unavailable"] = "live" if self._informer.synced else "syncing"
         if watch.last_error:
-            state = "away"
+            state = "unavailable"
         if state == self._health.state:
             return
         self._health = CacheHealth(state, self._clock.now(), watch.last_error)
         self._health_changed = True
-        self._soon()
+        self._schedule_flush()
 
     def __repr__(self) -> str:
         return f"<ObjectCache of {self.kind}, {len(self)} objects, {self._health.state}>"
 
 
 def row_of(kind: Kind, snapshot: Snapshot[Untyped]) -> Row:
-    """One object as a row."""
+    """Returns the row of one object."""
     try:
         obj: dict[str, Any] = msgspec.json.decode(snapshot.raw)
     except UNREADABLE:

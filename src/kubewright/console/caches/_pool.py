@@ -1,4 +1,4 @@
-"""`CachePool`: the caches of a console, opened when somebody needs them and closed when nobody does."""
+"""`CachePool`: opens caches on first use, and closes them when they are idle."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HEALTH_SECONDS: Final = 1.0
 
 
 class CacheHandle:
-    """A cache that is opened when it is needed, and filled when it is given.
+    """Access to a cache that is opened on first use.
 
-    `async with console.cache(kind) as cache` users it for the block. `await console.cache(kind)` gives it to whoever
-    subscribes next: it closes after a minute in which nobody users it or listens to it.
+    `async with backend.cache(kind) as cache` keeps it open for the block. `await backend.cache(kind)` returns it for a
+    subscription: it closes after a minute without users. Both wait until the cache is in sync.
     """
 
     def __init__(self, pool: CachePool, kind: Kind) -> None:
@@ -55,10 +55,10 @@ class CacheHandle:
 
 
 class CachePool:
-    """One cache for each kind that somebody looks at. It also looks after their health, once a second."""
+    """One cache for each kind in use. Checks the health of open caches once a second."""
 
     def __init__(self, make: Callable[[Kind, Callable[[], None]], Awaitable[ObjectCache]], clock: Clock) -> None:
-        """`make` makes the cache of a kind, which calls what it is given when nobody users it any more."""
+        """Takes a function that creates the cache of a kind. The cache calls the callback when its last user leaves."""
         self._make = make
         self._clock = clock
         self._caches: dict[Kind, ObjectCache] = {}
@@ -69,11 +69,11 @@ class CachePool:
 
     @property
     def caches(self) -> list[ObjectCache]:
-        """Those that are open just now: each costs the API server one watch."""
+        """The caches that are open now. Each costs the API server one watch."""
         return [*self._caches.values()]
 
     async def open(self, kind: Kind) -> ObjectCache:
-        """The cache, held for the caller, who releases it. It may still be filling."""
+        """Returns the cache of a kind, acquired for the caller, who must release it. It may not be in sync yet."""
         async with self._opening.setdefault(kind, asyncio.Lock()):
             timer = self._timers.pop(kind, None)
             if timer is not None:
@@ -82,7 +82,7 @@ class CachePool:
             if cache is None:
                 cache = await self._make(kind, lambda: self._close_later(kind))
                 cache.open()
-                if not cache.forbidden:  # else it is tried anew: somebody may grant it
+                if not cache.forbidden:  # not kept, so that the next call sees a permission that was granted since
                     self._caches[kind] = cache
             cache.redefine(kind)
             cache.acquire()
@@ -102,13 +102,13 @@ class CachePool:
             task.add_done_callback(self._closing.discard)
 
     def start(self) -> None:
-        """Begin to look after them."""
+        """Starts the health checks."""
         for cache in self.caches:
             cache.refresh_health()
         self._health_timer = self._clock.call_later(_HEALTH_SECONDS, self.start)
 
     async def stop(self) -> None:
-        """Close all."""
+        """Closes all caches."""
         if self._health_timer is not None:
             self._health_timer.cancel()
         for timer in self._timers.values():

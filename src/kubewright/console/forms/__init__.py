@@ -1,16 +1,16 @@
-"""Forms: the fields of a schema, the values in them, and what is wrong with them. Nothing here draws.
+"""Forms: the fields of a schema, their values, and validation. Nothing here draws.
 
-- `form_for(kind, schema)` gives the `Field` of a kind: a tree that is built while somebody walks it. What no form can
-  show has the shape `yaml`.
-- A `Document` is the object that is written. It is changed place by place; what nobody touches stays as it is. Absent,
-  null and empty are three things, and a default is not written.
-- `format_value` and `parse_value` go between a value and the text in its widget; `read_yaml` and `write_yaml` between the
-  object and the text beside the form; `edit_yaml` keeps the comments in it.
-- A `Checker` tells each problem at its place, with the rules that the server has, CEL included. `explain_rejection` does the
-  same with the answer of a server that refused.
-- `changes` is the difference that a write would make; `ownership_conflicts` tells who owns what would change; `merge` brings the
-  changes of two people together.
-- A `Writer` makes all writes, with the viewer's own client.
+- `form_for(kind, schema)` returns the root `Field` of a kind. Child fields are built on demand. Values that no widget
+  can show have the shape `yaml`.
+- A `Document` is the edited object. Edits change single paths and leave everything else untouched. Absent, null and
+  empty are distinct, and defaults are not written.
+- `format_value` and `parse_value` convert between a value and the string in its widget; `read_yaml` and `write_yaml`
+  between the object and its YAML. `edit_yaml` preserves comments.
+- A `Checker` validates an object by the server's rules, including CEL, and reports each problem with its path.
+  `explain_rejection` does the same for an error response.
+- `diff_yaml` is the difference that a write would make. `ownership_conflicts` returns the field managers whose fields
+  it would change. `merge` combines two concurrent edits.
+- A `Writer` performs all writes with the viewer's own client.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which fields of an object a write changes, as paths. Values are compared and never shown."""
+"""`changed_fields`: the paths of the fields that a write changes. Values are compared and never returned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 def changed_fields(before: Any, after: Any) -> list[str]:
     """Returns the paths of all leaves that differ: `spec.ports[0].port`, `metadata.labels["example.com/a"]`.
 
-    A leaf is everything but a mapping or list with elements. Elements of lists are compared by their position.
+    A leaf is any value except a non-empty mapping or list. List elements are compared by position.
     """
     return [*_differing(before, after, "")]
 
@@ -24,13 +24,13 @@ def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
     steps = _children(before, after)
     for step, was, now in steps:
         yield from _differing(was, now, _at(path, step))
-    # To Python, true and 1 are equal.
+    # Python considers True and 1 equal.
     if not steps and (before != after or type(before) is not type(after)):
         yield path or "."
 
 
 def _children(before: Any, after: Any) -> list[tuple[str | int, Any, Any]]:
-    """What is below either, if both are containers of one kind, or one of them is missing."""
+    """Returns the children of both values, if both are containers of the same type or one of them is absent."""
     if isinstance(before or after, dict) and isinstance(after or before, dict):
         was, now = before or {}, after or {}
         return [(str(name), was.get(name), now.get(name)) for name in sorted({*was, *now}, key=str)]

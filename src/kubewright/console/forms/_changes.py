@@ -1,4 +1,4 @@
-"""What a write would change on the server: lines of YAML, before and after, and who changed them."""
+"""`diff_yaml`: the lines of YAML that a write would change, and whether the server changed them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SERVERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line. `by_server` tells that nobody asked for the change: a default, or a webhook."""
+    """One line of a diff. `by_server` marks a change that the user did not request, such as a default."""
 
     kind: Literal["same", "added", "removed", "gap"]
     text: str
@@ -32,7 +32,7 @@ class DiffLine:
 
 
 def normalized(obj: dict[str, Any]) -> dict[str, Any]:
-    """The object without what the server writes about it, its members in one order."""
+    """Returns the object without server-managed metadata, in a fixed order."""
     metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
     first = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), "metadata": _ordered(metadata)}
     others = {name: _ordered(obj[name]) for name in sorted(obj) if name not in first}
@@ -42,9 +42,10 @@ def normalized(obj: dict[str, Any]) -> dict[str, Any]:
 def diff_yaml(
     before: dict[str, Any] | None, wanted: dict[str, Any], after: dict[str, Any], context: int = 3
 ) -> list[DiffLine]:
-    """What differs between an object as it is (None when it is new) and as it would be, with some lines around.
+    """Returns the difference between the current object (None if it is new) and the object after the write.
 
-    `wanted` is what was asked for: what differs from it was changed by the server.
+    Unchanged lines are limited to `context` lines around each change. `wanted` is the requested object: lines that
+    differ from it were changed by the server.
     """
     was = write_yaml(normalized(before)).splitlines() if before is not None else []
     asked = write_yaml(normalized(wanted)).splitlines()
@@ -62,7 +63,7 @@ def diff_yaml(
 
 
 def _around(lines: list[DiffLine], context: int) -> Iterator[DiffLine]:
-    """The changes with some lines around them; a gap stands for the rest."""
+    """Yields the changes with the lines around them. A gap replaces the other lines."""
     changed = [at for at, line in enumerate(lines) if line.kind != "same"]
     near = {at + offset for at in changed for offset in range(-context, context + 1)}
     last = -1

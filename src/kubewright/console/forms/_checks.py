@@ -1,4 +1,4 @@
-"""`Checker`: what is wrong with an object, each problem at its place, before a server is asked."""
+"""`Checker`: validates an object before it is sent to the server, and reports problems by path."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ METADATA: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["name"],
     "properties": {
-        "name": {"type": "string", "description": "Unique among the objects of its kind, for as long as it lives."},
+        "name": {"type": "string", "description": "Unique among objects of the same kind."},
         "generateName": {"type": "string"},
         "namespace": {"type": "string"},
-        "labels": {**_TEXTS, "description": "What selectors find it by."},
-        "annotations": {**_TEXTS, "description": "Notes that nobody selects by."},
+        "labels": {**_TEXTS, "description": "Key-value pairs that selectors match."},
+        "annotations": {**_TEXTS, "description": "Key-value pairs for tools and people. Selectors do not match them."},
     },
 }
-"""What people write of an object's metadata; the rest is the server's."""
+"""The metadata fields that users edit. The server sets the others."""
 _SERVERS_OWN: Final = frozenset(
     [
         "creationTimestamp",
@@ -52,27 +52,27 @@ _IDENTITY: Final[tuple[Path, ...]] = (("apiVersion",), ("kind",), ("metadata", "
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, and where. `path` is empty for what has no place in the form."""
+    """A problem and its location. `path` is empty for a problem without a field."""
 
     path: Path
     message: str
 
 
 class Checker:
-    """The rules of one kind. Made once: it compiles the CEL rules of the schema, where the extra `test` is there."""
+    """The rules of one kind. Create it once: it compiles the schema's CEL rules, if the extra `cel` is installed."""
 
     def __init__(self, field: Field, *, namespaced: bool) -> None:
         self.field = field
         self._namespaced = namespaced
         self._has_schema = "kind" in field.members
-        # What is wrong with the metadata is told here; it must not hide what rules have to say about the rest.
+        # Metadata is checked separately. Its problems must not hide those that schema and rules find in the rest.
         name = field.schema["properties"]["metadata"]["properties"]["name"]
         metadata = {"type": "object", "properties": {"name": name}}
         self._schema = {**field.schema, "properties": {**field.schema["properties"], "metadata": metadata}}
         self._rules = rules_of(self._schema) if self._has_schema else None
 
     def check(self, value: dict[str, Any], old: dict[str, Any] | None = None) -> list[Problem]:
-        """Every rule that the value breaks; with an old object, also the rules about changes."""
+        """Returns all violations. With an old object, transition rules are checked too."""
         found = [*self._metadata(value.get("metadata"))]
         if old is not None:
             found += [
@@ -105,18 +105,18 @@ class Checker:
                 path: Path = ("metadata", part, key)
                 yield from (Problem(path, _short(problem)) for problem in qualified_name_problems(key))
                 if not isinstance(text, str):
-                    yield Problem(path, "must be a text")
+                    yield Problem(path, "must be a string")
                 elif part == "labels":
                     yield from (Problem(path, _short(problem)) for problem in label_value_problems(text))
 
     @property
     def _has_names_of_dns(self) -> bool:
-        """Objects of custom resources have them; so have nearly all others, except what access is made of."""
+        """Whether names must be DNS subdomains. All kinds require that except those of RBAC."""
         return not str(self.field.name).startswith(("Role", "ClusterRole"))
 
 
 def unknown(field: Field, value: Any, path: Path = ()) -> Iterator[Path]:
-    """The places of a value that the schema does not know, the outermost of each."""
+    """Yields the outermost paths of a value that the schema does not contain."""
     if field.shape == "object" and isinstance(value, dict):
         for name, member in value.items():
             below = field.members.get(name)
@@ -131,5 +131,5 @@ def unknown(field: Field, value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _short(problem: str) -> str:
-    """The server's words, without the regular expression at their end."""
+    """Returns the server's message without the regular expression at its end."""
     return problem.split(", regex used for validation", 1)[0].split(" (e.g. ", 1)[0]

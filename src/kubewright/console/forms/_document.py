@@ -1,7 +1,7 @@
-"""`Document`: one object, changed place by place.
+"""`Document`: one object that is edited path by path.
 
-Absent, null and empty are three things. What nobody touches stays as it is, also what the schema does not know. Parents
-that a `put` had to make go again when the last thing in them is removed; parents that were there stay.
+Absent, null and empty are distinct. Everything that is not edited stays as it is, including fields that the schema does
+not contain. Parents that `put` created are removed again with their last child; parents that existed before stay.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ __all__ = ["Document"]
 
 
 class Document:
-    """A JSON object with edits by path. `value` is the object itself: read it, and change it only through here."""
+    """A JSON object with edits by path. Read the object from `value`, and change it only through the methods."""
 
     def __init__(self, value: dict[str, Any]) -> None:
         self.value: dict[str, Any] = copy.deepcopy(value)
         self._made: set[Path] = set()
 
     def get(self, path: Path) -> Any:
-        """What stands there, or `MISSING`."""
+        """Returns the value at a path, or `MISSING`."""
         return value_at(self.value, path)
 
     def has(self, path: Path) -> bool:
-        """Whether anything stands there, be it null."""
+        """Whether there is a value at the path, including null."""
         return self.get(path) is not MISSING
 
     def replace(self, value: dict[str, Any]) -> None:
-        """Another object in place of this one: somebody wrote it as text."""
+        """Replaces the whole object, after it was edited as YAML."""
         self.value = copy.deepcopy(value)
         self._made.clear()
 
     def put(self, path: Path, value: Any) -> None:
-        """Let a value stand there. Missing parents are made; an element is added only at the end of its list."""
+        """Sets the value at a path. Creates missing parents. An element can only be appended to its list."""
         *parents, last = path
         here: Any = self.value
         for depth, step in enumerate(parents):
@@ -43,11 +43,11 @@ class Document:
         self._forget_below(path)
         if isinstance(last, int):
             if not isinstance(here, list) or last > len(here):
-                raise LookupError(f"{format_path(path)} is no place in a list")
+                raise LookupError(f"{format_path(path)} is not an element of a list")
             here[last : last + 1] = [copy.deepcopy(value)]
         else:
             if not isinstance(here, dict):
-                raise LookupError(f"{format_path(path)} is no place in an object")
+                raise LookupError(f"{format_path(path)} is not a field of an object")
             here[last] = copy.deepcopy(value)
 
     def _into(self, here: Any, step: str | int, path: Path, after: str | int) -> Any:
@@ -56,18 +56,18 @@ class Document:
             found = [] if isinstance(after, int) else {}
             if isinstance(step, int):
                 if not isinstance(here, list) or step > len(here):
-                    raise LookupError(f"{format_path(path)} is no place in a list")
+                    raise LookupError(f"{format_path(path)} is not an element of a list")
                 here[step : step + 1] = [found]
             elif isinstance(here, dict):
                 if step not in here:
                     self._made.add(path)
                 here[step] = found
             else:
-                raise LookupError(f"{format_path(path)} is no place in an object")
+                raise LookupError(f"{format_path(path)} is not a field of an object")
         return found
 
     def remove(self, path: Path) -> None:
-        """Give up what stands there; nothing happens where nothing stands."""
+        """Removes the value at a path, if there is one."""
         if not path or not self.has(path):
             return
         *parents, last = path
@@ -80,14 +80,14 @@ class Document:
             self.remove(parent)
 
     def add(self, path: Path, value: Any) -> Path:
-        """Put a value at the end of the list there, which is made if need be. Gives the place of the new element."""
+        """Appends a value to the list at a path, which is created if necessary. Returns the path of the new element."""
         found = self.get(path)
         place = (*path, len(found) if isinstance(found, list) else 0)
         self.put(place, value)
         return place
 
     def move(self, path: Path, to: int) -> None:
-        """Move an element of a list to another place in it."""
+        """Moves an element within its list."""
         *parents, index = path
         elements = self.get(tuple(parents))
         if isinstance(elements, list) and isinstance(index, int) and 0 <= to < len(elements):
@@ -95,7 +95,7 @@ class Document:
             self._forget_below(tuple(parents))
 
     def rename(self, path: Path, name: str) -> bool:
-        """Give a member of a map another name, at the same place; False when there is one of that name already."""
+        """Renames a key of a map without moving it. Returns False if the new name exists."""
         *parents, old = path
         members = self.get(tuple(parents))
         if not isinstance(members, dict) or old not in members:
@@ -111,5 +111,5 @@ class Document:
         return True
 
     def _forget_below(self, path: Path) -> None:
-        """Places below have moved or are gone: what stands there now is somebody's, and stays."""
+        """Forgets created parents below a path, because their values moved or were replaced."""
         self._made = {made for made in self._made if made[: len(path)] != path or len(made) < len(path)}

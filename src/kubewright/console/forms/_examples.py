@@ -1,4 +1,4 @@
-"""What a new object starts with: an example that somebody wrote, or what the schema asks for at least."""
+"""Initial values of a new object: an example, or the minimum that the schema requires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMATS: Final = {
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
     "cidr": "192.0.2.0/24",
-    "email": "somebody@example.com",
+    "email": "user@example.com",
     "hostname": "host.example.com",
     "uri": "https://example.com/",
     "byte": "",
@@ -29,7 +29,7 @@ _FORMATS: Final = {
 
 
 def minimal_object(api_version: str, kind: str, form: Field, namespace: str | None) -> dict[str, Any]:
-    """A new object with the required fields, each with a value that fits its type; names are left to the user."""
+    """Returns a new object with the required fields, each with a value of its type. The name is left empty."""
     made: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": {"name": ""}}
     if namespace:
         made["metadata"]["namespace"] = namespace
@@ -87,7 +87,7 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 
 def schema_example(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The example of a whole object, or of its spec, that a definition brings; None when it brings none."""
+    """Returns the example of the whole object, or of its spec, from a schema. None if there is none."""
     if not schema:
         return None
     if isinstance(whole := schema.get("example"), dict) and whole:
@@ -99,7 +99,7 @@ def schema_example(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def olm_examples(annotations: Iterable[str], api_version: str, kind: str) -> list[dict[str, Any]]:
-    """The examples of a kind among OLM's (`alm-examples`, JSON in an annotation of a ClusterServiceVersion)."""
+    """Returns the examples of a kind from OLM's `alm-examples`, a JSON annotation of ClusterServiceVersions."""
     found = []
     for text in annotations:
         try:

@@ -1,4 +1,4 @@
-"""`Field`: a schema as a form sees it. Nothing is built before somebody looks at it, so deep schemas cost nothing."""
+"""`Field`: a schema as a form uses it. Child fields are built on demand, so deep schemas cost nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Field", "Shape"]
 Shape: TypeAlias = Literal[
     "text", "integer", "number", "boolean", "choice", "int-or-string", "object", "list", "map", "yaml"
 ]
-"""How a value is edited. `yaml` is an island: what no form can show is written as YAML."""
+"""How a value is edited. `yaml`: as YAML, because no other widget can show it."""
 
 _SCALARS: Final[Mapping[str, Shape]] = {
     "string": "text",
@@ -30,7 +30,7 @@ _SAME_MEMBER: Final = re.compile(r"\s*(?:self\.(\w+)\s*==\s*oldSelf\.\1|oldSelf\
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One place of a schema: what may stand there, and how it is shown."""
+    """One field of a schema: its permitted values and its presentation."""
 
     name: str
     schema: dict[str, Any]
@@ -39,7 +39,7 @@ class Field:
 
     @cached_property
     def shape(self) -> Shape:
-        """How its value is edited."""
+        """How the value is edited."""
         schema = self.schema
         if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
             return "int-or-string"
@@ -60,12 +60,12 @@ class Field:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether one widget shows all of it."""
+        """Whether a single widget shows the value."""
         return self.shape not in ("object", "list", "map", "yaml")
 
     @cached_property
     def members(self) -> dict[str, Field]:
-        """The fields of an object, required ones first, then in the order of the schema."""
+        """The fields of an object: required ones first, then in schema order."""
         if self.shape != "object":
             return {}
         required = set(self.schema.get("required") or ())
@@ -83,12 +83,12 @@ class Field:
 
     @cached_property
     def element(self) -> Field:
-        """Any element of a list, any value of a map."""
+        """The field of a list's elements or a map's values."""
         node = self.schema.get("items") if self.shape == "list" else self.schema.get("additionalProperties")
         return Field("", node if isinstance(node, dict) else {}, required=True)
 
     def below(self, step: str | int) -> Field | None:
-        """The field one step further down; None where the schema says nothing."""
+        """Returns the child field; None if the schema does not describe it."""
         if self.shape == "object":
             return self.members.get(str(step))
         if (self.shape == "list" and isinstance(step, int)) or (self.shape == "map" and isinstance(step, str)):
@@ -96,7 +96,7 @@ class Field:
         return None
 
     def find(self, path: Path) -> Field | None:
-        """The field at a place below this one."""
+        """Returns the field at a path below this one."""
         here: Field | None = self
         for step in path:
             here = here.below(step) if here is not None else None
@@ -104,56 +104,56 @@ class Field:
 
     @property
     def description(self) -> str:
-        """What the schema says about it, in one line."""
+        """The schema's description, in one line."""
         return " ".join(str(self.schema.get("description") or "").split())
 
     @property
     def default(self) -> Any:
-        """What the server fills in when it is absent; `MISSING` when nothing."""
+        """The value that the server sets if the field is absent; `MISSING` if there is none."""
         return self.schema.get("default", MISSING)
 
     @property
     def nullable(self) -> bool:
-        """Whether null may stand there."""
+        """Whether null is permitted."""
         return bool(self.schema.get("nullable"))
 
     @property
     def choices(self) -> list[Any]:
-        """The values that may stand there, where they are listed."""
+        """The permitted values of an enum."""
         return list(self.schema.get("enum") or ())
 
     @property
     def preserves_unknown(self) -> bool:
-        """Whether fields that the schema does not name may stand there."""
+        """Whether fields that the schema does not contain are permitted."""
         return bool(self.schema.get("x-kubernetes-preserve-unknown-fields"))
 
     @property
     def map_keys(self) -> tuple[str, ...]:
-        """The members that tell the elements of a list apart."""
+        """The keys of a list of type `map`."""
         if self.schema.get("x-kubernetes-list-type") == "map":
             return tuple(self.schema.get("x-kubernetes-list-map-keys") or ())
         return ()
 
     @property
     def is_immutable(self) -> bool:
-        """Whether a rule says that it never changes once it is set."""
+        """Whether a rule forbids changes after the value is set."""
         rules = self.schema.get("x-kubernetes-validations") or ()
         return self.immutable_by_parent or any(_SAME.fullmatch(rule.get("rule", "")) for rule in rules)
 
     @property
     def is_multiline(self) -> bool:
-        """Whether a text probably has several lines."""
+        """Whether the string is likely to have several lines."""
         longest = self.schema.get("maxLength")
         return self.shape == "text" and isinstance(longest, int) and longest > 1000
 
     def is_full(self, count: int) -> bool:
-        """Whether a list or map with so many elements is full."""
+        """Whether a list or map with this many elements is full."""
         most = self.schema.get("maxItems" if self.shape == "list" else "maxProperties")
         return isinstance(most, int) and count >= most
 
     @property
     def hint(self) -> str:
-        """Its constraints, in a few words."""
+        """The constraints, in a few words."""
         return " · ".join(_hints(self.schema))
 
 
@@ -174,7 +174,7 @@ def _hints(schema: dict[str, Any]) -> list[str]:
     if schema.get("format") and schema["format"] not in ("int32", "int64", "float", "double", "int-or-string"):
         found.append(str(schema["format"]))
     if schema.get("x-kubernetes-list-type") == "set":
-        found.append("no element twice")
+        found.append("unique elements")
     for word, branches in (("exactly one", schema.get("oneOf")), ("at least one", schema.get("anyOf"))):
         names = [name for branch in branches or () for name in branch.get("required") or ()]
         if names:

@@ -1,8 +1,8 @@
-"""Which lines of two texts are the same, in a time that does not run away. Pure.
+"""`matching_lines`: the common lines of two documents, in bounded time.
 
-`difflib` alone takes minutes for some thousands of lines, in which everybody else waits. So lines that stand once in
-each text are anchors (as in "patience diff"), and it is asked only about what is between two of them, while that is
-small. What is left is told as removed and added: true, if not the shortest way to say it.
+`difflib` alone takes minutes for thousands of lines and would block the event loop. Lines that occur exactly once in
+both documents serve as anchors, as in patience diff. `difflib` compares only small ranges between two anchors. Larger
+ranges count as removed and added, which is correct but not minimal.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Final
 __all__ = ["matching_lines"]
 
 _SMALL: Final = 40_000
-"""Lines of the one part times lines of the other."""
+"""Lines of one range times lines of the other."""
 _ALL: Final = 400_000
 
 
 def matching_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places at which the same line stands, rising on both sides."""
+    """Returns pairs of line numbers with equal lines, ascending on both sides."""
     found: list[tuple[int, int]] = []
     parts = [(0, len(one), 0, len(other))]
     left = _ALL
@@ -55,7 +55,7 @@ def matching_lines(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, 
 def _anchors(
     one: Sequence[str], low: int, high: int, other: Sequence[str], other_low: int, other_high: int
 ) -> list[tuple[int, int]]:
-    """Lines that stand once in each part: the longest row of them that rises on both sides."""
+    """Returns lines that occur once in each range: the longest sequence that ascends on both sides."""
     counts, other_counts = Counter(one[low:high]), Counter(other[other_low:other_high])
     places = {other[at]: at for at in range(other_low, other_high) if other_counts[other[at]] == 1}
     pairs = [(at, places[one[at]]) for at in range(low, high) if counts[one[at]] == 1 and one[at] in places]

@@ -1,4 +1,4 @@
-"""`locate`: the path that a field in a server's message means."""
+"""`locate`: the path of a field that a server's message names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _STEP: Final = re.compile(r"\.?(?P<name>[^.\[\]]+)|\[(?P<inside>[^\]]*)\]")
 
 
 def locate(text: str, field: Field, value: Any) -> tuple[Path, str]:
-    """The place that a server's text means, as deep as it leads into the form, and what is left of the text.
+    """Returns the path that a server's field name refers to, as deep as the form has it, and the remaining text.
 
-    Names with dots in them are told apart by what the schema and the value have at that place: the server writes
+    Names can contain dots, so the schema and the value decide where a name ends: the server writes
     `metadata.labels[a.b/c]` in one message and `spec.limits.a.b/c` in another.
     """
     path: Path = ()
@@ -33,7 +33,7 @@ def locate(text: str, field: Field, value: Any) -> tuple[Path, str]:
 
 
 def _step(rest: str, field: Field | None, value: Any) -> tuple[str | int, str] | None:
-    """The first step of a text, and what follows it."""
+    """Returns the first step of the text, and the rest."""
     if field is not None and field.is_scalar:
         return None
     is_list = isinstance(value, list) or (field is not None and field.shape == "list")

@@ -1,4 +1,4 @@
-"""Two people change one object: what both meant, and where they meant different things."""
+"""`merge`: combines two concurrent edits of one object, and reports conflicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["MergeConflict", "MergeResult", "changed_paths", "merge"]
 
 @dataclass(frozen=True, slots=True)
 class MergeConflict:
-    """A place that both changed, to different values. `MISSING` stands for removed."""
+    """A path that both edits changed to different values. `MISSING` stands for removed."""
 
     path: Path
     mine: Any = field(repr=False)
@@ -24,16 +24,16 @@ class MergeConflict:
 
 @dataclass(slots=True)
 class MergeResult:
-    """Both changes in one object. Where they conflict, it has mine."""
+    """The merged object. For a conflict it contains my value."""
 
     value: Any = field(repr=False)
     conflicts: list[MergeConflict] = field(default_factory=list)
 
 
 def merge(base: Any, mine: Any, theirs: Any, form: Field | None = None) -> MergeResult:
-    """What `mine` and `theirs` make of `base` together, member by member, and element by element where those have keys.
+    """Applies the changes of `mine` and `theirs` to `base`, by field, and by element for lists with keys.
 
-    Any other list is one value: two changes of it conflict.
+    Any other list counts as one value, so two changes of it conflict.
     """
     merged = MergeResult(None)
     merged.value = _merge(base, mine, theirs, form, (), merged.conflicts)
@@ -105,7 +105,7 @@ def _named(keys: tuple[str, ...], elements: list[Any]) -> dict[Any, Any] | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
+    """Whether two values are equal as JSON: true is not 1."""
     if one is MISSING or other is MISSING:
         return one is other
     if type(one) is not type(other):
@@ -118,10 +118,10 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def changed_paths(before: Any, after: Any, path: Path = (), form: Field | None = None) -> list[Path]:
-    """The places at which two values differ, as deep as both have the same shape.
+    """Returns the paths at which two values differ, as deep as both have the same structure.
 
-    Elements are told apart by their keys, or as members of a set, where the form says so. An element's number is the
-    one that it had before; new ones are counted on from there.
+    List elements are matched by their keys or as members of a set if the form says so. The index of an element is its
+    old one; new elements follow.
     """
     if _same(before, after):
         return []
@@ -141,8 +141,8 @@ def changed_paths(before: Any, after: Any, path: Path = (), form: Field | None =
 
 def _changed_elements(before: list[Any], after: list[Any], path: Path, form: Field | None) -> list[Path]:
     element = form.element if form is not None and form.shape == "list" else None
-    if form is not None and (old := _told_apart(form, before)) is not None:
-        new = _told_apart(form, after)
+    if form is not None and (old := _by_identity(form, before)) is not None:
+        new = _by_identity(form, after)
         if new is not None:
             order = [*old, *(name for name in new if name not in old)]
             pairs = [(old.get(name, MISSING), new.get(name, MISSING)) for name in order]
@@ -151,7 +151,7 @@ def _changed_elements(before: list[Any], after: list[Any], path: Path, form: Fie
                 for index, (one, other) in enumerate(pairs)
                 for found in changed_paths(one, other, (*path, index), element)
             ]
-            return changed or [path]  # only their order has changed
+            return changed or [path]  # only the order changed
     if len(before) != len(after):
         return [path]
     return [
@@ -161,8 +161,8 @@ def _changed_elements(before: list[Any], after: list[Any], path: Path, form: Fie
     ]
 
 
-def _told_apart(form: Field, elements: list[Any]) -> dict[Any, Any] | None:
-    """Elements by what tells them apart; None where nothing does."""
+def _by_identity(form: Field, elements: list[Any]) -> dict[Any, Any] | None:
+    """Returns elements by identity; None if the list defines no identity."""
     if form.map_keys:
         return _named(form.map_keys, elements)
     if form.schema.get("x-kubernetes-list-type") == "set" and all(isinstance(one, str | int) for one in elements):

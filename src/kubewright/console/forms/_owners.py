@@ -1,4 +1,4 @@
-"""Who owns which field of an object, from what the server notes about managers (`metadata.managedFields`)."""
+"""Field ownership, from `metadata.managedFields`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ONE_SHOT_MANAGERS: Final = frozenset(
         "kubectl-set",
     ]
 )
-"""Managers who updated once, because a person said so: they do not come back for their fields."""
+"""Field managers of one-time commands. They do not write their fields again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldOwner:
-    """A manager who set a field, and when."""
+    """A field manager that set a field, and when."""
 
     manager: str
     operation: str
@@ -41,12 +41,12 @@ class FieldOwner:
 
     @property
     def is_one_shot(self) -> bool:
-        """Whether this was one write of a person, and no claim that will be made again."""
+        """Whether the field was set by a one-time command, which will not set it again."""
         return self.operation == "Update" and self.manager in ONE_SHOT_MANAGERS
 
 
 def owners_of(obj: dict[str, Any], path: Path) -> list[FieldOwner]:
-    """The managers who own a place of an object, or something below it. Reports of status are not about fields."""
+    """Returns the managers that own a path or anything below it, except through the status subresource."""
     found = []
     for entry in (obj.get("metadata") or {}).get("managedFields") or ():
         if entry.get("subresource") == "status" or not isinstance(entry.get("fieldsV1"), dict):
@@ -64,7 +64,7 @@ def owners_of(obj: dict[str, Any], path: Path) -> list[FieldOwner]:
 
 
 def ownership_conflicts(obj: dict[str, Any], paths: Iterable[Path]) -> list[FieldOwner]:
-    """Those who own what is about to be changed and may set it again: everybody but the console and single hands."""
+    """Returns the managers that own these paths and may set them again, without the console and one-time commands."""
     return [
         owner
         for path in paths
@@ -79,14 +79,14 @@ def _owns(fields: dict[str, Any], obj: Any, path: Path) -> bool:
         parent = value_at(obj, path[:depth])
         below = next((here[key] for key in _keys(step, parent) if key in here), None)
         if below is None:
-            # A list or map that is owned as a whole has nothing below it in the notes, and something in the object.
+            # An atomic list or map has no entries below it in managedFields, although the object has.
             return depth > 0 and not here.keys() - {"."} and isinstance(parent, dict | list) and bool(parent)
         here = below
     return True
 
 
 def _keys(step: str | int, parent: Any) -> Iterator[str]:
-    """How a manager's notes may write one step."""
+    """Yields the possible managedFields keys of one step."""
     if isinstance(step, str):
         yield f"f:{step}"
         return
@@ -94,7 +94,7 @@ def _keys(step: str | int, parent: Any) -> Iterator[str]:
     element = value_at(parent, (step,))
     if isinstance(element, dict):
         names = sorted(element)
-        # The keys of a list are not known here; notes name a few scalar members at most.
+        # The list's map keys are not known here. managedFields use a few scalar members at most.
         scalars = [name for name in names if isinstance(element[name], str | int | bool)]
         for count in range(1, min(len(scalars), 3) + 1):
             for chosen in combinations(scalars, count):

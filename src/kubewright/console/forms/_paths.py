@@ -1,4 +1,4 @@
-"""Places in an object: as a tuple of names and numbers here, as a text such as `spec.ports[0].name` in messages."""
+"""Paths into an object: a tuple of names and indexes, written as `spec.ports[0].name` in messages."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class Missing(Enum):
-    """One value, that is no JSON."""
+    """The type of `MISSING`."""
 
     MISSING = "missing"
 
 
 MISSING: Final = Missing.MISSING
-"""What stands at a place that does not exist."""
+"""Returned for a path that does not exist. Distinct from null."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_$-]+")
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What stands at a place of a value, or `MISSING`."""
+    """Returns the value at a path, or `MISSING`."""
     for step in path:
         if isinstance(step, int):
             if not isinstance(value, list) or not 0 <= step < len(value):
@@ -39,7 +39,7 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def format_path(path: Path) -> str:
-    """The place as the API server writes it: `spec.ports[0].name`, `spec.labels[example.com/a]`."""
+    """Returns the path as the API server writes it: `spec.ports[0].name`, `spec.labels[example.com/a]`."""
     text = ""
     for step in path:
         if isinstance(step, int) or not _PLAIN.fullmatch(step):

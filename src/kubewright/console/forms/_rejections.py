@@ -1,4 +1,4 @@
-"""What a server says when it refuses a write, at the fields that it speaks of."""
+"""`explain_rejection`: maps an error response to the fields of a form."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _POLICY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A refused write: what to tell on top, and what at which field."""
+    """A rejected write: a title, and the problems by field."""
 
     title: str
     problems: list[Problem]
 
 
 def explain_rejection(error: Exception, form: Field, value: dict[str, Any]) -> Rejection:
-    """The server's words, each at its field where it names one that the form has."""
+    """Returns the server's messages, each with the form field that it names."""
     problems: list[Problem] = []
     if isinstance(error, ApiError):
         for cause in error.causes:
@@ -50,28 +50,28 @@ def explain_rejection(error: Exception, form: Field, value: dict[str, Any]) -> R
 
 def _title(error: Exception, *, said: bool) -> str:
     if isinstance(error, DecodeError):
-        return f"This is not an object: {error}"
+        return f"This is not a valid object: {error}"
     if not isinstance(error, ApiError):
-        return f"That did not work: {error}"
+        return f"The request failed: {error}"
     message = error.status.message or error.reason or f"HTTP status {error.code}"
     for pattern, who in ((_WEBHOOK, "The admission webhook"), (_POLICY, "The policy")):
         if found := pattern.search(message):
-            return f"{who} {found['who']} refuses this: {found['why'].strip()}"
+            return f"{who} {found['who']} denied this change: {found['why'].strip()}"
     match error:
         case Invalid():
-            return "The server refuses this object." if said else f"The server refuses this object: {message}"
+            return "The server rejected this object." if said else f"The server rejected this object: {message}"
         case BadRequest():
-            return "The server does not understand this object." if said else message
+            return "The server cannot decode this object." if said else message
         case AlreadyExists():
-            return "There is an object of this name already. Choose another name, or edit the one that is there."
+            return "An object with this name already exists. Choose another name, or edit the existing object."
         case Conflict():
-            return f"The object was changed meanwhile: {message}"
+            return f"The object changed in the meantime: {message}"
         case Forbidden():
             what = f" ({error.verb} {error.resource})" if error.verb else ""
-            return f"You may not do this{what}: {message}"
+            return f"You are not allowed to do this{what}: {message}"
         case Unauthorized():
-            return "The server does not know you any more: sign in again."
+            return "Your credentials are no longer valid. Sign in again."
         case NotFound():
-            return f"The server does not find it: {message}"
+            return f"The server did not find the object: {message}"
         case _:
-            return f"The server did not answer as hoped: {message}"
+            return f"The server returned an error: {message}"

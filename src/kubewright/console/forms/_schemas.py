@@ -1,4 +1,4 @@
-"""Where the schema of a kind comes from: its definition, or the server's OpenAPI document."""
+"""The schema of a kind, from its definition or from the server's OpenAPI document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANYTHING: Final[dict[str, Any]] = {"type": "object", "x-kubernetes-preserve-unk
 _LEAVES: Final[dict[str, dict[str, Any]]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"x-kubernetes-int-or-string": True},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"x-kubernetes-int-or-string": True},
-    # Of an object inside another one: nothing of it is required, and the server may know more.
+    # Metadata of an embedded object: nothing is required, and other fields are allowed.
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {
         "type": "object",
         "properties": {"name": {"type": "string"}, "labels": _TEXTS, "annotations": _TEXTS},
@@ -29,9 +29,9 @@ _FIRST: Final = ("apiVersion", "kind", "metadata")
 
 
 def form_for(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> Field:
-    """The form of a kind: metadata, and then what its schema has. Without a schema, everything else is YAML.
+    """Returns the form of a kind: metadata, then the fields of its schema. Without a schema, the rest is YAML.
 
-    The status is not in it: the server takes it only from whoever reports.
+    The form omits the status, which is written through its subresource.
     """
     properties = dict((schema or {}).get("properties") or {})
     metadata = {**METADATA, "properties": {**METADATA["properties"]}}
@@ -50,7 +50,7 @@ def form_for(kind: str, schema: dict[str, Any] | None, *, namespaced: bool) -> F
 
 
 async def fetch_schema(client: Client, group: str, version: str, kind: str) -> dict[str, Any] | None:
-    """The schema of a kind in the document that the server publishes; None where there is none."""
+    """Returns the schema of a kind from the server's OpenAPI v3 document; None if there is none."""
     place = f"apis/{group}/{version}" if group else f"api/{version}"
     try:
         document = msgspec.json.decode(await client.request("GET", f"/openapi/v3/{place}"))
@@ -65,7 +65,7 @@ async def fetch_schema(client: Client, group: str, version: str, kind: str) -> d
 
 
 def inline_references(schemas: dict[str, Any], name: str) -> dict[str, Any]:
-    """A definition with everything that it refers to in its place; what contains itself becomes YAML."""
+    """Returns a definition with all references replaced. Recursive definitions become YAML."""
     made: dict[str, dict[str, Any]] = {}
     open_: set[str] = set()
 
@@ -89,7 +89,7 @@ def inline_references(schemas: dict[str, Any], name: str) -> dict[str, Any]:
                 return {**target, **own}
         result = {key: value for key, value in schema.items() if key not in ("default", "allOf")}
         if schema.get("default") not in (None, "", 0, False, {}, []):
-            result["default"] = schema["default"]  # the others only say what Go has for nothing
+            result["default"] = schema["default"]  # the others are Go's zero values
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), dict):
                 result[key] = node(schema[key])

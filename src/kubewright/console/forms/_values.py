@@ -1,4 +1,4 @@
-"""Values of one widget as text, and back. What is shown and not touched comes back as it was."""
+"""`format_value` and `parse_value`: values as strings in a widget. They round-trip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{
 
 
 def format_value(field: Field, value: Any) -> str:
-    """A value as the text in its widget."""
+    """Returns the string that a widget shows for a value."""
     if isinstance(value, str) and (field.shape == "text" or (field.shape == "int-or-string" and not _is_odd(value))):
         return value
     if isinstance(value, str) and field.shape in ("integer", "number"):
@@ -25,7 +25,7 @@ def format_value(field: Field, value: Any) -> str:
 
 
 def parse_value(field: Field, text: str) -> Any:
-    """The value that a text means. What is no number stays a text: the check tells what is wrong with it."""
+    """Returns the value of a string. If it is not a number, the string is returned and the checker reports it."""
     if field.shape == "text":
         return text
     stripped = text.strip()
@@ -43,7 +43,7 @@ def parse_value(field: Field, text: str) -> Any:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether a text would be taken for something else, and so is shown in quotes."""
+    """Whether the string would be parsed as another type, so that it must be shown in quotes."""
     return _reads_as_number(text) or text.strip().startswith('"') or text != text.strip()
 
 

@@ -1,11 +1,11 @@
-"""`Writer`: the one way by which the console changes anything.
+"""`Writer`: performs every write of the console.
 
-Each write is made with the viewer's own client, which refuses it when the console is read-only, whatever a page shows
-or a browser sends.
+Each write uses the viewer's own client, which rejects it in a read-only console, whatever a page shows or a browser
+sends.
 
-A new object is created, so it never takes over one that is there. A change is sent as a JSON patch of what was changed
-and nothing else, guarded by the version of the object that it was made for: what others changed meanwhile is never
-lost, and the owners that the viewer was shown are the owners at the moment of the write.
+New objects are created, never applied, so an existing object is not overwritten. A change is sent as a JSON Patch of
+the changed fields, guarded by the resourceVersion that was reviewed. Concurrent changes are never lost, and the field
+owners at the time of the write are those that the viewer reviewed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from kubewright.console.forms._changed_fields import changed_fields
 __all__ = ["RecordWrite", "WriteResult", "Writer"]
 
 RecordWrite: TypeAlias = Callable[[str, str | None, str, Sequence[str], str], None]
-"""Called after each write with its verb, the namespace and name, the changed fields, and `ok` or the error's name."""
+"""Called after each write with verb, namespace, name, changed fields, and `ok` or the name of the error."""
 
 _WRITABLE = ("labels", "annotations", "finalizers", "owner_references")
 
 
 @dataclass(slots=True)
 class WriteResult:
-    """What the server made of a write, and what it warned of. None when the object is gone."""
+    """The object after a write, and the server's warnings. The object is None after a deletion."""
 
     value: dict[str, Any] | None = field(repr=False)
     warnings: list[str] = field(default_factory=list)
 
 
 class Writer:
-    """Writes objects of one kind with a viewer's client. `record` is told of each write, and of no dry run."""
+    """Writes objects of one kind with a viewer's client. Calls `record` after each write, except for dry runs."""
 
     def __init__(self, client: Client, resource: type[Untyped], record: RecordWrite | None = None) -> None:
         self._client = client
@@ -45,12 +45,12 @@ class Writer:
         self._record = record
 
     async def read(self, name: str, namespace: str | None) -> dict[str, Any]:
-        """The object as it is, with all that the server notes about it."""
+        """Returns the current object, including managed fields."""
         found: dict[str, Any] = to_dict(await self._client.get(self._resource, name, namespace))
         return found
 
     async def create(self, value: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
-        """Make an object. `AlreadyExists` when there is one of that name."""
+        """Creates an object. Raises `AlreadyExists` if the name is taken."""
         client, warnings = self._listening()
         about = value.get("metadata") or {}
         name = str(about.get("name") or about.get("generateName") or "")
@@ -59,7 +59,7 @@ class Writer:
         return WriteResult(to_dict(made), warnings)
 
     async def change(self, before: dict[str, Any], after: dict[str, Any], *, dry_run: bool = False) -> WriteResult:
-        """Change an object from what was read to what is wanted. `Conflict` when somebody else changed it meanwhile."""
+        """Changes an object from the state that was read to the wanted one. Raises `Conflict` if it changed since."""
         client, warnings = self._listening()
         obj, wanted = decode(self._resource, encode(before)), from_dict(self._resource, after)
         obj.content = wanted.content
@@ -73,7 +73,7 @@ class Writer:
     async def delete(
         self, name: str, namespace: str | None, uid: str, propagation: Propagation, *, dry_run: bool = False
     ) -> WriteResult:
-        """Ask for the deletion of this very object, not of another one that has its name by now."""
+        """Deletes the object with this UID, and no other object with the same name."""
         client, warnings = self._listening()
         with self._recorded("delete", namespace, name, [], dry_run=dry_run):
             kept = await client.delete(
@@ -88,7 +88,7 @@ class Writer:
         outcome = "ok"
         try:
             yield
-        except BaseException as error:  # also of one that was canceled: the server may have heard of it
+        except BaseException as error:  # a canceled write is recorded too: the server may have received it
             outcome = type(error).__name__
             raise
         finally:
@@ -96,23 +96,23 @@ class Writer:
                 self._record(verb, namespace, name, fields, outcome)
 
     def _listening(self) -> tuple[Client, list[str]]:
-        """A client for one write, and where the server's warnings are put."""
+        """Returns a client for one write, and the list that collects the server's warnings."""
         warnings: list[str] = []
         return self._client.through(lambda transport: _Listening(transport, warnings)), warnings
 
 
 class _Listening:
-    """A transport that notes what the server warns of."""
+    """A transport that collects the server's warnings."""
 
     def __init__(self, transport: Transport, warnings: list[str]) -> None:
         self._transport = transport
         self._warnings = warnings
 
     async def send(self, request: Request) -> Response:
-        """Send, and note the warnings of the answer."""
+        """Sends the request and collects the warnings of the response."""
         response = await self._transport.send(request)
         self._warnings += [text for text in warning_messages(response.warnings()) if text not in self._warnings]
         return response
 
     async def close(self) -> None:
-        """The connections belong to somebody else."""
+        """Does nothing: the connections belong to the client."""

@@ -1,4 +1,4 @@
-"""Objects as YAML and back, as kubectl reads it: the same text each time, in the order of the object."""
+"""Objects as YAML, by kubectl's rules. The output is deterministic and keeps the order of the object."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["YamlSyntaxError", "compose_nodes", "read_yaml", "write_yaml"]
 _MOST_VALUES: Final = 200_000
 _LONGEST: Final = 3_000_000
 _SLOWLY: Final = 100_000
-"""Letters: more are not written by the slower dumper, since everybody else waits for it."""
+"""Characters. Longer documents do not use the slower dumper, because it blocks the event loop."""
 _TAG: Final = "tag:yaml.org,2002:"
 
 
 class YamlSyntaxError(ValueError):
-    """A text that is no object. `line` is where, counted from 1; 0 when it cannot be said."""
+    """Invalid YAML. `line` is counted from 1; 0 if unknown."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
         super().__init__(f"line {line}: {problem}" if line else problem)
@@ -28,12 +28,12 @@ class YamlSyntaxError(ValueError):
 
 
 def read_yaml(text: str) -> Any:
-    """The value of one document. Raises `YamlSyntaxError`, with the line."""
+    """Returns the value of one document. Raises `YamlSyntaxError` with the line."""
     return _reading(lambda: load_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST, unique_keys=True))
 
 
 def compose_nodes(text: str) -> Any:
-    """The nodes of one document, with their places in the text; None when it is empty. Raises `YamlSyntaxError`."""
+    """Returns the nodes of one document with their positions; None if it is empty. Raises `YamlSyntaxError`."""
     return _reading(lambda: compose_yaml(text, max_nodes=_MOST_VALUES, max_size=_LONGEST))
 
 
@@ -45,7 +45,7 @@ def _reading(read: Callable[[], Any]) -> Any:
 
 
 def write_yaml(value: Any) -> str:
-    """A JSON value as a document. An empty text for an empty object."""
+    """Returns a JSON value as a YAML document; an empty string for an empty object."""
     import yaml
 
     if value == {}:
@@ -60,8 +60,8 @@ def write_yaml(value: Any) -> str:
     text = dumped(_dumper("CSafeDumper"))
     if "\\U" not in text or len(text) > _SLOWLY:
         return text
-    # libyaml escapes what is beyond 16 bits, such as emoji. The dumper in Python does not, but is slow, and errs about
-    # letters that hardly anybody uses: what it has written is read again.
+    # libyaml escapes characters beyond the Basic Multilingual Plane, such as emoji. PyYAML's own dumper does not, but
+    # it is slow and mishandles some rare characters, so its output is verified.
     readable = dumped(_dumper("SafeDumper"))
     with suppress(YamlSyntaxError):
         return readable if read_yaml(readable) == value else text

@@ -1,7 +1,7 @@
-"""YAML that follows a form: the text changes where the object does, so comments and order stay.
+"""`edit_yaml`: changes only the lines of a YAML document that differ, so that comments and order stay.
 
-Each edit of the text is made by the places that the parser tells, and believed only if reading the text again gives the
-object that is wanted. Where it does not, the object is written anew, and the comments are gone.
+Edits use the positions that the parser reports. The result is accepted only if parsing it yields the wanted object.
+Otherwise the document is regenerated without comments.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["edit_yaml"]
 
 
 def edit_yaml(text: str, wanted: dict[str, Any]) -> str:
-    """The text, changed so that it means what is wanted."""
+    """Returns the document, edited so that it represents the wanted object."""
     if "#" not in text:
-        return write_yaml(wanted)  # nothing to keep
+        return write_yaml(wanted)  # no comments to preserve
     try:
         before = read_yaml(text)
         for path in _places(before, wanted):
@@ -31,7 +31,7 @@ def edit_yaml(text: str, wanted: dict[str, Any]) -> str:
 
 
 def _places(before: Any, wanted: Any) -> list[Path]:
-    """What to change, the last first, so that earlier places keep their numbers."""
+    """Returns the paths to change, last one first, so that earlier indexes stay valid."""
     return list(reversed(changed_paths(before, wanted)))
 
 
@@ -74,7 +74,7 @@ def _pairs(node: Any) -> list[tuple[str | int, Any]]:
 
 
 def _is_inline(held: Any, value: Any) -> bool:
-    """Whether a value can take the place of another one inside its line."""
+    """Whether the new value can replace the old one within its line."""
     start, end = held.start_mark, held.end_mark
     was_inline = held.id == "scalar" and held.style not in ("|", ">") and start.line == end.line
     is_inline = value in ({}, []) or value is None or isinstance(value, bool | int | float | str)
@@ -88,23 +88,23 @@ def _inline(value: Any) -> str:
 def _first_line(node: Any, place: int) -> int:
     key = node.value[place][0] if node.id == "mapping" else node.value[place]
     if node.id == "sequence":
-        raise LookupError("elements are written anew")
+        raise LookupError("list elements are rewritten as a whole")
     line: int = key.start_mark.line
     if key.start_mark.column != _indent(node) or (place == 0 and node.start_mark.column != _indent(node)):
-        raise LookupError("behind a dash")
+        raise LookupError("the key follows a dash")
     return line
 
 
 def _stop_line(node: Any, place: int) -> int:
-    """The line after the last one of a member; comments that follow it belong to the next one."""
+    """Returns the line after a member. Comments that follow it belong to the next member."""
     if node.id != "mapping":
-        raise LookupError("elements are written anew")
+        raise LookupError("list elements are rewritten as a whole")
     key, held = node.value[place]
     return max(_end_line(held), int(key.start_mark.line) + 1)
 
 
 def _end_line(node: Any) -> int:
-    """The line after a node. The parser ends a block only where the next thing begins, so its last part is asked."""
+    """Returns the line after a node. The parser ends a block at the next token, so the last child decides."""
     if node.id != "scalar" and not node.flow_style and node.value:
         last = node.value[-1]
         return _end_line(last[1] if node.id == "mapping" else last)

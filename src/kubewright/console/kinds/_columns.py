@@ -1,7 +1,7 @@
-"""The columns of a kind's list: what `kubectl get` shows, computed here.
+"""The columns of a list, as `kubectl get` shows them.
 
-Custom resources have the columns of their definition, built-in kinds those of the server. Times are not ages but
-moments (`date`), so that a page can let them tick by itself.
+Custom resources have the columns of their definition, built-in kinds those of the API server. Cells of type `date`
+contain timestamps instead of ages, so that the page can update ages by itself.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ __all__ = ["Column", "Printer", "custom_printer", "printer_of"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. Its values stand in rows under `field`."""
+    """One column. Rows contain its values under `field`."""
 
     field: str
     name: str
     type: str = "string"
-    """`string`, `integer`, `number`, `boolean`, or `date`: then the values are moments, in ISO format."""
+    """`string`, `integer`, `number`, `boolean`, or `date` for timestamps in ISO format."""
     format: str = ""
     description: str = ""
     priority: int = 0
-    """0 is shown always, more only when the list is wide."""
+    """0 is always shown; a greater value only in wide lists."""
 
     @property
     def wide(self) -> bool:
-        """Whether it is shown only in wide lists."""
+        """Whether the column is shown only in wide lists."""
         return self.priority > 0
 
 
 class Printer(Protocol):
-    """Columns, and the cells of an object."""
+    """Computes the cells of an object."""
 
     @property
     def columns(self) -> Sequence[Column]:
-        """In their order, without name and namespace."""
+        """The columns in order, without name and namespace."""
 
     def cells(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """One value for each column, by its `field`; None where there is nothing to show. Never raises."""
+        """Returns one value per column, by its `field`; None if there is nothing to show. Never raises."""
 
 
 _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
@@ -52,7 +52,7 @@ _NEVER: Final = datetime.fromtimestamp(0, UTC)
 
 
 class _Custom:
-    """The columns of a definition."""
+    """The columns of a CustomResourceDefinition."""
 
     def __init__(self, defined: Sequence[Mapping[str, Any]]) -> None:
         whole = [dict(column) for column in defined] or [dict(_AGE)]
@@ -72,7 +72,7 @@ class _Custom:
 
 
 class _BuiltIn:
-    """The columns of a built-in kind. The first one is the name, except of events, which have it last."""
+    """The columns of a built-in kind. The name column comes first, except for events, where it is last."""
 
     def __init__(self, printer: TablePrinter) -> None:
         self._printer = printer
@@ -114,11 +114,11 @@ def _moment(path: str, obj: Mapping[str, Any]) -> str | None:
 
 
 def custom_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
-    """How a custom resource is shown, by the `additionalPrinterColumns` of its version; the age where it has none."""
+    """Returns the printer for the `additionalPrinterColumns` of a version. Without columns it prints the age."""
     return _Custom(columns)
 
 
 def printer_of(resource: str, api_version: str = "v1") -> Printer:
-    """How a built-in resource (`deployments.apps`) is shown; by its age alone where it has no columns."""
+    """Returns the printer of a built-in resource (`deployments.apps`). Without columns it prints the age."""
     printer = builtin_printer(api_version, resource.partition(".")[0])
     return _Custom(()) if printer is None else _BuiltIn(printer)

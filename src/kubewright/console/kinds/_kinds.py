@@ -1,4 +1,4 @@
-"""`Kind`: a kind that the console shows; `kinds_of`: all of them, from definitions and from what the server serves."""
+"""`Kind`: a kind that the console shows. `kinds_of`: all kinds, from definitions and discovery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Kind", "kinds_of", "served_version"]
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind, in the version that is shown. Kinds are equal when their `path` is."""
+    """One kind in one version. Kinds are equal if path and version are equal."""
 
     group: str
     version: str
@@ -29,29 +29,29 @@ class Kind:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: frozenset[str] = frozenset()
-    """What the server offers, where it said so: `"create" in kind.verbs`."""
+    """The verbs that the server offers: `"create" in kind.verbs`."""
     crd: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The definition, as JSON, written by others: show it, do not obey it. None for kinds that are built in."""
+    """The definition as JSON, which is untrusted input. None for built-in kinds."""
     printer: Printer = field(default_factory=lambda: printer_of(""), repr=False)
 
     @property
     def path(self) -> str:
-        """Its place in addresses: `example.com/foos`; of the core group `core/pods`."""
+        """The kind in URL paths: `example.com/foos`, or `core/pods` for the core group."""
         return f"{self.group or 'core'}/{self.plural}"
 
     @property
     def api_version(self) -> str:
-        """As objects have it."""
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def custom(self) -> bool:
-        """Whether a definition made it."""
+        """Whether a CustomResourceDefinition defines the kind."""
         return self.crd is not None
 
     @property
     def revision(self) -> int:
-        """Which state of the definition this is: the greater, the newer."""
+        """The resourceVersion of the definition. A greater one is newer."""
         said = ((self.crd or {}).get("metadata") or {}).get("resourceVersion") or "0"
         return int(said) if said.isdecimal() else 0
 
@@ -62,24 +62,24 @@ class Kind:
 
     @property
     def definition(self) -> Mapping[str, Any]:
-        """Of the definition, the part about this version; empty where there is none."""
+        """The part of the definition about this version; empty for built-in kinds."""
         versions = ((self.crd or {}).get("spec") or {}).get("versions") or ()
         return next((one for one in versions if one.get("name") == self.version), {})
 
     @property
     def schema(self) -> dict[str, Any] | None:
-        """The OpenAPI v3 schema of the version, where a definition has one."""
+        """The OpenAPI v3 schema of the version, if the definition has one."""
         schema: dict[str, Any] | None = (self.definition.get("schema") or {}).get("openAPIV3Schema")
         return schema
 
     @property
     def has_status(self) -> bool:
-        """Whether the status is written through an endpoint of its own."""
+        """Whether the kind has a status subresource."""
         return "status" in info_of(self.resource).subresources
 
     @property
     def secret(self) -> bool:
-        """Whether its values are masked until somebody asks for them."""
+        """Whether values are masked until the viewer asks for them."""
         return self.path == "core/secrets"
 
     def __eq__(self, other: object) -> bool:
@@ -93,7 +93,7 @@ class Kind:
 
 
 def kinds_of(definitions: Iterable[Mapping[str, Any]], served: Iterable[ServedResource]) -> list[Kind]:
-    """All kinds whose objects can be listed and watched, by path. A definition says more than discovery does."""
+    """Returns all kinds that can be listed and watched, sorted by path. Definitions take precedence over discovery."""
     found: dict[str, Kind] = {}
     verbs: dict[tuple[str, str], frozenset[str]] = {}
     for one in served:
@@ -101,7 +101,7 @@ def kinds_of(definitions: Iterable[Mapping[str, Any]], served: Iterable[ServedRe
         path = f"{info.group or 'core'}/{info.plural}"
         verbs.setdefault((path, info.version), one.verbs)
         if path in found or not {"list", "watch"} <= one.verbs:
-            continue  # the server names the version that it prefers first
+            continue  # discovery lists the preferred version first
         found[path] = Kind(
             group=info.group,
             version=info.version,
@@ -134,7 +134,7 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 def served_version(definition: Mapping[str, Any]) -> str | None:
-    """The version that the server prefers: stable before beta before alpha, and newer before older."""
+    """Returns the version that the server prefers: stable before beta before alpha, newer before older."""
     versions = (definition.get("spec") or {}).get("versions") or ()
     names = [one["name"] for one in versions if one.get("served")]
     return max(names, key=_priority, default=None)
@@ -143,7 +143,7 @@ def served_version(definition: Mapping[str, Any]) -> str | None:
 def _priority(version: str) -> tuple[Any, ...]:
     parts = _VERSION.fullmatch(version)
     if parts is None:
-        # Those that are no version come last, in the order of the alphabet.
+        # Names that are not Kubernetes versions come last, in alphabetical order.
         return (0, tuple(-ord(letter) for letter in version))
     major, stage, minor = parts.groups()
     return (1, {None: 3, "beta": 2, "alpha": 1}[stage], int(major), int(minor or 0))
@@ -155,7 +155,7 @@ def _defined(definition: Mapping[str, Any], verbs: Mapping[tuple[str, str], froz
     established = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
     if version is None or not established:
         return None
-    # What the server has accepted counts: the wish may name a plural that another definition has already.
+    # The accepted names count: the requested plural may belong to another definition.
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     about = next(one for one in spec["versions"] if one["name"] == version)
     group, namespaced = spec["group"], spec["scope"] == "Namespaced"

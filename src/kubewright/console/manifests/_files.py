@@ -1,8 +1,8 @@
-"""The console in a cluster: a kustomize folder, for `kubectl apply -k`.
+"""The console in a cluster: a kustomize folder for `kubectl apply -k`.
 
-A Deployment with one replica (sessions are in memory), a Service on port 443, a NetworkPolicy, and a service account
-that may read what is to be shown, and nothing else. Secrets are not part of it unless they are asked for. It is the
-account of the console's caches: viewers sign in with their own tokens, and see only what these may see.
+It contains a Deployment with one replica (sessions are in memory), a Service on port 443, a NetworkPolicy, and a
+service account that may only read. It may not read Secrets by default. Only the console's caches use this account:
+viewers sign in with their own tokens and see what those may see.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CertificateSource = Literal["self-signed", "cert-manager", "secret", "none"]
 NAME: Final = "kubewright-console"
 NAMESPACE: Final = "kubewright-console"
 PORT: Final = 8080
-"""Where the process in the container listens."""
+"""The port of the container."""
 TLS_SECRET: Final = f"{NAME}-tls"
 """The Secret with `tls.crt` and `tls.key`, where cert-manager or you provide the certificate."""
 CLIENT_LABEL: Final = {"console": "enabled"}
@@ -45,7 +45,7 @@ _LABELS: Final = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "
 _SELECTOR: Final = {"app.kubernetes.io/name": NAME}
 
 _TLS_FOLDER: Final = "/tls"
-# All of the core group but Secrets; RBAC has no rule that leaves something out.
+# The core group without Secrets; RBAC rules cannot exclude a resource.
 _CORE: Final = frozenset(
     {
         *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes", "persistentvolumeclaims"),
@@ -142,7 +142,7 @@ def manifest_files(
 
 @dataclass(frozen=True)
 class _Parts:
-    """What depends on the source of the certificate."""
+    """The settings that depend on the source of the certificate."""
 
     certificates: CertificateSource
 
@@ -179,7 +179,7 @@ def _account() -> core.ServiceAccount:
 
 def _role(kinds: Sequence[str], groups: Sequence[str], *, secrets: bool) -> rbac.ClusterRole:
     rules: dict[str, set[str]] = {
-        # Where there are which namespaces and kinds, whom events are about, and the columns of the kinds.
+        # Namespaces, events, and the definitions with their columns are always needed.
         "": {"namespaces", "events"},
         "events.k8s.io": {"events"},
         "apiextensions.k8s.io": {"customresourcedefinitions"},
@@ -204,7 +204,7 @@ def _role(kinds: Sequence[str], groups: Sequence[str], *, secrets: bool) -> rbac
 
 
 def _bindings(*, view: bool) -> list[rbac.ClusterRoleBinding]:
-    """Binds the console's own role, and `view`: it has custom resources whose vendors add them, and no Secrets."""
+    """Binds the console's own role and the ClusterRole `view`, which includes custom resources but not Secrets."""
     return [
         rbac.ClusterRoleBinding(
             metadata=ObjectMeta(name=name, labels=dict(_LABELS)),
@@ -216,7 +216,7 @@ def _bindings(*, view: bool) -> list[rbac.ClusterRoleBinding]:
 
 
 def _network_policy() -> networking.NetworkPolicy:
-    """Ingress from the console's own namespace and from labeled ones; egress to DNS and the API server."""
+    """Allows ingress from the console's own namespace and from labeled ones, and egress to DNS and the API server."""
     own = networking.NetworkPolicyPeer(pod_selector=meta.LabelSelector())
     labeled = networking.NetworkPolicyPeer(namespace_selector=meta.LabelSelector(match_labels=CLIENT_LABEL))
     return networking.NetworkPolicy(
@@ -288,7 +288,7 @@ def _container(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bo
     shown = [f"--kind={kind}" for kind in kinds]
     asked = core.HTTPGetAction(path="/healthz", port=parts.port_name, scheme=parts.port_name.upper())
     probe = core.Probe(http_get=asked, period_seconds=10)
-    mounts = [core.VolumeMount(name="tmp", mount_path="/tmp")]  # noqa: S108  # the only place to write to
+    mounts = [core.VolumeMount(name="tmp", mount_path="/tmp")]  # noqa: S108  # the only writable path
     if parts.mounted:
         mounts.append(core.VolumeMount(name="tls", mount_path=_TLS_FOLDER, read_only=True))
     return core.Container(

@@ -1,7 +1,7 @@
-"""Conditions, and their history: what an object's status says of itself, and what it said before.
+"""Conditions and their history.
 
-A condition carries the time of its last transition and nothing of earlier ones, so the console remembers those that it
-has seen: `ConditionHistory`, in bounded memory, as long as somebody looks at objects of the kind.
+A condition carries only the time of its last transition. `ConditionHistory` therefore records transitions while a page
+shows objects of the kind, in bounded memory.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ _CONDITIONS: Final = 50
 
 
 class Condition(NamedTuple):
-    """One condition, as the status has it now."""
+    """One condition of the current status."""
 
     type: str
     status: str
     reason: str = ""
     message: str = ""
     since: datetime | None = None
-    """Its last transition, as it says itself."""
+    """The `lastTransitionTime`."""
     observed_generation: int | None = None
 
 
 class Transition(NamedTuple):
-    """A condition became another."""
+    """A change of a condition."""
 
     at: datetime
     type: str
     before: str
-    """The status that it had; empty when it was not there."""
+    """The previous status; empty if the condition did not exist."""
     after: str
-    """The status that it has; empty when it is gone."""
+    """The new status; empty if the condition was removed."""
     reason: str = ""
     message: str = ""
 
 
 def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
-    """The conditions of an object, in its own order, at most 50. What makes no sense is left out."""
+    """Returns the conditions of an object, in their order, at most 50. Malformed ones are omitted."""
     found: dict[str, Condition] = {}
     for one in _listed(obj):
         if isinstance(one, dict) and isinstance(one.get("type"), str) and len(found) < _CONDITIONS:
@@ -64,7 +64,7 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
 
 
 def count_conditions(obj: Mapping[str, Any]) -> int:
-    """How many the object has, also of those that are left out."""
+    """Returns how many conditions the object has, including omitted ones."""
     return len(_listed(obj))
 
 
@@ -75,7 +75,7 @@ def _listed(obj: Mapping[str, Any]) -> list[Any]:
 
 
 class ConditionHistory:
-    """The transitions that were seen: of each object the last 50, of at most 2,000 objects, by uid."""
+    """The observed transitions: the last 50 of each object, for at most 2,000 objects, by UID."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -83,7 +83,7 @@ class ConditionHistory:
         self._seen: dict[str, deque[Transition]] = {}
 
     def record(self, uid: str, obj: Mapping[str, Any]) -> None:
-        """The object is like this now. The first time that an object is seen is no transition."""
+        """Records the current state of an object. The first call for an object records no transition."""
         now = {one.type: one for one in conditions_of(obj)}
         before = self._last.pop(uid, None)
         self._last[uid] = now  # at the end: the order of the dict is the order of use
@@ -100,7 +100,7 @@ class ConditionHistory:
             return
         said = new or old
         assert said is not None
-        # A change of the reason alone is no transition to the API, and keeps the old time.
+        # The API does not count a change of the reason alone as a transition and keeps the time.
         moved = new is not None and new.since is not None and (old is None or old.since != new.since)
         at = new.since if moved and new is not None and new.since is not None else self._clock.now()
         self._seen.setdefault(uid, deque(maxlen=_TRANSITIONS)).append(
@@ -115,7 +115,7 @@ class ConditionHistory:
         )
 
     def history(self, uid: str) -> Sequence[Transition]:
-        """The transitions of an object that were seen, the newest first."""
+        """Returns the observed transitions of an object, newest first."""
         return tuple(reversed(self._seen.get(uid, ())))
 
 

@@ -1,7 +1,7 @@
-"""Events about objects: found, counted and ordered. Pure, but for the memory of whom each event is about.
+"""Events about objects, aggregated and sorted. Pure functions, except for the cache of event subjects.
 
-An event is the same object in both of its APIs (`v1` and `events.k8s.io/v1`), so one cache has them all, and an event
-is understood in either form. Events that say the same about the same object are one line, with their counts added up.
+Both event APIs (`v1` and `events.k8s.io/v1`) return the same events, so one cache holds them all. Events with the same
+content about the same object are combined into one line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINES_AT_MOST: Final = 500
 
 
 class EventSubject(NamedTuple):
-    """Which object an event is about."""
+    """The object that an event is about."""
 
     kind: str
     namespace: str
@@ -30,7 +30,7 @@ class EventSubject(NamedTuple):
 
 
 class EventLine(NamedTuple):
-    """What happened to an object, how often, and when."""
+    """An event about an object, how often it occurred, and when."""
 
     about: EventSubject
     type: str
@@ -44,13 +44,13 @@ class EventLine(NamedTuple):
 
 
 class EventIndex:
-    """Whom events are about, remembered for each of their states: looking through thousands of them decodes few."""
+    """The subjects of events, cached per resourceVersion, so that a search through thousands of events decodes few."""
 
     def __init__(self) -> None:
         self._known: dict[ObjectKey, tuple[int, str, EventSubject]] = {}
 
     def about(self, snapshots: Iterable[Snapshot[Any]], wanted: Collection[EventSubject]) -> list[dict[str, Any]]:
-        """The events about these objects, decoded."""
+        """Returns the decoded events about these objects."""
         uids = {one.uid for one in wanted if one.uid}
         names = {one._replace(uid="") for one in wanted}
         found, known = [], dict[ObjectKey, tuple[int, str, EventSubject]]()
@@ -60,7 +60,7 @@ class EventIndex:
                 entry = (snapshot.resource_version, snapshot.uid, _about(_decoded(snapshot.raw)))
             known[snapshot.key] = entry
             about = entry[2]
-            # Some events are written before there is a uid; those are found by name.
+            # Events that were recorded before the UID was known are matched by name.
             if about.uid in uids if about.uid else about in names:
                 found.append(_decoded(snapshot.raw))
         self._known = known
@@ -68,13 +68,13 @@ class EventIndex:
 
 
 def event_lines(events: Iterable[Mapping[str, Any]]) -> list[EventLine]:
-    """The events as lines, the newest first, at most 500."""
+    """Returns the events as lines, newest first, at most 500."""
     lines: dict[tuple[Any, ...], EventLine] = {}
     for event in {_uid(one): one for one in events}.values():
         line = _line(event)
         same = (line.about, line.type, line.reason, line.message, line.source)
         known = lines.get(same)
-        lines[same] = line if known is None else _together(known, line)
+        lines[same] = line if known is None else _combined(known, line)
     return sorted(lines.values(), key=_newest_first)[:_LINES_AT_MOST]
 
 
@@ -82,7 +82,7 @@ def _newest_first(line: EventLine) -> tuple[float, EventSubject, str, str]:
     return (-line.last.timestamp() if line.last else 0.0, line.about, line.reason, line.message)
 
 
-def _together(one: EventLine, other: EventLine) -> EventLine:
+def _combined(one: EventLine, other: EventLine) -> EventLine:
     first = min((at for at in (one.first, other.first) if at), default=None)
     last = max((at for at in (one.last, other.last) if at), default=None)
     return one._replace(times=one.times + other.times, first=first, last=last)
@@ -133,7 +133,7 @@ def _decoded(raw: bytes) -> dict[str, Any]:
 
 
 def parse_time(value: Any) -> datetime | None:
-    """A time as objects have it; None for anything else."""
+    """Parses a timestamp of an object; None if it is invalid."""
     if not isinstance(value, str):
         return None
     try:

@@ -1,7 +1,7 @@
-"""The tree of what an object owns: by owner references, over caches, with the health of each. Pure, but for reading.
+"""The tree of objects that an object owns, with the health of each.
 
-An owner reference counts as the garbage collector counts it: by uid, within a namespace, or from an owner that is in
-none. References may lie: a cycle ends where it closes, and a tree has at most 500 nodes.
+Owner references follow the rules of the garbage collector: by UID, within a namespace, or from a cluster-scoped owner.
+References are untrusted: cycles are cut, and a tree has at most 500 nodes.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "core/replicationcontrollers": ("core/pods",),
     "core/services": ("discovery.k8s.io/endpointslices",),
 }
-"""What Kubernetes' own controllers make for these kinds."""
+"""The kinds that Kubernetes' own controllers create for these kinds."""
 
 _USUAL: Final = (
     *("apps/deployments", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "batch/cronjobs", "core/pods"),
     *("core/services", "core/configmaps", "core/persistentvolumeclaims", "core/serviceaccounts"),
     "networking.k8s.io/ingresses",
 )
-"""Where children are looked for when no operator tells what it owns."""
+"""The kinds to search if no operator reports what it owns."""
 
 
 class Readable(Protocol):
-    """Of a cache, what is needed here."""
+    """The part of a cache that this module needs."""
 
     kind: Kind
 
     def owned_by(self, uid: str) -> list[Snapshot[Any]]:
-        """The objects that name the owner with this uid."""
+        """Returns the objects with an owner reference to this UID."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Node:
     children: tuple[Node, ...] = ()
 
     def walk(self) -> Iterable[Node]:
-        """This node and all below it."""
+        """Yields this node and all nodes below it."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -72,28 +72,29 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """What an object owns."""
+    """The objects that an object owns."""
 
     children: tuple[Node, ...] = ()
     truncated: bool = False
-    """Whether there is more than is shown."""
+    """Whether objects are missing because the tree is too large."""
 
     def walk(self) -> Iterable[Node]:
-        """All nodes."""
+        """Yields all nodes."""
         for child in self.children:
             yield from child.walk()
 
 
 def child_kinds(kind: Kind, every: Sequence[Kind], owned: Iterable[KindName]) -> list[Kind]:
-    """The kinds in which children of a kind's objects are looked for, at any depth.
+    """Returns the kinds to search for objects that a kind's objects own, at any depth.
 
-    Those that an operator says it owns, and what is made for them in turn. Where nobody says: the usual workloads, and
-    the other custom resources of the cluster, of the same group first. Secrets only where an operator owns them.
+    These are the kinds that an operator reports as owned, and their dependents. Without a report: the usual workloads,
+    and the cluster's other custom resources, those of the same group first. Secrets are included only if an operator
+    owns them.
     """
     by_path = {one.path: one for one in every}
-    told = [f"{one.group or 'core'}/{one.plural}" for one in owned]
-    if told:
-        wanted = told
+    owned_paths = [f"{one.group or 'core'}/{one.plural}" for one in owned]
+    if owned_paths:
+        wanted = owned_paths
     elif kind.path in _BELOW:
         wanted = [*_BELOW[kind.path]]
     else:
@@ -103,7 +104,7 @@ def child_kinds(kind: Kind, every: Sequence[Kind], owned: Iterable[KindName]) ->
 
 
 def with_dependents(paths: Iterable[str]) -> list[str]:
-    """These kinds, and those of which Kubernetes' own controllers make objects for them, at any depth."""
+    """Returns these kinds, and the kinds that Kubernetes' own controllers create for them, at any depth."""
     found: dict[str, None] = {}
     wanted = [*paths]
     while wanted:
@@ -117,7 +118,7 @@ def with_dependents(paths: Iterable[str]) -> list[str]:
 def owned_tree(
     key: ObjectKey, uid: str, caches: Sequence[Readable], allowed: Callable[[Kind, ObjectKey], bool]
 ) -> Tree:
-    """What the object of this uid owns, as far as it may be seen; what is below a hidden node is hidden too."""
+    """Returns the visible objects that the object with this UID owns. Objects below a hidden node are hidden too."""
     seen = {uid}
     truncated = False
 
@@ -143,14 +144,14 @@ def owned_tree(
 
 
 def health_of(kind: Kind, snapshot: Snapshot[Any]) -> Health:
-    """How an object is doing. What has no status of any kind (a ConfigMap) is well when it is there."""
+    """Returns the health of an object. A built-in object without a status, such as a ConfigMap, is ready."""
     try:
         obj = msgspec.json.decode(snapshot.raw)
     except UNREADABLE:
-        return Health(State.UNKNOWN, "it cannot be read")
+        return Health(State.UNKNOWN, "cannot be decoded")
     if not isinstance(obj, dict):
-        return Health(State.UNKNOWN, "it cannot be read")
+        return Health(State.UNKNOWN, "cannot be decoded")
     health = state_of({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
     if health.state is State.UNKNOWN and not obj.get("status") and not kind.custom:
-        return Health(State.READY, "it is there")
+        return Health(State.READY, "exists")
     return health

@@ -1,6 +1,6 @@
-"""What of an object is shown, and what is masked until somebody asks. Pure.
+"""Masking of Secrets.
 
-The values of a Secret are redact_secret, and with them the annotation in which `kubectl apply` keeps a copy of them.
+The values of a Secret are masked, including the annotation in which `kubectl apply` keeps a copy of them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any, Final
 __all__ = ["REDACTED", "is_secret", "redact_secret", "without_managed_fields"]
 
 REDACTED: Final = "••••••••"
-"""What stands in the place of a value. It does not tell how long the value is."""
+"""Replaces a masked value. It does not reveal the length."""
 
 _COPIES: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
 
 
 def is_secret(obj: Mapping[str, Any]) -> bool:
-    """Whether it is a Secret."""
+    """Whether the object is a Secret."""
     return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
 def redact_secret(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The object with its secret values masked; itself, when it has none."""
+    """Returns the object with secret values masked."""
     if not is_secret(obj):
         return dict(obj)
     shown = dict(obj)
@@ -40,7 +40,7 @@ def redact_secret(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_managed_fields(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The object without the server's notes of who set which field."""
+    """Returns the object without `metadata.managedFields`."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         return dict(obj)

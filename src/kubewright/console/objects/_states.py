@@ -1,18 +1,18 @@
-"""`state_of`: how an object is doing, from what its status says. Pure: no cluster, no clock.
+"""`state_of`: the state of any object, derived from its status. A pure function, without cluster and clock.
 
-Objects of any kind have one of five states. The rules, the first that speaks wins:
+The first rule that applies decides:
 
-1. A deletion time: terminating.
-2. `status.observedGeneration` behind `metadata.generation`: progressing, for what the status says is old.
-3. Built-in kinds that say it in a way of their own (a Deployment's replicas, a Job's counts, a Pod's containers).
-4. Conditions. `Failed`, `Degraded`, `Stalled` and their like that are true: failing. `Ready`, `Available`, `Succeeded`
-   and their like: ready when all of those are true; failing when one is false for a reason that names a failure, or
-   while nothing progresses; otherwise progressing.
-5. A phase (`status.phase`, `status.state`, or a status that is a plain string).
-6. Replicas that are asked for in the spec and counted in the status.
-7. Nothing that speaks: unknown.
+1. A deletion timestamp: terminating.
+2. `status.observedGeneration` is less than `metadata.generation`: progressing, because the status is outdated.
+3. Built-in kinds with their own status fields (replicas of a Deployment, counts of a Job, containers of a Pod).
+4. Conditions. `Failed`, `Degraded`, `Stalled` and the like are true: failing. `Ready`, `Available`, `Succeeded` and the
+   like: ready if all of them are true; failing if one is false with a reason that names a failure, or while nothing
+   progresses; otherwise progressing.
+5. A phase (`status.phase`, `status.state`, or a status that is a string).
+6. Replicas in the spec and in the status.
+7. Otherwise: unknown.
 
-What an object says is hostile input: values of a wrong type are as if they were absent. Nothing here raises.
+Objects are untrusted input: values of a wrong type count as absent. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Health", "State", "state_of"]
 
 
 class State(StrEnum):
-    """How an object is doing."""
+    """The state of an object."""
 
     READY = "ready"
     PROGRESSING = "progressing"
@@ -36,7 +36,7 @@ class State(StrEnum):
 
 
 class Health(NamedTuple):
-    """A state, and what says so: a condition's reason, a phase, a count."""
+    """A state and its reason: a condition's reason, a phase, a count."""
 
     state: State
     why: str = ""
@@ -61,17 +61,17 @@ _STATE_OF_PHASE = {word: state for state, words in _PHASES.items() for word in w
 
 
 def state_of(obj: Mapping[str, Any]) -> Health:
-    """How an object is doing. `obj` is the object as its JSON has it."""
+    """Returns the state of an object, given as decoded JSON."""
     metadata = _map(obj.get("metadata"))
     if metadata.get("deletionTimestamp"):
         waits = [one for one in _list(metadata.get("finalizers")) if isinstance(one, str)]
-        return Health(State.TERMINATING, f"waits for {', '.join(waits)}" if waits else "is being deleted")
+        return Health(State.TERMINATING, f"waiting for {', '.join(waits)}" if waits else "being deleted")
     status = obj.get("status")
     if isinstance(status, str):
         return _of_phase(status) or Health(State.UNKNOWN, status)
     status = _map(status)
     if _behind(metadata, status):
-        return Health(State.PROGRESSING, "the latest change was not seen yet")
+        return Health(State.PROGRESSING, "the latest change has not been observed yet")
     built_in = _BUILT_IN.get(_group_kind(obj))
     if built_in is not None:
         return built_in(_map(obj.get("spec")), status)
@@ -80,7 +80,7 @@ def state_of(obj: Mapping[str, Any]) -> Health:
         or _of_phase(status.get("phase"))
         or _of_phase(status.get("state"))
         or _of_replicas(_map(obj.get("spec")), status)
-        or Health(State.UNKNOWN, "its status says nothing about it")
+        or Health(State.UNKNOWN, "the status reports no state")
     )
 
 
@@ -135,7 +135,7 @@ def _counted(have: int, wanted: int) -> Health:
     return Health(State.READY if have >= wanted else State.PROGRESSING, f"{have} of {wanted} replicas")
 
 
-# The kinds below say in ways of their own how they are.
+# Built-in kinds with their own status fields
 
 
 def _replicated(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
@@ -150,22 +150,22 @@ def _replicated(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
     ready = _number(status.get("availableReplicas")) or _number(status.get("readyReplicas")) or 0
     updated = _number(status.get("updatedReplicas"))
     if updated is not None and updated < min(wanted, ready):
-        return Health(State.PROGRESSING, f"{updated} of {wanted} replicas are updated")
+        return Health(State.PROGRESSING, f"{updated} of {wanted} replicas updated")
     return _counted(ready, wanted)
 
 
 def _daemon_set(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
     wanted = _number(status.get("desiredNumberScheduled"))
     if wanted is None:
-        return Health(State.PROGRESSING, "was not seen yet")
+        return Health(State.PROGRESSING, "not observed yet")
     ready = _number(status.get("numberReady")) or 0
     return Health(State.READY if ready >= wanted else State.PROGRESSING, f"{ready} of {wanted} nodes")
 
 
 def _job(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
-    told = _of_conditions(status)
-    if told is not None:
-        return told
+    health = _of_conditions(status)
+    if health is not None:
+        return health
     if spec.get("suspend") is True:
         return Health(State.UNKNOWN, "suspended")
     return Health(State.PROGRESSING, f"{_number(status.get('active')) or 0} active")
@@ -181,7 +181,7 @@ def _pod(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
         ready = next((one for one in _list(status.get("conditions")) if _map(one).get("type") == "Ready"), None)
         if ready is not None and not _is(ready, "True"):
             return Health(State.PROGRESSING, _why(ready))
-    return _of_phase(phase) or Health(State.UNKNOWN, phase or "its status says nothing about it")
+    return _of_phase(phase) or Health(State.UNKNOWN, phase or "the status reports no state")
 
 
 _BUILT_IN = {
@@ -210,7 +210,7 @@ def _is(condition: Any, status: str) -> bool:
 
 
 def _why(condition: Mapping[str, Any]) -> str:
-    """`Ready: AllUp`; a condition without a reason is told by its status."""
+    """Returns `Ready: AllUp`, or the status if the condition has no reason."""
     return f"{_text(condition.get('type'))}: {_text(condition.get('reason')) or _text(condition.get('status'))}"
 
 

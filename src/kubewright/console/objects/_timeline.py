@@ -1,7 +1,7 @@
-"""The reconcile timeline: what an operator knows about an object, in words. Pure.
+"""The reconcile timeline: what an operator reports about an object, as text.
 
-What a write changed is told as lines of YAML where its values are inspected and may be shown; otherwise as the paths of
-the fields; and not at all where the operator does not remember it any more.
+A write is shown as a YAML diff if its values are available and visible to the viewer. Otherwise the paths of the
+changed fields are shown, as long as the operator remembers them.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _STATES: Final = {
 }
 _WORDS: Final = {
     "success": "succeeded",
-    "requeue": "asked to come back",
-    "requeue_after": "asked to come back later",
+    "requeue": "requeued",
+    "requeue_after": "requeued with a delay",
     "error": "failed",
-    "terminal_error": "failed for good",
+    "terminal_error": "failed permanently",
 }
 _TRIGGERS: Final = {
-    "initial": "the start of the operator",
-    "added": "its creation",
-    "updated": "a change of it",
-    "deleted": "its deletion",
-    "resync": "the regular resync",
-    "retry": "the failure before",
-    "requeue": "its own wish to come back",
-    "external": "somebody's wish",
+    "initial": "the operator's start",
+    "added": "creation",
+    "updated": "an update",
+    "deleted": "deletion",
+    "resync": "the periodic resync",
+    "retry": "a retry after failure",
+    "requeue": "its own requeue request",
+    "external": "an external request",
 }
 _PAST: Final = {
     "create": "created",
@@ -60,18 +60,18 @@ _PAST: Final = {
 
 @dataclass(frozen=True)
 class WriteEntry:
-    """A request that was to change something."""
+    """A write request."""
 
     record: WriteRecord
     text: str
-    """`applied deployments.apps web`."""
+    """For example `applied deployments.apps web`."""
     failed: bool
     answer: str
-    """What the API server said: `200`, or that nothing came."""
+    """The HTTP status, or that there was no response."""
     lines: tuple[DiffLine, ...] | None = None
-    """What it changed, as YAML; None when the values are not inspected, or not for this viewer."""
+    """The YAML diff; None if the values are unknown or hidden from the viewer."""
     fields: tuple[FieldChange, ...] | None = None
-    """Which fields it changed; None when that is not inspected."""
+    """The changed fields; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,22 @@ class ReconcileEntry:
     record: ReconcileRecord
     state: State
     text: str
-    """`succeeded in 12 ms`."""
+    """For example `succeeded in 12 ms`."""
     why: str
-    """What woke it: `Deployment default/web was updated`."""
+    """The trigger, such as `Deployment default/web was updated`."""
     writes: tuple[WriteEntry, ...]
 
     @property
     def id(self) -> str:
-        """What tells it from the other entries of the same object.
+        """Identifies the entry among those of the same object.
 
-        Not its time: that is reckoned back from now each time that somebody asks, and differs by microseconds.
+        Times are unsuitable: they are computed relative to now for each report, and differ by microseconds.
         """
         return f"{self.record.seconds!r} {self.record.attempt} {self.record.result} {self.record.trace}"
 
 
 def reconcile_entries(inspected: ObjectInspection, may_show: Callable[[WriteRecord], bool]) -> list[ReconcileEntry]:
-    """The reconciles that are remembered, the newest first. `may_show` decides whose values may be told."""
+    """Returns the remembered reconciles, newest first. `may_show` decides which writes show values."""
     return [
         ReconcileEntry(
             record=record,
@@ -117,7 +117,7 @@ def _why(record: ReconcileRecord) -> str:
     if record.cause:
         kind, _, what = record.trigger.rpartition(" ")
         return f"{kind} {record.cause} was {what}" if kind else f"{record.trigger} of {record.cause}"
-    return _TRIGGERS.get(record.trigger, record.trigger or "something that is not remembered")
+    return _TRIGGERS.get(record.trigger, record.trigger or "an unknown trigger")
 
 
 def _write_entry(
@@ -129,7 +129,7 @@ def _write_entry(
         record=record,
         text=text,
         failed=not 200 <= record.status < 300,
-        answer=str(record.status) if record.status else "no answer",
+        answer=str(record.status) if record.status else "no response",
         lines=_lines(*values) if values is not None and may_show(record) else None,
         fields=record.changes,
     )
@@ -137,7 +137,7 @@ def _write_entry(
 
 @lru_cache(maxsize=32)
 def _lines(before: bytes | None, after: bytes) -> tuple[DiffLine, ...]:
-    # Remembered: a page that is open asks for the same ones again and again.
+    # Cached, because an open page asks for the same diffs repeatedly.
     old, new = None if before is None else _decoded(before), _decoded(after)
     found = diff_yaml(old, new, new)
     if len(found) > _LINES_AT_MOST:
@@ -151,28 +151,28 @@ def _decoded(raw: bytes) -> dict[str, Any]:
 
 
 def resource_of(write: WriteRecord) -> str:
-    """The path of the kind that was written: `apps/deployments`, of the core group `core/configmaps`."""
+    """Returns the path of the written kind: `apps/deployments`, or `core/configmaps` for the core group."""
     plural, _, group = write.resource.partition("/")[0].partition(".")
     return f"{group or 'core'}/{plural}"
 
 
 def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
-    """Where the object is in its controller's queue, in a sentence."""
+    """Describes the object's state in its controller's queue."""
     retries = f", after {_counted(queue.retries, 'retry', 'retries')}" if queue.retries else ""
     if queue.state == "running":
-        again = ", and once more after that" if queue.runs_again else ""
-        return State.PROGRESSING, f"being reconciled since {ago(queue.since, now)}{again}{retries}"
+        again = ", and queued again" if queue.runs_again else ""
+        return State.PROGRESSING, f"reconciling, started {ago(queue.since, now)}{again}{retries}"
     if queue.state == "waiting":
-        return State.PROGRESSING, f"waiting for a worker since {ago(queue.since, now)}{retries}"
+        return State.PROGRESSING, f"waiting for a worker, queued {ago(queue.since, now)}{retries}"
     if queue.state == "delayed":
         state = State.FAILING if queue.retries else State.READY
         resync = f", or at the resync {until(queue.resync_at, now)}" if queue.resync_at else ""
         return state, f"next reconcile {until(queue.ready_at, now)}{resync}{retries}"
-    return State.READY, "nothing to do until something changes"
+    return State.READY, "idle until something changes"
 
 
 def queue_id(queue: QueueState) -> tuple[object, ...]:
-    """What makes two states of the queue the same, for those who look: times that differ by a breath do not count."""
+    """Returns what identifies a queue state for comparison, with times rounded to seconds."""
     times = (None if at is None else round(at.timestamp()) for at in (queue.since, queue.ready_at, queue.resync_at))
     return (queue.state, queue.retries, queue.runs_again, queue.trigger, queue.cause, *times)
 
@@ -182,15 +182,15 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 def ago(at: datetime | None, now: datetime) -> str:
-    """`3m ago`."""
+    """Returns a relative time: `3m ago`."""
     if at is None:
-        return "some time ago"
+        return "at an unknown time"
     seconds = (now - at).total_seconds()
     return "just now" if seconds < 1 else f"{format_age(seconds)} ago"
 
 
 def until(at: datetime | None, now: datetime) -> str:
-    """`in 3m20s`."""
+    """Returns a relative time: `in 3m20s`."""
     if at is None:
         return "later"
     seconds = (at - now).total_seconds()

@@ -1,11 +1,11 @@
-"""What operators know, from an operator in this process or from the pages that one serves elsewhere.
+"""What operators report, from an operator in this process or from the debug endpoints of a remote one.
 
-- `OperatorView` is the protocol: a report of the whole, what is known about one object, and the log about it.
-- `InProcess` asks an operator of this process. `Remote` asks the pages under `/debug/kubewright` of one elsewhere.
-- `Operators` are those of a console. Each is asked every two seconds, once for all pages, and its numbers are kept for
-  ten minutes (`WatchedOperator`), so that charts have a past when a page is opened.
+- `OperatorView` is the protocol: a report, the inspection of one object, and its log.
+- `InProcess` queries an operator in this process. `Remote` queries `/debug/kubewright` of another process.
+- `Operators` holds the operators of a console. Each is queried every two seconds, once for all pages. `WatchedOperator`
+  keeps ten minutes of samples, so that charts have a history when a page opens.
 
-Whoever shows what an operator knows about an object must make sure that the viewer may `get` it: operators do not ask.
+Operators do not check permissions. Before showing an inspection, make sure that the viewer may `get` the object.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Operators`: all operators that a console knows."""
+"""`Operators`: all operators of a console."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ logger = logging.getLogger("kubewright.console")
 
 
 class ControllerRef(NamedTuple):
-    """An operator that tells about a kind, and its controller of that kind."""
+    """An operator, and its controller of a kind."""
 
     operator: WatchedOperator
     controller: ControllerReport
 
 
 class Operators:
-    """The operators of a console. As `async with operators:` each is asked every two seconds, also one added later."""
+    """The operators of a console. Within `async with operators`, each is queried every two seconds."""
 
     def __init__(self, *views: OperatorView, clock: Clock | None = None, interval: float = 2.0) -> None:
         self._clock = clock or SystemClock()
@@ -44,23 +44,23 @@ class Operators:
 
     def _watched(self, view: OperatorView) -> WatchedOperator:
         made = WatchedOperator(view, self._clock, interval=self._interval)
-        made.subscribe(self._tell)
+        made.subscribe(self._notify)
         return made
 
     def subscribe(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call this each time that one was asked, and when one was removed; until what this returns is called."""
+        """Calls back after each query and after a removal, until the returned function is called."""
         self._listeners.append(callback)
         return lambda: self._listeners.remove(callback) if callback in self._listeners else None
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in tuple(self._listeners):
             try:
                 listener()
             except Exception:
-                logger.exception("a page about operators could not be brought up to date")
+                logger.exception("cannot update a page about operators")
 
     def add(self, view: OperatorView) -> WatchedOperator:
-        """One more."""
+        """Adds an operator."""
         made = self._watched(view)
         self._all.append(made)
         if self._running:
@@ -68,14 +68,14 @@ class Operators:
         return made
 
     async def remove(self, operator: WatchedOperator) -> None:
-        """One less."""
+        """Removes an operator and closes its view."""
         if operator in self._all:
             self._all.remove(operator)
         await self._end(operator)
-        self._tell()
+        self._notify()
 
     def controllers_of(self, group: str, kind: str) -> list[ControllerRef]:
-        """The operators that reconcile a kind, and their controllers of it."""
+        """Returns the controllers that reconcile a kind, with their operators."""
         return [
             ControllerRef(operator, controller)
             for operator in self._all
@@ -85,7 +85,7 @@ class Operators:
         ]
 
     def owned_by(self, group: str, kind: str) -> list[KindName]:
-        """The kinds that the operators own for a kind, each once."""
+        """Returns the kinds that operators own for a kind, without duplicates."""
         return list(dict.fromkeys(owned for ref in self.controllers_of(group, kind) for owned in ref.controller.owns))
 
     async def __aenter__(self) -> Self:
@@ -102,7 +102,7 @@ class Operators:
             await self._end(operator)
 
     def _start(self, operator: WatchedOperator) -> None:
-        self._tasks[operator] = asyncio.create_task(operator.run(), name=f"look at operator {operator.address}")
+        self._tasks[operator] = asyncio.create_task(operator.run(), name=f"query operator {operator.address}")
 
     async def _end(self, operator: WatchedOperator) -> None:
         task = self._tasks.pop(operator, None)

@@ -14,7 +14,7 @@ __all__ = ["InProcess"]
 
 
 class InProcess:
-    """An operator in this process, from now to the end of its run."""
+    """An operator in this process, until it stops."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
@@ -22,18 +22,18 @@ class InProcess:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Where the operator runs."""
         return "in this process"
 
     async def report(self) -> OperatorReport:
-        """The operator as a whole."""
+        """Returns the report of the whole operator."""
         running = self._running
         if running.stopping:
             raise OperatorUnavailable(f"operator {running.operator.name} has stopped")
         return report(running.sources, name=running.operator.name, started_at=running.started_at)
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
-        """What a controller knows about an object, with the values that its writes changed."""
+        """Returns what a controller knows about an object, including the values that its writes changed."""
         for one in self._running.controllers:
             if one.name == controller:
                 found = inspect(one, key)
@@ -43,15 +43,15 @@ class InProcess:
         return None
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
-        """The last lines of the log about an object."""
+        """Returns the last log lines about an object."""
         return self._logs.of(controller, key)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Does nothing."""
 
 
 def _values(controller: Controller[Any], key: ObjectKey) -> dict[tuple[int, int], BeforeAfter]:
-    """In the order of `inspect`: the newest result first. Both look at the same history in the same moment."""
+    """Uses the order of `inspect`, newest result first. Both read the same history without yielding in between."""
     found: dict[tuple[int, int], BeforeAfter] = {}
     for number, entry in enumerate(reversed(controller.history.of(key))):
         for place, write in enumerate(entry.writes):

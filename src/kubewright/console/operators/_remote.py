@@ -1,6 +1,6 @@
-"""`Remote`: an operator elsewhere, by the pages that it serves under `/debug/kubewright`.
+"""`Remote`: an operator in another process, queried through `/debug/kubewright`.
 
-The pages are hostile input, as are the objects of a cluster: they must fit their types, and their size is bounded.
+Responses are untrusted input: their types are checked and their size is bounded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class AddressError(ValueError):
-    """What was given is no address of an operator. The text says what one looks like."""
+    """An invalid address of an operator. The message describes the expected format."""
 
 
 class _Lines(msgspec.Struct):
@@ -38,10 +38,10 @@ class _Lines(msgspec.Struct):
 
 
 class Remote:
-    """The operator that serves its pages at an address such as `127.0.0.1:8081` or `https://localhost:8080`.
+    """The operator at an address such as `127.0.0.1:8081` or `https://localhost:8080`.
 
-    An `https://` address is that of secure metrics: the console sends `credentials`, a token of the cluster, after it
-    has verified the certificate by `trust`. Raises `AddressError` for an invalid address.
+    An `https://` address is that of secure metrics: the console verifies the certificate with `trust`, then sends
+    `credentials`, a token of the cluster. Raises `AddressError` for an invalid address.
     """
 
     def __init__(
@@ -55,35 +55,35 @@ class Remote:
 
     @property
     def address(self) -> str:
-        """Host and port, with `https://` where it is secure."""
+        """Host and port, with `https://` if the connection is encrypted."""
         return str(self._client.address)
 
     async def report(self) -> OperatorReport:
-        """The operator as a whole."""
+        """Returns the report of the whole operator."""
         found = await self._get("", OperatorReport)
         if found is None:
             raise OperatorUnavailable(
-                f"{self.address} serves no {DEBUG_PATH}: start the operator with --health-bind on a loopback address, "
-                "or with --debug-pages and secure metrics"
+                f"{self.address} does not serve {DEBUG_PATH}: start the operator with --health-bind on a loopback "
+                "address, or with --debug-pages and secure metrics"
             )
         return found
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
-        """What a controller knows about an object, without values."""
+        """Returns what a controller knows about an object, without values."""
         found = await self._get(f"/objects/{_path(controller, key)}", Inspection)
         return None if found is None else ObjectInspection(found)
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
-        """The last lines of the log about an object; none from an operator that does not serve them."""
+        """Returns the last log lines about an object; none if the operator does not serve logs."""
         found = await self._get(f"/logs/{_path(controller, key)}", _Lines)
         return [] if found is None else found.lines
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Closes the connections."""
         await self._client.close()
 
     async def _get(self, below: str, kind: type[T]) -> T | None:
-        """A page, or None when there is none."""
+        """Returns the decoded response, or None for 404."""
         try:
             body = await self._client.get(below)
         except OperatorError as error:
@@ -91,7 +91,9 @@ class Remote:
         try:
             return None if body is None else msgspec.json.decode(body, type=kind)
         except msgspec.DecodeError as error:
-            raise OperatorUnavailable(f"what {self.address} serves is not what an operator tells: {error}") from error
+            raise OperatorUnavailable(
+                f"{self.address} returned an unexpected response for an operator: {error}"
+            ) from error
 
 
 def _path(controller: str, key: ObjectKey) -> str:

@@ -1,7 +1,7 @@
-"""Numbers over time: from counters that are read again and again to rates and latencies. Pure.
+"""Rates and latencies, computed from samples of counters.
 
-A rate is of the last ten seconds, a latency of all that ended within the last half minute. Counters that fall begin
-anew: the operator was restarted, and what was before does not count.
+A rate covers the last ten seconds, a latency the reconciles that ended within the last 30 seconds. A counter that
+decreases was reset by a restart; earlier samples are ignored.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LATENCY_SECONDS: Final = 30.0
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A controller at one moment."""
+    """The counters of a controller at one time."""
 
     at: datetime
     reconciles: dict[str, int]
     counts: tuple[int, ...]
-    """Of the histogram of durations, by bucket."""
+    """The histogram of durations, by bucket."""
     bounds: tuple[float, ...]
     ready: int
     delayed: int
@@ -35,7 +35,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def sample(report: OperatorReport, controller: ControllerReport) -> Sample:
-    """What is kept of a report."""
+    """Extracts the sample of a controller from a report."""
     durations = controller.durations
     return Sample(
         at=report.at,
@@ -50,7 +50,7 @@ def sample(report: OperatorReport, controller: ControllerReport) -> Sample:
 
 
 def rates(samples: Sequence[Sample], result: str | None = None) -> list[tuple[datetime, float]]:
-    """Reconciles a second, of one result or of all, at each sample but the first."""
+    """Returns reconciles per second, for one result or all, for each sample except the first."""
     return [
         (new.at, _grown(_count(old, result), _count(new, result)) / seconds)
         for old, new in _windows(samples, _RATE_SECONDS)
@@ -59,7 +59,7 @@ def rates(samples: Sequence[Sample], result: str | None = None) -> list[tuple[da
 
 
 def latencies(samples: Sequence[Sample], quantile: float) -> list[tuple[datetime, float | None]]:
-    """The duration that this part of the reconciles did not pass, at each sample; None where none ended."""
+    """Returns a quantile of reconcile durations for each sample except the first; None if no reconcile ended."""
     found: list[tuple[datetime, float | None]] = []
     for old, new in _windows(samples, _LATENCY_SECONDS):
         same = old.bounds == new.bounds and sum(old.counts) <= sum(new.counts)
@@ -69,7 +69,7 @@ def latencies(samples: Sequence[Sample], quantile: float) -> list[tuple[datetime
 
 
 def _windows(samples: Sequence[Sample], seconds: float) -> Iterator[tuple[Sample, Sample]]:
-    """Each sample but the first, with the oldest that is no older than so many seconds: the one before it, at least."""
+    """Yields each sample except the first, with the oldest sample within this many seconds, or its predecessor."""
     first = 0
     for number, new in enumerate(samples):
         while first < number - 1 and (new.at - samples[first].at).total_seconds() > seconds:
@@ -79,9 +79,9 @@ def _windows(samples: Sequence[Sample], seconds: float) -> Iterator[tuple[Sample
 
 
 def percentile(counts: Sequence[int], bounds: Sequence[float], quantile: float) -> float | None:
-    """The value below which this part of what was counted lies, evenly spread within a bucket; None for no counts.
+    """Returns a quantile of a histogram, interpolated linearly within a bucket; None for an empty histogram.
 
-    What is beyond the last bound counts as the last bound, as Prometheus does it.
+    Values beyond the last bound count as the last bound, as in Prometheus.
     """
     total = sum(counts)
     if total <= 0 or not bounds:

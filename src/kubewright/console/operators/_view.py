@@ -1,4 +1,4 @@
-"""`OperatorView`: what the console asks of an operator, wherever it runs."""
+"""`OperatorView`: the protocol by which the console queries an operator."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kubewright.observe import Inspection, LogLine, OperatorReport
 __all__ = ["BeforeAfter", "ObjectInspection", "OperatorUnavailable", "OperatorView"]
 
 BeforeAfter: TypeAlias = tuple[bytes | None, bytes]
-"""An object's JSON before and after a write; None where it was made."""
+"""An object's JSON before and after a write; None if it was created."""
 
 
 class OperatorUnavailable(Exception):
-    """The operator does not answer. Its text says why, and what to do."""
+    """The operator does not answer. The message contains the reason and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +25,26 @@ class ObjectInspection:
 
     inspection: Inspection
     values: Mapping[tuple[int, int], BeforeAfter] = field(default_factory=dict)
-    """What writes changed, by the number of the result and of the write in it. Only an operator in this process tells
-    values, never of Secrets, and they are for those who may `get` the object that was written."""
+    """The values that writes changed, by the index of the result and of the write. Only an operator in this process
+    returns values, never those of Secrets. Show them only to viewers who may `get` the written object.
+    """
 
 
 class OperatorView(Protocol):
-    """One operator. Each call raises `OperatorUnavailable` when it does not answer."""
+    """One operator. Each method raises `OperatorUnavailable` if it does not answer."""
 
     @property
     def address(self) -> str:
-        """Where it is, for people."""
+        """Where the operator runs, for display."""
 
     async def report(self) -> OperatorReport:
-        """The operator as a whole."""
+        """Returns the report of the whole operator."""
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
-        """What a controller knows about an object; None when that is nothing."""
+        """Returns what a controller knows about an object; None if nothing."""
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
-        """The last lines of the log about an object, the newest last."""
+        """Returns the last log lines about an object, newest last."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Closes the connections."""

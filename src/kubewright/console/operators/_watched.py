@@ -1,4 +1,4 @@
-"""`WatchedOperator`: an operator that is asked again and again, once for all who look."""
+"""`WatchedOperator`: an operator that is queried periodically for all pages."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _CONTROLLERS_AT_MOST: Final = 200
 
 
 class WatchedOperator:
-    """The last report of an operator, its numbers of the last 300 times, and since when it is away."""
+    """The last report of an operator, its last 300 samples, and since when it is unavailable."""
 
     def __init__(self, view: OperatorView, clock: Clock, *, interval: float = 2.0) -> None:
         self.view = view
         self.report: OperatorReport | None = None
-        """The last one; it stays when the operator goes away."""
+        """The last report. It is kept while the operator is unavailable."""
         self.unavailable_since: datetime | None = None
-        """Since when it does not answer; None while it does."""
+        """When the operator stopped answering; None while it answers."""
         self.problem = ""
-        """Why it does not answer, and what to do."""
+        """Why the operator does not answer, and the fix."""
         self.last_seen: datetime | None = None
         self._clock = clock
         self._interval = interval
@@ -42,33 +42,33 @@ class WatchedOperator:
 
     @property
     def address(self) -> str:
-        """Where it is."""
+        """Where the operator runs."""
         return self.view.address
 
     @property
     def name(self) -> str:
-        """The operator's name, or where it is as long as it has not told its name."""
+        """The operator's name, or its address before the first report."""
         return (self.report.name if self.report is not None else "") or self.view.address
 
     def samples(self, controller: str) -> Sequence[Sample]:
-        """The numbers of a controller, the newest last."""
+        """Returns the samples of a controller, newest last."""
         return tuple(self._samples.get(controller, ()))
 
     def subscribe(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call this after each time that the operator was asked, until what this returns is called."""
+        """Calls back after each query, until the returned function is called."""
         self._listeners.append(callback)
         return lambda: self._listeners.remove(callback) if callback in self._listeners else None
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
-        """What a controller knows about an object."""
+        """Returns what a controller knows about an object."""
         return await self.view.inspect(controller, key)
 
     async def logs(self, controller: str, key: ObjectKey) -> list[LogLine]:
-        """The last lines of the log about an object."""
+        """Returns the last log lines about an object."""
         return await self.view.logs(controller, key)
 
-    async def ask(self) -> None:
-        """Ask once, and tell those who listen."""
+    async def query(self) -> None:
+        """Queries the operator once and notifies subscribers."""
         try:
             found = await self.view.report()
         except OperatorUnavailable as error:
@@ -77,7 +77,7 @@ class WatchedOperator:
             self.problem = str(error)
         else:
             if self.report is not None and found.started_at != self.report.started_at:
-                self._samples.clear()  # another run, whose counters begin anew
+                self._samples.clear()  # a restart, which resets the counters
             self.report, self.unavailable_since, self.problem = found, None, ""
             self.last_seen = self._clock.now()
             for controller in found.controllers[:_CONTROLLERS_AT_MOST]:
@@ -87,15 +87,15 @@ class WatchedOperator:
             try:
                 listener()
             except Exception:
-                logger.exception("a page about operator %s could not be brought up to date", self.name)
+                logger.exception("cannot update a page about operator %s", self.name)
 
     async def run(self) -> None:
-        """Ask for ever."""
+        """Queries the operator periodically until canceled."""
         while True:
             try:
-                await self.ask()
+                await self.query()
             except asyncio.CancelledError:
                 raise
             except Exception:
-                logger.exception("operator %s could not be asked", self.address)
+                logger.exception("cannot query operator %s", self.address)
             await self._clock.sleep(self._interval)

@@ -1,4 +1,4 @@
-"""The pages. Each module registers its own when it is imported."""
+"""The pages. Importing a page's module registers it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MODULES = (
     "lists._search",
     "object._page",
     "operator._page",
-    "_not_found",  # last, because it matches every address
+    "_not_found",  # last, because it matches every path
 )
 
 
 def register() -> None:
-    """Make all pages known to NiceGUI."""
+    """Registers all pages with NiceGUI."""
     for name in _MODULES:
         importlib.import_module(f"{__name__}.{name}")

@@ -1,4 +1,4 @@
-"""`ListView`: what a list shows, as its address says it. An address that is shared shows the same."""
+"""Addresses: the URL paths of pages, and the view that the URL of a list describes."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ListView:
-    """The part of a list's address behind its kind."""
+    """The view of a list. A shared URL shows the same view."""
 
     namespace: str = ""
-    """Only this one; all of them when empty."""
+    """Only this namespace. Default: all."""
     text: str = ""
-    """Words that a row has, in any column."""
+    """Words that a row must contain, in any column."""
     labels: str = ""
     """A label selector."""
     sort: str = ""
-    """The id of a column, with `-` before it for descending."""
+    """The ID of a column, with the prefix `-` for descending."""
     wide: bool = False
-    """Whether the columns of lower priority are shown, too."""
+    """Whether columns of lower priority are shown too."""
 
     def address(self, kind_path: str) -> str:
-        """The address of the list of a kind in this view."""
+        """Returns the path of a kind's list in this view."""
         asked = {
             "namespace": self.namespace,
             "filter": self.text,
@@ -47,32 +47,32 @@ class ListView:
         return kind_address(kind_path) + (f"?{query}" if query else "")
 
     def replace(self, **changes: str | bool) -> ListView:
-        """The same view, except for this."""
+        """Returns a copy of the view with these changes."""
         return replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace checks the names
 
 
 def home_address(namespace: str = "") -> str:
-    """Where the kinds are, with counts of one namespace or of all."""
+    """Returns the path of the kinds, with counts for one namespace or all."""
     return f"/?namespace={quote(namespace, safe='')}" if namespace else "/"
 
 
 def new_address(kind_path: str, namespace: str = "") -> str:
-    """Where an object of a kind is made."""
+    """Returns the path of the form for a new object."""
     return f"{kind_address(kind_path)}/new" + (f"?namespace={quote(namespace, safe='')}" if namespace else "")
 
 
 def kind_address(kind_path: str) -> str:
-    """Where the list of a kind is: `/kinds/example.com/foos`."""
+    """Returns the path of a kind's list: `/kinds/example.com/foos`."""
     return f"/kinds/{quote(kind_path)}"
 
 
 def object_address(kind_path: str, namespace: str, name: str) -> str:
-    """Where an object is; one without a namespace has `-` there."""
+    """Returns the path of an object. The namespace of a cluster-scoped object is `-`."""
     return f"/objects/{quote(kind_path)}/{quote(namespace or '-', safe='')}/{quote(name, safe='')}"
 
 
 def kind_named(kinds: Sequence[Kind], text: str) -> Kind | None:
-    """The kind that somebody means who types this: custom resources first."""
+    """Returns the kind with this name, plural or short name. Custom resources take precedence."""
     wanted = text.lower()
 
     def names(kind: Kind) -> tuple[str, ...]:
@@ -90,6 +90,6 @@ def kind_named(kinds: Sequence[Kind], text: str) -> Kind | None:
 
 
 def search_address(kinds: Sequence[Kind], text: str) -> str:
-    """Where a search leads: to the list of a kind that is called so, or to all that is found."""
+    """Returns the path of a search: the list of the kind with this name, or the search results."""
     kind = kind_named(kinds, text)
     return kind_address(kind.path) if kind else f"/search?q={quote(text, safe='')}"

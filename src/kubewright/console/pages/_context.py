@@ -24,38 +24,38 @@ _CONNECT_SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class PageContext:
-    """Somebody looks at a page."""
+    """Everything that a page needs: the backend, the viewer, the session and the browser."""
 
     backend: Backend
     viewer: Viewer
     session: Session
     browser: nicegui.Client = field(default_factory=lambda: ui.context.client, repr=False)
-    """The page in the browser; kept here, because tasks that a page starts do not know it."""
+    """NiceGUI's client of the page. Stored here, because tasks of a page have no NiceGUI context."""
 
     def on_close(self, callback: Callable[[], Any]) -> None:
-        """Call this once, when the browser is gone for good; not when it only lost its connection for a moment."""
+        """Calls back once when the browser has left for good, not when it briefly loses its connection."""
         self.browser.on_delete(callback)
 
     def set_status(self, status: int) -> None:
-        """Let the answer that brings the page have another HTTP status than 200. Too late once the page is there."""
+        """Sets the HTTP status of the response that delivers the page. Has no effect after that."""
         self.browser.status_code = status
 
     @property
     def contexts(self) -> Sequence[str]:
-        """The contexts that this viewer may choose from; none unless he started the console."""
+        """The contexts that the viewer may switch to. Empty unless this is the local user."""
         return self.backend.contexts.names if self.session.local and self.backend.contexts is not None else ()
 
     def sign_out(self) -> None:
-        """End the session, and with it all its pages: they go to the sign-in page."""
+        """Ends the session. All its pages then show the sign-in page."""
         self.backend.sessions.end(self.session)
         self.backend.primary.audit.signed_out(self.session.viewer.name)
 
     def close_with_session(self) -> None:
-        """Let the page end when its session does: when its viewer signs out, or is not known any more."""
+        """Closes the page when its session ends: by signing out, expiry, or rejected credentials."""
 
         def end() -> None:
-            self.browser.run_javascript("location.reload()")  # which leads to the sign-in page
-            # Not at once: the browser still has to hear of it.
+            self.browser.run_javascript("location.reload()")  # redirects to the sign-in page
+            # Delayed, so that the browser receives the message.
             asyncio.get_running_loop().call_later(_LAST_SECONDS, self._delete)
 
         self.session.on_end.append(end)
@@ -66,19 +66,19 @@ class PageContext:
             self.browser.delete()
 
     async def can_see(self, kind: Kind, namespace: str = "") -> bool:
-        """Whether the viewer may see objects of a kind, in a namespace or anywhere. Asked before a cache is opened."""
+        """Whether the viewer may see objects of a kind, in a namespace or anywhere. Check it before opening a cache."""
         among = [namespace] if namespace else await self.backend.all_namespaces()
         return bool(await self.viewer.visibility(kind, among))
 
     async def cache(self, kind: Kind) -> ObjectCache:
-        """The objects of a kind, filled; held open until this ctx ends."""
+        """Returns the synced cache of a kind, which stays open until the page is closed."""
         cache = await self.backend.open_cache(kind)
         self.on_close(cache.release)
         await cache.wait_for_sync()
         return cache
 
     async def find_kind(self, group: str, plural: str) -> Kind:
-        """The kind of an address. Raises `KindNotFound` when the cluster has none."""
+        """Returns the kind of a path. Raises `KindNotFound` if the cluster does not serve it."""
         path = f"{group}/{plural}"
         kind = await self.backend.kind(path)
         if kind is None:
@@ -86,7 +86,7 @@ class PageContext:
         return kind
 
     async def wait_for_browser(self) -> None:
-        """Wait until the browser is heard. What is typed before that is lost, so nothing to type into is shown."""
+        """Waits until the browser is connected. Input before that would be lost, so the form is drawn afterwards."""
         with ui.element("div").classes("kw-form-part") as waiting:
             ui.spinner()
         await self.browser.connected(timeout=_CONNECT_SECONDS)

@@ -1,4 +1,4 @@
-"""The page for addresses that lead nowhere. It is registered last: every other page goes before it."""
+"""The page for unknown paths. It is registered last, because it matches every path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["lost"]
 
 @page("/{rest:path}")
 async def lost(ctx: PageContext, rest: str) -> None:
-    """Say that there is nothing here."""
+    """Shows that the page does not exist."""
     ctx.set_status(404)
     with frame(ctx, "Not found"):
-        draw(Problem("explore_off", "There is no such page", f"The console has nothing at /{rest}."))
+        draw(Problem("explore_off", "Page not found", f"The console has no page at /{rest}."))

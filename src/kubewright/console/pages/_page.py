@@ -23,11 +23,10 @@ _BUILD_SECONDS: Final = 30.0
 def page(
     path: str, *, reconnect_seconds: float | None = None
 ) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Serve a page under a path. The function gets a `PageContext`, and the parameters of the path and of the query.
+    """Serves a page under a path. The function takes a `PageContext`, and the parameters of path and query.
 
-    Nobody comes here who is not signed in: the door is before it. What the function raises becomes an error state of
-    the page, and never ends the server. `reconnect_seconds` is how long a browser may be away and find the page as it was:
-    for those on which people write.
+    Only authenticated requests reach a page. An exception of the function is shown as a problem and never stops the
+    server. `reconnect_seconds` is how long a disconnected browser can resume the page, for pages with input.
     """
 
     def decorate(function: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -39,7 +38,7 @@ def page(
         async def build(request: Request, **parameters: Any) -> Response | None:
             if BACKEND not in request.scope:
                 ui.context.client.delete()
-                return PlainTextResponse("There is no such file.\n", 404)
+                return PlainTextResponse("File not found.\n", 404)
             backend, viewer = request.scope[BACKEND]
             ctx = PageContext(backend, viewer, request.scope[SESSION])
             ctx.close_with_session()

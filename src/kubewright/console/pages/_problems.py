@@ -1,4 +1,4 @@
-"""States of a page that has nothing else to show: what is the matter, and what to do."""
+"""Problems: what is shown instead of a page, with the fix."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _RETRY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True)
 class Problem:
-    """What is shown instead of a page."""
+    """A problem that replaces a page."""
 
     icon: str
     title: str
     text: str
     commands: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
-    """Texts and addresses of where to go instead."""
+    """Texts and paths of links to alternatives."""
     passes: bool = False
-    """Whether it may pass: the page is then tried again by itself."""
+    """Whether the problem may be temporary: the page then reloads by itself."""
 
 
 class KindNotFound(LookupError):
-    """The cluster serves no kind of this path; `similar_kinds` are those with a similar name."""
+    """The cluster does not serve this kind. `similar_kinds` have a similar name."""
 
     def __init__(self, path: str, kinds: Sequence[Kind]) -> None:
         self.path = path
         self.similar_kinds = similar_kinds(path, kinds)
-        super().__init__(f"no kind {path}")
+        super().__init__(f"kind not found: {path}")
 
 
 class AccessDenied(PermissionError):
-    """The viewer may not do this with a kind; `revoked`: he could until a moment ago, while he looked."""
+    """The viewer lacks a permission on a kind. `revoked`: it was revoked while the page was open."""
 
     def __init__(self, verb: str, kind: Kind, viewer: str, namespace: str = "", *, revoked: bool = False) -> None:
         self.verb, self.kind, self.viewer, self.namespace = verb, kind, viewer, namespace
@@ -56,7 +56,7 @@ class AccessDenied(PermissionError):
 
 
 def similar_kinds(path: str, kinds: Sequence[Kind]) -> list[Kind]:
-    """The kinds whose path, plural, singular or short name is like this one."""
+    """Returns the kinds whose path, plural, singular or short name is similar."""
     names: dict[str, Kind] = {}
     for kind in kinds:
         for name in (kind.path, kind.plural, kind.singular, kind.kind.lower(), *kind.short_names):
@@ -67,14 +67,14 @@ def similar_kinds(path: str, kinds: Sequence[Kind]) -> list[Kind]:
 
 
 def problem_of(error: BaseException) -> Problem:
-    """What an error means for whoever looks."""
+    """Returns the problem that an exception means for the viewer."""
     if isinstance(error, KindNotFound):
         return Problem(
             "search_off",
             f"This cluster has no kind {error.path}",
-            "It may have been removed, or its name may be misspelled. Did you mean one of these?"
+            "It may have been removed, or the name may be misspelled. Did you mean one of these?"
             if error.similar_kinds
-            else "It may have been removed, or its name may be misspelled.",
+            else "It may have been removed, or the name may be misspelled.",
             ["kubectl api-resources"],
             [(str(kind), kind_address(kind.path)) for kind in error.similar_kinds],
         )
@@ -82,59 +82,59 @@ def problem_of(error: BaseException) -> Problem:
         where = f" --namespace {error.namespace}" if error.namespace else ""
         resource = f"{error.kind.plural}.{error.kind.group}" if error.kind.group else error.kind.plural
         place = f" in namespace {error.namespace}" if error.namespace else ""
-        needed = (
-            f"{error.viewer} needs the verb “{error.verb}” on {resource}. Ask whoever grants roles in this cluster."
-        )
+        needed = f"{error.viewer} needs the verb “{error.verb}” on {resource}. Ask a cluster administrator to grant it."
         if error.revoked:
             needed = (
-                f"The API server refuses it now: the right was taken away while you looked. {needed}\n"
-                "What may be seen comes back by itself when the right does."
+                f"The permission was revoked while this page was open. {needed}\n"
+                "The list reappears when the permission is granted again."
             )
         return Problem(
             "lock",
-            f"You may not {error.verb} {resource}{place}{' any more' if error.revoked else ''}",
+            f"You may {'no longer' if error.revoked else 'not'} {error.verb} {resource}{place}",
             needed,
             [f"kubectl auth can-i {error.verb} {resource}{where}"],
         )
     if isinstance(error, Forbidden):
         return Problem(
             "lock",
-            "The API server forbids this",
-            f"{error.status.message or error}\nAsk whoever grants roles in this cluster for the verb that it names.",
+            "The API server denied access",
+            f"{error.status.message or error}\nAsk a cluster administrator to grant the verb that it names.",
             ["kubectl auth can-i --list"],
         )
     if isinstance(error, Unauthorized):
         return Problem(
             "key_off",
-            "The API server does not know you any more",
-            "Your credentials may have expired. Sign in again.",
+            "The API server no longer accepts your credentials",
+            "They may have expired. Sign in again.",
             links=[("Sign in", "/sign-in")],
         )
     if isinstance(error, CacheSyncError) and any("forbidden" in reason for reason in error.reasons.values()):
         reasons = "\n".join(error.reasons.values())
-        return Problem("lock", "The console itself may not read this", f"{reasons}\nGrant its account list and watch.")
+        return Problem(
+            "lock", "The console's own account may not read this", f"{reasons}\nGrant the account list and watch."
+        )
     if isinstance(error, Unavailable | Timeout | CacheSyncError | ConnectionError | TimeoutError):
         return Problem(
             "cloud_off",
             "The API server does not answer",
-            f"{error}\nThis page tries again by itself.",
+            f"{error}\nThis page retries automatically.",
             ["kubectl get --raw /readyz"],
             passes=True,
         )
     if isinstance(error, NotFound):
-        return Problem("search_off", "It is not there", f"{error.status.message or error}")
+        return Problem("search_off", "Not found", f"{error.status.message or error}")
     if isinstance(error, ApiError):
-        return Problem("error", "The API server refused", str(error))
-    logger.error("a page failed", exc_info=error)
+        return Problem("error", "The API server returned an error", str(error))
+    logger.error("a page of the console failed", exc_info=error)
     return Problem(
         "error",
         "This page failed",
-        f"{type(error).__name__}. That is a bug of the console, not of your cluster; its log has the details.",
+        f"{type(error).__name__}. This is a bug in the console, not in your cluster; see the console's log.",
     )
 
 
 def draw(problem: Problem | BaseException) -> None:
-    """Show a problem, in the middle of a page. One that may pass is tried again by itself."""
+    """Draws a problem in the middle of the page. If it may be temporary, the page reloads by itself."""
     shown = problem if isinstance(problem, Problem) else problem_of(problem)
     with ui.column().classes("kw-card kw-problem").props("role=alert data-testid=problem"):
         icon(shown.icon).classes("kw-muted")

@@ -1,4 +1,4 @@
-"""Where the style sheets and components of the pages are."""
+"""The folder with the style sheets and components of the pages."""
 
 from __future__ import annotations
 

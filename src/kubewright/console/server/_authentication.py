@@ -1,8 +1,8 @@
-"""The door: nobody comes in who has not said who he is.
+"""Authentication: only requests with a session pass.
 
-Pure ASGI, behind the guard and before the pages. Somebody is known by the `Authorization: Bearer` of the request, which
-an authenticating proxy passes on, or by the cookie of a session. A session begins with a token on the sign-in page, or
-with the invitation that was printed for whoever started the console. Headers that name a user mean nothing here.
+ASGI middleware between `SecurityMiddleware` and the pages. A request is authenticated by its `Authorization: Bearer`
+header, which an authenticating proxy can add, or by a session cookie. A session starts with a token on the sign-in
+page, or with the invitation that the console prints for the local user. Headers that name a user are ignored.
 """
 
 from __future__ import annotations
@@ -45,31 +45,31 @@ SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
 STYLE: Final = "/sign-in/style.css"
 _FORM_BYTES: Final = 65_536
-_AT_ONCE: Final = 8
-_REQUESTS_PER_VIEWER: Final = 64  # in progress; half of the connections that the server has
-_SOCKETS_PER_PAGE: Final = 2  # a browser that reconnects has two for a moment
+_CONCURRENT_REVIEWS: Final = 8
+_REQUESTS_PER_VIEWER: Final = 64  # in progress; half of the server's connections
+_SOCKETS_PER_PAGE: Final = 2  # a browser that reconnects briefly has two
 
 
 class AuthenticationMiddleware:
-    """An ASGI application before another one, which is called with a `Session` in its scope, or not at all."""
+    """Passes requests to another ASGI application with a `Session` in their scope, or answers them itself."""
 
     def __init__(self, application: ASGIApp, console: Backend, sessions: Sessions) -> None:
         self._application = application
         self._console = console
         self._sessions = sessions
-        self._asking: dict[str, asyncio.Future[Session]] = {}
-        self._few = asyncio.Semaphore(_AT_ONCE)
+        self._pending: dict[str, asyncio.Future[Session]] = {}
+        self._concurrency = asyncio.Semaphore(_CONCURRENT_REVIEWS)
         self._in_progress: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let in, or send to the sign-in page."""
+        """Passes the request on, or answers it."""
         if scope["type"] not in ("http", "websocket"):
             await self._application(scope, receive, send)
             return
-        scope, prefix = _taken_apart(scope)
-        answer = await self._answer(scope, receive, prefix)
+        scope, prefix = _split_context(scope)
+        answer = await self._response(scope, receive, prefix)
         if answer is None:
-            # NiceGUI puts the prefix before every address of its pages, so links and sockets stay in the same cluster.
+            # NiceGUI prepends the prefix to every path of its pages, so links and sockets stay in the same cluster.
             await self._pass_on({**scope, "path": prefix + scope["path"], "root_path": prefix}, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "sign in first"})
@@ -89,43 +89,43 @@ class AuthenticationMiddleware:
             if not self._in_progress[viewer]:
                 del self._in_progress[viewer]
 
-    async def _answer(self, scope: Scope, receive: Receive, prefix: str) -> Response | None:
-        """What to answer instead of a page; None for somebody who may come in."""
+    async def _response(self, scope: Scope, receive: Receive, prefix: str) -> Response | None:
+        """Returns the response that replaces a page; None if the request may pass."""
         headers, path = Headers(scope=scope), scope["path"]
         try:
             session = await self._session(scope, headers)
         except SignInError as error:
-            status, more = _refused(error)
+            status, more = _rejection(error)
             return PlainTextResponse(f"{error}\n", status, more)
         if scope["type"] == "http":
             if path == STYLE:
                 return Response(style_sheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
             if path in (SIGN_IN, SIGN_OUT):
-                return await self._sign(Request(scope, receive), session)
+                return await self._sign_in_or_out(Request(scope, receive), session)
             query = parse_qs(scope["query_string"].decode("latin-1"))
             if INVITATION in query:
-                return await self._invited(scope, headers, session, query[INVITATION][0], prefix)
+                return await self._accept_invitation(scope, headers, session, query[INVITATION][0], prefix)
         if session is None:
-            return self._stranger(scope, headers, prefix)
-        if not self._own(scope, session):
-            return PlainTextResponse("This is the page of somebody else.\n", 403)
+            return self._require_sign_in(scope, headers, prefix)
+        if not self._owns_socket(scope, session):
+            return PlainTextResponse("This page belongs to another viewer.\n", 403)
         if self._in_progress[session.viewer.name] >= _REQUESTS_PER_VIEWER or not self._has_socket_room(scope, session):
-            text = "Too many requests or sockets of this viewer are open.\n"
+            text = "Too many open requests or sockets for this viewer.\n"
             return PlainTextResponse(text, 429, {"retry-after": "5"})
         if _is_page(scope):
             try:
                 scope[BACKEND] = await self._console.for_session(session, context_of(prefix))
             except ConfigError as error:
-                return _notice(404, "There is no such cluster here", str(error), headers)
-            if not self._has_room(session):
-                return self._too_many(session, headers)
+                return _notice(404, "Unknown cluster", str(error), headers)
+            if not self._has_page_room(session):
+                return self._reject_page(session, headers)
         scope[SESSION] = session
         return None
 
     # Pages
 
-    def _own(self, scope: Scope, session: Session) -> bool:
-        """Whether a web socket is of a page that was made for the same viewer; so is everything else."""
+    def _owns_socket(self, scope: Scope, session: Session) -> bool:
+        """Whether a WebSocket belongs to a page of the same viewer. True for all other requests."""
         if not scope["path"].startswith(SOCKETS):
             return True
         return may_connect(parse_qs(scope["query_string"].decode("latin-1")), session)
@@ -135,26 +135,24 @@ class AuthenticationMiddleware:
             return True
         return has_socket_room(session.viewer.name, _SOCKETS_PER_PAGE * self._console.pages_per_viewer)
 
-    def _has_room(self, session: Session) -> bool:
+    def _has_page_room(self, session: Session) -> bool:
         return has_page_room(session.viewer.name, self._console.pages_per_viewer)
 
-    def _too_many(self, session: Session, headers: Headers) -> Response:
+    def _reject_page(self, session: Session, headers: Headers) -> Response:
         most = self._console.pages_per_viewer
-        logger.warning("%s has %d pages of the console open, and is refused another one", session.viewer.name, most)
-        text = (
-            f"You have {most:,} pages of this console open, as many as one viewer may have. Close some, and try again."
-        )
-        return _notice(429, "Too many pages are open", text, headers)
+        logger.warning("refused a page of the console: %s already has %d open", session.viewer.name, most)
+        text = f"You have {most:,} pages of this console open, which is the limit per viewer. Close some and try again."
+        return _notice(429, "Too many open pages", text, headers)
 
-    # Who it is
+    # Identity
 
     async def _session(self, scope: Scope, headers: Headers) -> Session | None:
         given = headers.get("authorization", "")
         if given:
-            # It wins over a cookie: a proxy that passes on who it is must not be talked over by an older session.
+            # The header takes precedence over a cookie: an older session must not override a proxy's identity.
             scheme, _, token = given.partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
-                raise SignInError("This console knows only bearer tokens in Authorization.")
+                raise SignInError("This console accepts only bearer tokens in the Authorization header.")
             return await self._with_token(token.strip(), scope.get(CLIENT_ADDRESS, ""))
         secret = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope, headers))
         return self._sessions.find(secret) if secret else None
@@ -164,27 +162,27 @@ class AuthenticationMiddleware:
         if known is not None:
             return known
         key = digest_of(token)
-        asked = self._asking.get(key)
-        if asked is None:  # a page asks for many files at once: one question is enough
-            asked = self._asking[key] = asyncio.ensure_future(self._ask_whose(token, address))
-            asked.add_done_callback(lambda ended: self._asked(key, ended))
-        return await asyncio.shield(asked)
+        pending = self._pending.get(key)
+        if pending is None:  # a page requests many files concurrently: one review is enough
+            pending = self._pending[key] = asyncio.ensure_future(self._start_session(token, address))
+            pending.add_done_callback(lambda ended: self._on_verified(key, ended))
+        return await asyncio.shield(pending)
 
-    def _asked(self, key: str, ended: asyncio.Future[Session]) -> None:
-        self._asking.pop(key, None)
+    def _on_verified(self, key: str, ended: asyncio.Future[Session]) -> None:
+        self._pending.pop(key, None)
         if not ended.cancelled():
-            ended.exception()  # seen, also when whoever asked has left
+            ended.exception()  # retrieved, in case all callers have left
 
-    async def _ask_whose(self, token: str, address: str) -> Session:
+    async def _start_session(self, token: str, address: str) -> Session:
         viewer = await self._viewer(token, address)
         self._console.audit.signed_in(viewer.name, address, "token")
         return self._sessions.begin_with(token, viewer)
 
     async def _viewer(self, token: str, address: str) -> Viewer:
-        """Asks the API server whose token it is, unless too many sign-ins from the address have failed."""
-        self._check_delay(address)
-        async with self._few:
-            self._check_delay(address)  # others from there may have failed while this one waited
+        """Verifies a token with the API server, unless too many sign-ins from the address have failed."""
+        self._check_throttle(address)
+        async with self._concurrency:
+            self._check_throttle(address)  # others from this address may have failed while this one waited
             try:
                 return await self._console.viewer_with_token(token)
             except SignInUnavailable:
@@ -195,46 +193,46 @@ class AuthenticationMiddleware:
                 logger.warning("sign-in from %s failed: %s", address or "an unknown address", error)
                 raise
 
-    def _check_delay(self, address: str) -> None:
+    def _check_throttle(self, address: str) -> None:
         seconds = self._console.sign_ins.delay(address)
         if seconds:
             raise SignInDelayed(seconds)
 
-    # Coming and going
+    # Signing in and out
 
-    def _stranger(self, scope: Scope, headers: Headers, prefix: str) -> Response:
+    def _require_sign_in(self, scope: Scope, headers: Headers, prefix: str) -> Response:
         if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
             return PlainTextResponse("Sign in first.\n", 401, {"www-authenticate": "Bearer"})
-        here = _here(scope, prefix)
+        here = _requested_path(scope, prefix)
         if headers.get("sec-fetch-site") == "cross-site":
-            # Somebody followed a link on another site, so the browser has kept the cookie back. It comes with the next
-            # request, which is our own.
+            # The request follows a link from another site, so the browser withheld the SameSite cookie. It sends the
+            # cookie with the next request, which comes from this site.
             page = (
                 f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(here)}"><title>Kubewright</title>'
             )
             return HTMLResponse(page, headers={"cache-control": "no-store"})
         return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"cache-control": "no-store"})
 
-    async def _invited(
+    async def _accept_invitation(
         self, scope: Scope, headers: Headers, session: Session | None, word: str, prefix: str
     ) -> Response:
-        """Exchange the invitation for a cookie, and show the address without it."""
-        here = RedirectResponse(_here(scope, prefix), 303, {"cache-control": "no-store"})
+        """Exchanges the invitation for a cookie, and redirects to the address without it."""
+        here = RedirectResponse(_requested_path(scope, prefix), 303, {"cache-control": "no-store"})
         if session is not None:
             return here
         if not (self._console.local and self._sessions.redeem(word)):
             problem = (
-                "This address was used already, or is old. "
-                "Start the console again for a new one, or sign in with a token."
+                "This address was already used or has expired. "
+                "Restart the console to get a new one, or sign in with a token."
             )
-            return self._page(401, next_=_here(scope, prefix), problem=problem)
+            return self._page(401, next_=_requested_path(scope, prefix), problem=problem)
         viewer = await self._console.local_viewer()
         self._console.audit.signed_in(viewer.name, scope.get(CLIENT_ADDRESS, ""), "invitation")
         _, secret = self._sessions.begin(viewer, local=True)
-        _remember(here, scope, headers, secret)
+        _set_cookie(here, scope, headers, secret)
         return here
 
-    async def _sign(self, request: Request, session: Session | None) -> Response:
+    async def _sign_in_or_out(self, request: Request, session: Session | None) -> Response:
         if request.url.path == SIGN_OUT:
             if request.method != "POST":
                 return RedirectResponse("/", 303)
@@ -242,39 +240,39 @@ class AuthenticationMiddleware:
                 self._sessions.end(session)
                 self._console.audit.signed_out(session.viewer.name)
             gone = RedirectResponse(SIGN_IN, 303, {"cache-control": "no-store"})
-            _forget(gone, request.scope, request.headers)
+            _delete_cookie(gone, request.scope, request.headers)
             return gone
         if request.method != "POST":
-            return self._page(200, next_=_inside(request.query_params.get("next", "/")))
+            return self._page(200, next_=_local_path(request.query_params.get("next", "/")))
         return await self._sign_in(request)
 
     async def _sign_in(self, request: Request) -> Response:
         try:
             form = await _form(request)
-        except ClientDisconnect:  # no failed sign-in, and no client that reads the answer
+        except ClientDisconnect:  # not a failed sign-in, and the client has left
             return Response(status_code=400)
-        next_ = _inside(form.get("next", "/"))
+        next_ = _local_path(form.get("next", "/"))
         try:
             viewer = await self._viewer(form.get("token", "").strip(), request.scope.get(CLIENT_ADDRESS, ""))
         except SignInError as error:
-            status, more = _refused(error)
+            status, more = _rejection(error)
             page = self._page(status, next_=next_, problem=str(error))
             page.headers.update(more)
             return page
         _, secret = self._sessions.begin(viewer)
         self._console.audit.signed_in(viewer.name, request.scope.get(CLIENT_ADDRESS, ""), "token")
         answer = RedirectResponse(next_, 303, {"cache-control": "no-store"})
-        _remember(answer, request.scope, request.headers, secret)
+        _set_cookie(answer, request.scope, request.headers, secret)
         return answer
 
     def _page(self, status: int, *, next_: str, problem: str = "") -> Response:
         page = sign_in_page(self._console.name, next_=next_, problem=problem, local=self._console.local)
-        # Without a referrer, browsers do not even tell ourselves where a form comes from, and the guard refuses it.
+        # With no-referrer, browsers send `Origin: null` for the form, and SecurityMiddleware would reject it.
         return HTMLResponse(page, status, {"cache-control": "no-store", "referrer-policy": "same-origin"})
 
 
-def _refused(error: SignInError) -> tuple[int, dict[str, str]]:
-    """Returns the HTTP status and headers for a sign-in that was refused."""
+def _rejection(error: SignInError) -> tuple[int, dict[str, str]]:
+    """Returns the HTTP status and headers for a rejected sign-in."""
     if isinstance(error, SignInDelayed):
         return 429, {"retry-after": str(error.seconds)}
     if isinstance(error, SignInUnavailable):
@@ -283,20 +281,20 @@ def _refused(error: SignInError) -> tuple[int, dict[str, str]]:
 
 
 def _notice(status: int, title: str, text: str, headers: Headers) -> Response:
-    """A page without a script that says one thing; plain text for programs."""
+    """Returns a page without scripts that shows one message; plain text for clients that do not accept HTML."""
     if "text/html" not in headers.get("accept", ""):
         return PlainTextResponse(f"{title}. {text}\n", status)
     return HTMLResponse(notice_page(title, text), status, {"cache-control": "no-store"})
 
 
 def _is_page(scope: Scope) -> bool:
-    """Whether a page is asked for, rather than a file of NiceGUI or a socket."""
+    """Whether the request is for a page, not for a file of NiceGUI or a socket."""
     return scope["type"] == "http" and not scope["path"].startswith(("/_nicegui", "/favicon.ico"))
 
 
-def _taken_apart(scope: Scope) -> tuple[Scope, str]:
-    """The same request without the context in its path, and the prefix to that context: `/contexts/kind-dev`, or ""."""
-    # AllowedHosts of contexts may have slashes, which only the undecoded path tells from its own.
+def _split_context(scope: Scope) -> tuple[Scope, str]:
+    """Returns the request without the context in its path, and the context's prefix: `/contexts/kind-dev` or ""."""
+    # Context names may contain slashes, which only the undecoded path distinguishes from separators.
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     name, _, rest = raw.removeprefix(CONTEXTS.encode()).partition(b"/")
     if not name or not raw.startswith(CONTEXTS.encode()):
@@ -304,16 +302,16 @@ def _taken_apart(scope: Scope) -> tuple[Scope, str]:
     return {**scope, "path": f"/{unquote(rest)}"}, context_prefix(unquote(name))
 
 
-def _here(scope: Scope, prefix: str) -> str:
-    """The path and query that were asked for, without an invitation."""
+def _requested_path(scope: Scope, prefix: str) -> str:
+    """Returns the requested path and query, without an invitation."""
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     query = urlencode([(name, value) for name, value in pairs if name != INVITATION])
-    path = _inside(prefix + quote(scope["path"], safe="/:@!$&'()*+,;=~-._"))
+    path = _local_path(prefix + quote(scope["path"], safe="/:@!$&'()*+,;=~-._"))
     return f"{path}?{query}" if query else path
 
 
-def _inside(target: str) -> str:
-    """A path of ours: nobody is sent to another site from here."""
+def _local_path(target: str) -> str:
+    """Returns the target if it is a path of this console, otherwise `/`: prevents open redirects."""
     good = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if good and "\\" not in target else "/"
 
@@ -327,7 +325,7 @@ async def _form(request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
-# Cookies. They do not tell ports apart, so the name does: two consoles on one machine are two.
+# Cookies do not distinguish ports, so their name contains the port: two consoles can run on one machine.
 
 
 def _cookie_name(scope: Scope, headers: Headers) -> str:
@@ -336,11 +334,11 @@ def _cookie_name(scope: Scope, headers: Headers) -> str:
     return f"__Host-{name}" if scope.get(SECURE) else name
 
 
-def _remember(answer: Response, scope: Scope, headers: Headers, secret: str) -> None:
+def _set_cookie(answer: Response, scope: Scope, headers: Headers, secret: str) -> None:
     secure = bool(scope.get(SECURE))
     answer.set_cookie(_cookie_name(scope, headers), secret, path="/", secure=secure, httponly=True, samesite="strict")
 
 
-def _forget(answer: Response, scope: Scope, headers: Headers) -> None:
+def _delete_cookie(answer: Response, scope: Scope, headers: Headers) -> None:
     secure = bool(scope.get(SECURE))
     answer.delete_cookie(_cookie_name(scope, headers), path="/", secure=secure, httponly=True, samesite="strict")

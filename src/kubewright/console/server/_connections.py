@@ -1,6 +1,6 @@
 """The connections of the console's server: how many there are, and how long each may wait.
 
-`Connections` decides; `_listening.py` accepts sockets and reports what happens on them. The only I/O here is closing a
+`Connections` decides; `_listener.py` accepts sockets and reports what happens on them. The only I/O here is closing a
 connection.
 """
 
@@ -22,15 +22,15 @@ _PROGRESS_BYTES: Final = 16_384
 
 @dataclass(eq=False)
 class Connection:
-    """One accepted socket, and what it is waiting for."""
+    """One accepted socket and its deadlines."""
 
     sock: socket.socket
     clock: Clock = field(repr=False)
     reserved: bool = False
-    """Accepted while all others were busy: it may ask for the health page only."""
+    """Accepted while all others were busy: only the health endpoint is served."""
     transport: asyncio.Transport | None = None
     upgraded: bool = False
-    """It is a web socket now."""
+    """Whether it is a WebSocket."""
     header_since: float | None = None
     body_since: float | None = None
     request_since: float | None = None
@@ -39,12 +39,12 @@ class Connection:
     _unsent: int = 0
 
     @property
-    def gone(self) -> bool:
+    def closed(self) -> bool:
         """Whether the socket is closed."""
         return self.sock.fileno() < 0
 
     @property
-    def waits_since(self) -> float | None:
+    def waiting_since(self) -> float | None:
         """Since when the server waits for this client; None while the client waits for the server."""
         if self.upgraded:
             return self.stalled_since
@@ -54,33 +54,33 @@ class Connection:
         return next((since for since in known if since is not None), None)
 
     def begin_request(self) -> None:
-        """The first byte of a request arrived."""
+        """Called for the first byte of a request."""
         if self.header_since is None:
             self.header_since, self.idle_since = self.clock.monotonic(), None
 
     def end_header(self) -> None:
-        """The header of a request is complete."""
+        """Called when the headers of a request are complete."""
         now = self.clock.monotonic()
         self.header_since, self.body_since = None, now
         self.request_since = self.request_since or now
 
     def end_body(self) -> None:
-        """The body of a request is complete."""
+        """Called when the body of a request is complete."""
         self.body_since = None
 
     def end_response(self) -> None:
-        """All requests have their responses."""
+        """Called when all requests have their responses."""
         self.request_since = None
         if self.header_since is None:
             self.idle_since = self.clock.monotonic()
 
     def upgrade(self) -> None:
-        """It becomes a web socket."""
+        """Called when the connection becomes a WebSocket."""
         self.upgraded = True
         self.header_since = self.body_since = self.request_since = self.idle_since = None
 
-    def look_at_unsent(self) -> None:
-        """Notices whether the client reads what is sent to it."""
+    def check_progress(self) -> None:
+        """Detects whether the client reads what is sent to it."""
         unsent = 0 if self.transport is None else self.transport.get_write_buffer_size()
         if not unsent:
             self.stalled_since = None
@@ -95,15 +95,15 @@ class Connection:
             ("body", self.body_since, limits.body_seconds),
             ("response", self.request_since, limits.request_seconds),
             ("idle", self.idle_since, limits.idle_seconds),
-            ("send", self.stalled_since, limits.send_seconds),
+            ("write", self.stalled_since, limits.write_seconds),
         )
         return next((name for name, since, most in deadlines if since is not None and now >= since + most), "")
 
     def abort(self) -> None:
-        """Closes it without sending what is left."""
+        """Closes the connection without sending buffered data."""
         if self.transport is not None:
             self.transport.abort()
-        else:  # in the TLS handshake: it fails by this, and is closed
+        else:  # during the TLS handshake, which fails and closes the socket
             with contextlib.suppress(OSError):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
@@ -111,8 +111,8 @@ class Connection:
 class Connections:
     """All connections of a server.
 
-    When there are as many as allowed, a new one replaces the connection for whose client the server has waited longest.
-    If the server waits for no client, the new connection is a reserved one, for probes.
+    At the limit, a new connection replaces the one for whose client the server has waited longest. If the server waits
+    for no client, the new connection is reserved for probes.
     """
 
     def __init__(self, limits: Limits, clock: Clock) -> None:
@@ -126,14 +126,14 @@ class Connections:
 
     @property
     def closing(self) -> int:
-        """How many were closed here and still have their socket and buffers; the event loop has to run for that."""
-        self._closing = [one for one in self._closing if not one.gone]
+        """How many connections were closed but still have their socket and buffers, until the event loop runs."""
+        self._closing = [one for one in self._closing if not one.closed]
         return len(self._closing)
 
     def admit(self, sock: socket.socket) -> Connection:
         """Returns the connection of an accepted socket. Closes another one if there are too many."""
         made = Connection(sock, self._clock, header_since=self._clock.monotonic())
-        self._drop_gone()
+        self._drop_closed()
         ordinary = [one for one in self._connections if not one.reserved]
         if len(ordinary) >= self.limits.connections and not self._close_one(ordinary):
             made.reserved = True
@@ -144,18 +144,18 @@ class Connections:
         return made
 
     def may_serve(self, connection: Connection) -> bool:
-        """Whether a connection may ask for more than the health page. A reserved one may once there is room."""
+        """Whether a connection may request more than the health endpoint. A reserved one may once there is room."""
         if connection.reserved:
-            self._drop_gone()
+            self._drop_closed()
             ordinary = sum(not one.reserved for one in self._connections)
             connection.reserved = ordinary >= self.limits.connections
         return not connection.reserved
 
     def sweep(self) -> list[tuple[Connection, str]]:
-        """Closes connections that have passed a deadline. Returns them, each with the name of the deadline."""
-        self._drop_gone()
+        """Closes connections that have passed a deadline. Returns them with the name of the deadline."""
+        self._drop_closed()
         for connection in self._connections:
-            connection.look_at_unsent()
+            connection.check_progress()
         late = [(one, reason) for one in self._connections if (reason := one.overdue(self.limits))]
         for connection, _ in late:
             self._close(connection)
@@ -163,16 +163,16 @@ class Connections:
 
     def close_oldest(self) -> bool:
         """Closes the connection for whose client the server has waited longest. Returns whether there was one."""
-        self._drop_gone()
+        self._drop_closed()
         return self._close_one(self._connections)
 
     def close(self) -> None:
-        """Closes all of them."""
+        """Closes all connections."""
         for connection in [*self._connections]:
             self._close(connection)
 
     def _close_one(self, among: list[Connection]) -> bool:
-        waiting = [(one.waits_since, one) for one in among if one.waits_since is not None]
+        waiting = [(one.waiting_since, one) for one in among if one.waiting_since is not None]
         if waiting:
             self._close(min(waiting, key=lambda found: found[0])[1])
         return bool(waiting)
@@ -182,5 +182,5 @@ class Connections:
         self._connections.remove(connection)
         self._closing.append(connection)
 
-    def _drop_gone(self) -> None:
-        self._connections = [one for one in self._connections if not one.gone]
+    def _drop_closed(self) -> None:
+        self._connections = [one for one in self._connections if not one.closed]

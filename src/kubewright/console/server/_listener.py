@@ -1,7 +1,7 @@
-"""The listener under uvicorn: it accepts connections, within limits.
+"""The listener under uvicorn: accepts connections within limits.
 
-uvicorn has neither a deadline for headers and bodies, nor a limit of their size, nor of connections that counts TLS
-handshakes. So it is not given the accepting socket: connections are accepted here, and its protocol is extended.
+uvicorn has no deadlines for headers and bodies, no limits of their size, and no connection limit that counts TLS
+handshakes. Therefore this module owns the listening socket, and extends uvicorn's protocol class.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CLOSING: Final = 8
 _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-class _Refused(Exception):
-    """Ends the parsing of a request that was answered already."""
+class _Rejected(Exception):
+    """Stops the parser after the request was rejected."""
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol, with limits: reports what happens to a `Connection`, and refuses what is too large."""
+    """uvicorn's HTTP protocol with limits. Reports to a `Connection`, and rejects requests that are too large."""
 
     def __init__(self, *, connection: Connection, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -56,10 +56,10 @@ class _Protocol(HttpToolsProtocol):
         self._header_bytes += len(data) if in_header else 0
         self._parse(data)
         if self._connection.header_since is not None and self._header_bytes > self._limits.header_bytes:
-            self._refuse(431)
+            self._reject(431)
 
     def _parse(self, data: bytes) -> None:
-        # As uvicorn does it, but without a line in the log for each request of a client that speaks no HTTP.
+        # Like uvicorn's implementation, but without a log line for each invalid request.
         self._unset_keepalive_if_required()
         try:
             self.parser.feed_data(data)
@@ -67,7 +67,7 @@ class _Protocol(HttpToolsProtocol):
             if self._should_upgrade():
                 self.handle_websocket_upgrade()
         except httptools.HttpParserError as error:
-            if not self.transport.is_closing():  # else it was refused already
+            if not self.transport.is_closing():  # otherwise it was already rejected
                 logger.debug("a client sent an invalid HTTP request to the console: %s", error)
                 self.send_400_response("Invalid HTTP request received.")
 
@@ -88,29 +88,29 @@ class _Protocol(HttpToolsProtocol):
     def _check_header(self, more: int) -> None:
         self._received += more
         if self._received > self._limits.header_bytes or len(self.headers) > self._limits.header_count:
-            self._refuse(431)
-            raise _Refused
+            self._reject(431)
+            raise _Rejected
 
     def on_headers_complete(self) -> None:
         self._connection.end_header()
         self._header_bytes = 0
         if not self._all.may_serve(self._connection) and self.url != HEALTH.encode():
-            self._refuse(503)
-            raise _Refused
+            self._reject(503)
+            raise _Rejected
         if len(self.pipeline) >= self._limits.pipelined:
-            self._refuse(429)
-            raise _Refused
+            self._reject(429)
+            raise _Rejected
         lengths = [value for name, value in self.headers if name == b"content-length"]
-        if any(int(value) > self._limits.body_bytes for value in lengths):  # the parser takes nothing but digits
-            self._refuse(413)
-            raise _Refused
+        if any(int(value) > self._limits.body_bytes for value in lengths):  # the parser accepts only digits
+            self._reject(413)
+            raise _Rejected
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
         if self._body_bytes > self._limits.body_bytes:
-            self._refuse(413, own=True)
-            raise _Refused
+            self._reject(413, own=True)
+            raise _Rejected
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -126,10 +126,10 @@ class _Protocol(HttpToolsProtocol):
         self._connection.upgrade()
         super().handle_websocket_upgrade()
 
-    def _refuse(self, status: int, *, own: bool = False) -> None:
-        """Answers without the application, and closes. Aborts where an earlier response is still to come.
+    def _reject(self, status: int, *, own: bool = False) -> None:
+        """Answers without the application and closes the connection. Aborts if an earlier response is still pending.
 
-        `own` says that the request in progress is the refused one.
+        `own` marks the request in progress as the rejected one.
         """
         cycle: RequestResponseCycle | None = self.cycle  # None until the first request
         if cycle is not None and not cycle.response_complete:
@@ -150,11 +150,11 @@ class _Protocol(HttpToolsProtocol):
 async def accepting(
     server: uvicorn.Server, listener: socket, connections: Connections, clock: Clock
 ) -> AsyncIterator[None]:
-    """Accepts connections for a server that has started, until the block ends. The server closes them."""
+    """Accepts connections for a running server until the block ends. The server closes them."""
     listener.setblocking(False)
     tasks = [
-        asyncio.create_task(_accept(server, listener, connections, clock), name="the console's listener"),
-        asyncio.create_task(_sweep(connections, clock), name="the console's deadlines"),
+        asyncio.create_task(_accept(server, listener, connections, clock), name="console listener"),
+        asyncio.create_task(_sweep(connections, clock), name="console connection deadlines"),
     ]
     try:
         yield
@@ -173,14 +173,14 @@ async def _accept(server: uvicorn.Server, listener: socket, connections: Connect
                 sock, _ = await loop.sock_accept(listener)
             except OSError as error:
                 if error.errno in _NO_RESOURCES:
-                    logger.warning("cannot accept a connection of the console: %s; closing the oldest idle one", error)
+                    logger.warning("cannot accept a console connection: %s; closing the oldest idle connection", error)
                     connections.close_oldest()
                     await clock.sleep(_PAUSE_SECONDS)
-                continue  # any other error is about that one connection
+                continue  # other errors concern only that connection
             sock.setblocking(False)
             group.create_task(_connect(server, sock, connections.admit(sock), connections))
-            while connections.closing > _CLOSING:  # noqa: ASYNC110  # closing has no event
-                await asyncio.sleep(0)  # a full backlog is accepted without a pause otherwise
+            while connections.closing > _CLOSING:  # noqa: ASYNC110  # there is no event for closed sockets
+                await asyncio.sleep(0)  # otherwise a full backlog would be accepted without yielding
 
 
 async def _connect(server: uvicorn.Server, sock: socket, connection: Connection, connections: Connections) -> None:
@@ -201,13 +201,13 @@ async def _connect(server: uvicorn.Server, sock: socket, connection: Connection,
         await asyncio.get_running_loop().connect_accepted_socket(
             protocol, sock, ssl=context, ssl_handshake_timeout=timeout
         )
-    except (OSError, TimeoutError) as error:  # the client is gone, or does not speak TLS
-        # asyncio's future holds the error, whose traceback holds the future and 256 KiB of TLS buffer: a reference
-        # cycle, which would stay until the garbage collector runs.
+    except (OSError, TimeoutError) as error:  # the client disconnected or does not speak TLS
+        # asyncio's future references the error, whose traceback references the future and 256 KiB of TLS buffer. This
+        # breaks the cycle, which would otherwise last until the garbage collector runs.
         error.__traceback__ = None
         sock.close()
-    except Exception:  # which must not end the listener
-        logger.exception("cannot serve a connection of the console")
+    except Exception:  # must not end the listener
+        logger.exception("cannot serve a console connection")
         sock.close()
     except asyncio.CancelledError:
         connection.abort()
@@ -218,4 +218,4 @@ async def _sweep(connections: Connections, clock: Clock) -> None:
     while True:
         await clock.sleep(_SWEEP_SECONDS)
         for connection, reason in connections.sweep():
-            logger.debug("closed a connection of the console: %s timeout (%s)", reason, connection.sock)
+            logger.debug("closed a console connection: %s timeout (%s)", reason, connection.sock)

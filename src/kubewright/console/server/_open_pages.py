@@ -1,7 +1,7 @@
-"""The pages that are open: whose each is, how many somebody may have, and who may send to which.
+"""Open pages: who owns each, how many a viewer may have, and which socket may send to which page.
 
-A page is a connection and some memory in this process (NiceGUI's `Client`), from its request until its browser is gone.
-NiceGUI takes what a web socket sends for any page whose id it names, so it is asked here first whose page that is.
+A page is a connection and memory in this process (NiceGUI's `Client`) from its request until the browser has left.
+NiceGUI accepts a WebSocket message for any page whose ID the message contains, so this module checks the owner first.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ __all__ = [
 
 logger = logging.getLogger("kubewright.console")
 
-_OF_THE_SERVER: Final = frozenset({"connect", "disconnect"})  # raised by socket.io itself, not sent by a browser
-_OF_A_PAGE: Final = frozenset({"event", "javascript_response", "ack", "log"})
+_SERVER_EVENTS: Final = frozenset({"connect", "disconnect"})  # raised by socket.io itself, not sent by a browser
+_PAGE_EVENTS: Final = frozenset({"event", "javascript_response", "ack", "log"})
 _HANDSHAKE: Final = "handshake"
-KNOWN_EVENTS: Final = _OF_THE_SERVER | _OF_A_PAGE | {_HANDSHAKE}
-"""The socket events of NiceGUI that pass the guard. Every other event is dropped."""
+KNOWN_EVENTS: Final = _SERVER_EVENTS | _PAGE_EVENTS | {_HANDSHAKE}
+"""The socket events of NiceGUI that are handled. Every other event is dropped."""
 
-_ASKED: Final = "kubewright.head"
+_HEAD_REQUEST: Final = "kubewright.head"
 
 
 def owner_of(page: Page) -> Session | None:
-    """The session that a page was made for."""
+    """Returns the session that a page was created for."""
     try:
         session: Session | None = page.request.scope.get(SESSION)
-    except RuntimeError:  # it has no request
+    except RuntimeError:  # the page has no request
         return None
     return session
 
 
 def open_pages_of(viewer: str) -> list[Page]:
-    """The pages that somebody has open, by the name that the API server has for him, the oldest first."""
+    """Returns the open pages of a user name, oldest first."""
     owned = ((page, owner_of(page)) for page in [*Page.instances.values()])
     return [page for page, owner in owned if owner is not None and owner.viewer.name == viewer]
 
 
 def has_page_room(viewer: str, at_most: int) -> bool:
-    """Whether somebody may open another page. Where he has too many, those that no browser is at go first."""
+    """Whether a viewer may open another page. At the limit, pages without a connected browser are deleted first."""
     pages = open_pages_of(viewer)
     for page in pages:
         if len(pages) < at_most:
@@ -69,19 +69,19 @@ def has_page_room(viewer: str, at_most: int) -> bool:
     return len(pages) < at_most
 
 
-# Web sockets
+# WebSockets
 
 
 def has_socket_room(viewer: str, at_most: int) -> bool:
-    """Whether a viewer may open another socket: one that is about no page counts, too."""
+    """Whether a viewer may open another socket. Sockets without a page count too."""
     sessions = (_session_of(environ) for environ in [*core.sio.environ.values()])
     return sum(one is not None and one.viewer.name == viewer for one in sessions) < at_most
 
 
 def may_connect(query: Mapping[str, Sequence[str]], session: Session) -> bool:
-    """Whether a request for a socket, with this query, is about pages and sockets of the same viewer.
+    """Whether a socket request with this query concerns only pages and sockets of the same viewer.
 
-    Not of the same session: a proxy may have another token for him by now.
+    Compares viewers, not sessions: a proxy may have renewed the viewer's token.
     """
     for page in filter(None, map(Page.instances.get, query.get("client_id", ()))):
         if not _same_viewer(owner_of(page), session):
@@ -91,7 +91,7 @@ def may_connect(query: Mapping[str, Sequence[str]], session: Session) -> bool:
 
 
 def guard_socket_events() -> None:
-    """Replaces the handlers of socket events by guarded_handlers ones. Called once.
+    """Replaces the handlers of socket events by guarded ones. Called once.
 
     No handler can be registered afterwards: `sio.on` raises TypeError.
     """
@@ -99,10 +99,10 @@ def guard_socket_events() -> None:
 
 
 def guarded_handlers(handlers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-    """Returns guarded_handlers handlers for the known events of a socket, and no others.
+    """Returns guarded handlers for the known events of a socket, and no others.
 
-    A socket may send messages only for a page that it was let in for. Handlers of unknown events, of other
-    namespaces, and catch-all handlers (`*`) are left out, so that their events are dropped.
+    A socket may send messages only for the page of its handshake. Handlers of unknown events, of other namespaces, and
+    catch-all handlers (`*`) are omitted, so that their events are dropped.
     """
     unknown = sorted(
         event if namespace == "/" else f"{namespace} {event}"
@@ -112,7 +112,7 @@ def guarded_handlers(handlers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
     )
     if unknown:
         logger.warning(
-            "NiceGUI %s has socket events that the console does not know and drops: %s. Install a NiceGUI version "
+            "NiceGUI %s has unknown socket events, which the console drops: %s. Install a NiceGUI version "
             "that this release of Kubewright supports: pip install 'kubewright[console]'",
             nicegui.__version__,
             ", ".join(unknown),
@@ -122,21 +122,21 @@ def guarded_handlers(handlers: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
 
 
 def _guard(event: str, handler: Any) -> Any:
-    if event in _OF_A_PAGE:
-        return _for_its_own_page(handler)
-    return _of_its_own_viewer(handler) if event == _HANDSHAKE else handler
+    if event in _PAGE_EVENTS:
+        return _check_page(handler)
+    return _check_viewer(handler) if event == _HANDSHAKE else handler
 
 
-def _for_its_own_page(handler: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+def _check_page(handler: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
     def checked(sid: str, message: Any) -> None:
-        # The handshake put the socket into a room that is called as its page.
+        # The handshake added the socket to a room with the ID of its page.
         if _page_id(message) in core.sio.rooms(sid):
             handler(sid, message)
 
     return checked
 
 
-def _of_its_own_viewer(handler: Callable[[str, Any], Awaitable[bool]]) -> Callable[[str, Any], Awaitable[bool]]:
+def _check_viewer(handler: Callable[[str, Any], Awaitable[bool]]) -> Callable[[str, Any], Awaitable[bool]]:
     async def checked(sid: str, message: Any) -> bool:
         page = Page.instances.get(_page_id(message))
         if page is None or not _same_viewer(owner_of(page), _session_of(core.sio.get_environ(sid))):
@@ -160,34 +160,34 @@ def _same_viewer(one: Session | None, other: Session | None) -> bool:
     return one is not None and other is not None and one.viewer.name == other.viewer.name
 
 
-# Requests that want no page
+# HEAD requests
 
 
 class HeadMiddleware:
-    """An ASGI application around another one: HEAD is GET without a body, and nobody comes back for its page.
+    """ASGI middleware that serves HEAD as GET, and deletes the page afterwards because no browser connects to it.
 
-    The server itself leaves the body away: it knows what was asked for.
+    The server omits the body by itself.
     """
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, as GET."""
+        """Passes the request on as GET."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._application(scope, receive, send)
             return
-        asked = object()
+        marker = object()
 
         async def answered(message: Message) -> None:
-            if message["type"] == "http.response.start":  # so the page is made
-                _forget(asked)
+            if message["type"] == "http.response.start":  # the page exists now
+                _delete_page(marker)
             await send(message)
 
-        await self._application({**scope, "method": "GET", _ASKED: asked}, receive, answered)
+        await self._application({**scope, "method": "GET", _HEAD_REQUEST: marker}, receive, answered)
 
 
-def _forget(asked: object) -> None:
+def _delete_page(marker: object) -> None:
     for page in [*Page.instances.values()]:
-        if owner_of(page) is not None and page.request.scope.get(_ASKED) is asked:
+        if owner_of(page) is not None and page.request.scope.get(_HEAD_REQUEST) is marker:
             page.delete()

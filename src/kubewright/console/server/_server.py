@@ -1,4 +1,4 @@
-"""The server: NiceGUI behind the guard and the door, in the caller's event loop."""
+"""The server: NiceGUI behind the middleware, in the caller's event loop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _RENEW_SECONDS: Final = 60.0
 
 
 class _Server(uvicorn.Server):
-    """Signals are the business of whoever runs the event loop."""
+    """A server that leaves signal handling to the owner of the event loop."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -51,20 +51,20 @@ class _Server(uvicorn.Server):
 
 @cache
 def _application() -> FastAPI:
-    """NiceGUI, once: it belongs to the process."""
-    # Before the pages: the last of them takes every address that is left, and NiceGUI adds this one when it starts.
+    """Creates the NiceGUI application, which is a singleton of the process."""
+    # Registered before the pages: the last page matches every path, and NiceGUI would add this route later.
     app.add_route("/favicon.ico", lambda _: FileResponse(_ICON))
     pages.register()
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    # Compressed further out: the guard still has to read the pages.
+    # The outermost layer compresses, because SecurityMiddleware must read the pages.
     ui.run_with(
         application,
         title="Kubewright",
         dark=None,
         show_welcome_message=False,
         gzip_middleware_factory=None,
-        tailwind=False,  # a sixth of what a page costs a browser, for a handful of rules: those of base.css
-        # A browser that is slow, or whose machine is, is not gone: three seconds, the default, lost what was typed.
+        tailwind=False,  # a sixth of a page's cost in the browser, for the few rules in base.css
+        # A slow browser is not gone: the default of three seconds lost what users had typed.
         reconnect_timeout=15.0,
     )
     guard_socket_events()
@@ -82,9 +82,9 @@ async def serve(
     key: str | os.PathLike[str] | None = None,
     trusted_proxies: Collection[str] = (),
 ) -> AsyncIterator[str]:
-    """Serve until the block ends. Gives the address. Raises `OSError` when it cannot listen there."""
+    """Serves until the block ends. Yields the URL. Raises `OSError` if it cannot listen."""
     listener = _listener(host, port)
-    names = AllowedHosts(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # those are no names
+    names = AllowedHosts(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # wildcards are not host names
     door = AuthenticationMiddleware(HeadMiddleware(_application()), console, console.sessions)
     guard = SecurityMiddleware(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
     limits = console.limits
@@ -92,7 +92,7 @@ async def serve(
         GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
         log_config=None,
         log_level="warning",
-        access_log=False,  # addresses hold names of objects
+        access_log=False,  # paths contain names of objects
         loop="none",
         lifespan="on",
         proxy_headers=False,
@@ -105,15 +105,15 @@ async def serve(
         ssl_keyfile=key,
     )
     server = _Server(config)
-    task = asyncio.create_task(server.serve([]), name="the console's server")
-    sweeping = asyncio.create_task(_sweep(console), name="the end of sessions")
-    renewing = asyncio.create_task(_renew(config, console.clock), name="the console's certificate")
+    task = asyncio.create_task(server.serve([]), name="console server")
+    sweeping = asyncio.create_task(_sweep(console), name="console session expiry")
+    renewing = asyncio.create_task(_renew(config, console.clock), name="console certificate renewal")
     try:
         while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)
         if task.done():
             await task
-            raise RuntimeError("the console's server ended before it began; the log says why")
+            raise RuntimeError("the console's server stopped during startup; see the log for the reason")
         shown = f"[{host}]" if ":" in host else host
         url = f"{'https' if certificate else 'http'}://{shown}:{listener.getsockname()[1]}"
         async with accepting(server, listener, Connections(limits, console.clock), console.clock):
@@ -124,9 +124,9 @@ async def serve(
         renewing.cancel()
         server.should_exit = True
         for page in [*Page.instances.values()]:
-            page.delete()  # else the server would wait for browsers to go
+            page.delete()  # otherwise the server would wait for the browsers to leave
         await task
-        await background_tasks.teardown()  # what pages have begun ends with them, and not after the client is closed
+        await background_tasks.teardown()  # tasks of pages must end before the client is closed
 
 
 def _listener(host: str, port: int) -> socket.socket:
@@ -138,7 +138,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _renew(config: uvicorn.Config, clock: Clock) -> None:
-    """Reads the certificate again when its file changes: cert-manager renews it under a running console."""
+    """Reloads the certificate when its file changes, for example after cert-manager renewed it."""
     if config.ssl_certfile is None:
         return
     files = [Path(file) for file in (config.ssl_certfile, config.ssl_keyfile) if file is not None]
@@ -151,12 +151,12 @@ async def _renew(config: uvicorn.Config, clock: Clock) -> None:
                 config.ssl.load_cert_chain(*map(str, files))
                 seen = found
                 logger.info("the console serves the renewed certificate of %s", files[0])
-        except OSError as error:  # ssl.SSLError is one: a pair of which one half is written
+        except OSError as error:  # includes ssl.SSLError: only one file of the pair is written yet
             logger.warning("cannot read the renewed certificate of the console, %s: %s; retrying", files[0], error)
 
 
 async def _sweep(console: Backend) -> None:
-    """End sessions whose time has come. An open page keeps its session."""
+    """Ends expired sessions. An open page keeps its session alive."""
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
         for page in [*Page.instances.values()]:

@@ -1,4 +1,4 @@
-"""Pages without a script: the one to sign in, since scripts are for those who are in, and notices in place of pages."""
+"""Pages without scripts: the sign-in page, and notices that replace a page. Only signed-in users get scripts."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _SIGN_IN: Final = """<h1>Kubewright</h1>
 <label for="token">Bearer token</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required autofocus
  aria-describedby="help">
-<p id="help">You act with the rights of this token, and see what it may see. It stays in the console's memory until you
-sign out, and is written nowhere. A token of a service account:
+<p id="help">You act with the permissions of this token and see what it may see. The console keeps it in memory until
+you sign out, and never stores it. To create a token for a service account:
 <code>kubectl create token NAME</code></p>
 <button type="submit">Sign in</button>
 </form>
 {local}"""
 
 _LOCAL: Final = (
-    "<p>You started this console yourself? Open the address that <code>kubewright ui</code> has printed: it lets you "
-    "in with your kubeconfig, once.</p>"
+    "<p>If you started this console, open the address that <code>kubewright ui</code> printed. It signs you in with "
+    "your kubeconfig, once.</p>"
 )
 
 _STYLE: Final = """
@@ -74,18 +74,18 @@ code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); pad
 
 
 def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = False) -> str:
-    """The page. `problem` is why the last try failed; `next_` is where to go afterwards."""
-    told = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
-    content = _SIGN_IN.format(cluster=escape(cluster), next=escape(next_), problem=told, local=_LOCAL if local else "")
+    """Returns the sign-in page. `problem` is the reason of the last failure; `next_` is the path to open afterwards."""
+    alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    content = _SIGN_IN.format(cluster=escape(cluster), next=escape(next_), problem=alert, local=_LOCAL if local else "")
     return _PAGE.format(title="Sign in", content=content)
 
 
 def notice_page(title: str, text: str) -> str:
-    """A page that says one thing: why there is no other one."""
+    """Returns a page with one message."""
     return _PAGE.format(title=escape(title), content=_NOTICE.format(title=escape(title), text=escape(text)))
 
 
 def style_sheet() -> str:
-    """How it looks, in the colors of the console; light or dark as the machine has it."""
+    """Returns the style sheet, in the console's colors, light or dark by the system's preference."""
     light, dark = ("".join(f"--kw-{name}: {color}; " for name, color in theme.items()) for theme in (LIGHT, DARK))
     return f":root {{ {light}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n{_STYLE}"

@@ -1,4 +1,4 @@
-"""A change of an object that is there, and that others change, too."""
+"""The page that changes an existing object."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_PLACES: Final = 10
 
 
 def editable(obj: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """What of an object people may change: without what only the server writes, and without what is only reported."""
+    """Returns the parts of an object that users may change: without server-managed metadata and status."""
     metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
     rest = {name: value for name, value in obj.items() if name not in _HEAD}
     if kind.has_status:
@@ -51,7 +51,7 @@ def editable(obj: dict[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _whole(current: dict[str, Any], wanted: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """What is wanted, with what only the server writes of the object as it is."""
+    """Returns the wanted object, completed with the server-managed parts of the current one."""
     kept = {name: value for name, value in (current.get("metadata") or {}).items() if name in _SERVERS}
     metadata = wanted.get("metadata")
     whole = {**wanted, "metadata": {**(metadata if isinstance(metadata, dict) else {}), **kept}}
@@ -61,7 +61,7 @@ def _whole(current: dict[str, Any], wanted: dict[str, Any], kind: Kind) -> dict[
 
 
 class ChangePage(EditPage):
-    """The form of an object. `base` is what the changes in it were made to."""
+    """The form of an existing object. `base` is the state that the edits are based on."""
 
     action = "apply"
 
@@ -72,13 +72,13 @@ class ChangePage(EditPage):
         self.base: dict[str, Any] = {}
 
     async def draw(self) -> None:
-        """All of the page. The values of a Secret are format_path to whoever asks for them, and not before."""
+        """Draws the page. The values of a Secret are shown only on request."""
         heading(f"Edit {self.name}", f"{self.kind.kind} · {self.kind.api_version}")
         if not self.kind.secret:
             await self._draw_form()
             return
         with ui.element("div").classes("kw-form") as body:
-            notice("To edit a Secret is to see its values", ["They will stand on this page, in the form and as YAML."])
+            notice("Editing a Secret shows its values", ["They will appear on this page, in the form and as YAML."])
 
             async def show() -> None:
                 body.clear()
@@ -92,52 +92,52 @@ class ChangePage(EditPage):
         self.base = editable(await self.writer.read(self.name, self.namespace or None), self.kind)
         editor = Editor(form, Checker(form, namespaced=self.kind.namespaced), self.base, old=self.base)
         self.draw_editor(editor, object_address(self.kind.path, self.namespace, self.name))
-        await self._ask()
+        await self._check_permission()
         await self._follow()
 
-    async def _ask(self) -> None:
+    async def _check_permission(self) -> None:
         viewer, kind = self.ctx.viewer, self.kind
         reason = ""
         if viewer.read_only:
             reason = "This console is read-only."
         elif not await viewer.may("patch", kind, self.namespace or None, self.name):
             place = f" in namespace {self.namespace}" if self.namespace else ""
-            reason = f"You may not change {kind.plural}{place}: the verb “patch” is missing."
+            reason = f"You may not change {kind.plural}{place}: you need the verb “patch”."
         self.forbid(reason)
 
-    # Others change it, too
+    # Concurrent changes
 
     async def _follow(self) -> None:
-        """Hear of what others do with the object while this page is open."""
+        """Follows changes of the object while the page is open."""
         try:
             cache = await self.ctx.cache(self.kind)
         except (ApiError, CacheSyncError, OSError):
-            return  # the console itself may not read this kind; the review finds out in time
+            return  # the console may not read this kind; the review detects concurrent changes
 
-        def hear(batch: Batch) -> None:
+        def on_batch(batch: Batch) -> None:
             key = (self.namespace, self.name)
             if key in batch.gone:
-                self._tell_news("This object was deleted meanwhile", [], mergeable=False)
+                self._show_news("This object was deleted while you were editing it", [], mergeable=False)
             elif key in batch.changed and (raw := cache.get(self.namespace, self.name)) is not None:
                 theirs = editable(msgspec.json.decode(raw), self.kind)
                 if paths := self._differs(self.base, theirs):
                     places = [format_path(path) for path in paths[:_MOST_PLACES]]
-                    self._tell_news("Somebody changed this object meanwhile", places, mergeable=True)
+                    self._show_news("This object was changed while you were editing it", places, mergeable=True)
 
-        self.ctx.on_close(cache.subscribe(hear).close)
+        self.ctx.on_close(cache.subscribe(on_batch).close)
 
-    def _tell_news(self, title: str, places: list[str], *, mergeable: bool) -> None:
+    def _show_news(self, title: str, places: list[str], *, mergeable: bool) -> None:
         self.news.clear()
         with self.news, notice(title, places, "kw-warn").props("data-testid=news"):
             if mergeable:
-                together = ui.button("Bring both together", on_click=self._merged)
+                together = ui.button("Merge the changes", on_click=self._merged)
                 together.props("outline dense no-caps").classes("self-start q-px-sm")
 
     def _differs(self, before: dict[str, Any], after: dict[str, Any]) -> list[Path]:
         return changed_paths(before, after, form=self.editor.form)
 
     async def _merged(self) -> dict[str, Any]:
-        """The object as it is now, with our changes on top of it in the form. Clashes are told."""
+        """Merges the current object into the form and returns it. Reports conflicts."""
         current = await self.writer.read(self.name, self.namespace or None)
         theirs = editable(current, self.kind)
         if self._differs(self.base, theirs):
@@ -147,21 +147,24 @@ class ChangePage(EditPage):
             self.news.clear()
             if merged.conflicts:
                 texts = [
-                    f"{format_path(conflict.path)}: yours stands; on the server it is {_told(conflict.theirs)}"
+                    f"{format_path(conflict.path)}: your value is kept; the server has {_format_json(conflict.theirs)}"
                     for conflict in merged.conflicts
                 ]
-                self.tell("You both changed the same fields", texts, "kw-warn")
+                self.show_notice("The same fields were changed on the server", texts, "kw-warn")
             else:
-                self.tell("The changes of others are in the form now, and yours are kept", [], "")
+                self.show_notice("The server's changes were merged into the form; yours are kept", [], "")
         return current
 
-    async def ask_server(self) -> None:
-        """What the server would make of the change, and who owns what it touches."""
+    async def dry_run(self) -> None:
+        """Runs the change as a dry run, and shows the result with the current field owners."""
         try:
             current = await self._merged()
         except NotFound:
             self.news.clear()
-            self.tell("This object was deleted meanwhile", ["To make it again, copy the YAML into a new one."])
+            self.show_notice(
+                "This object was deleted while you were editing it",
+                ["To create it again, copy the YAML into a new object."],
+            )
             return
         wanted = _whole(current, self.editor.value, self.kind)
         answer = await self.writer.change(current, wanted, dry_run=True)
@@ -172,17 +175,17 @@ class ChangePage(EditPage):
         self.show(review, lambda: self.writer.change(current, wanted))
 
     async def on_conflict(self, error: Conflict) -> None:
-        """Somebody wrote between the review and the write: both are brought together, and looked at again."""
+        """Handles a write between review and apply: merges both changes and asks for another review."""
         try:
             await self._merged()
         except ApiError as failure:
             self.refused(failure)
             return
-        text = "Nothing was written. Their changes are in the form now: review it again."
-        self.tell("Somebody changed the object a moment ago", [text], "kw-warn")
+        text = "Nothing was written. The new changes are in the form: review it again."
+        self.show_notice("The object changed after your review", [text], "kw-warn")
 
 
-def _told(value: Any) -> str:
+def _format_json(value: Any) -> str:
     if value is MISSING:
         return "removed"
     text = msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""`Editor`: a form beside its YAML, each following the other, and what is wrong with either."""
+"""`Editor`: a form and its YAML side by side, kept in sync, with validation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubewright.console.forms import (
     read_yaml,
     write_yaml,
 )
-from kubewright.console.pages.edit._form_state import FormNode, FormState, set_quietly
+from kubewright.console.pages.edit._form_state import FormNode, FormState, set_silently
 from kubewright.console.pages.edit._groups import draw_field, draw_members
 from kubewright.console.pages.widgets import labeled
 
@@ -31,10 +31,10 @@ _ABOVE: Final = frozenset(["apiVersion", "kind", "metadata", "status"])
 
 
 class Editor:
-    """One object being written, as a form and as text. `value` is what both say.
+    """One object that is edited as a form and as YAML. `value` is the current object.
 
-    Typing in the form changes the text at once; typing in the text changes the form when the text can be read. Text
-    that cannot be read is told with its line, and the form keeps what it had.
+    An edit in the form updates the YAML. An edit in the YAML updates the form as soon as it is valid. Invalid YAML is
+    reported with its line, and the form keeps its last state.
     """
 
     def __init__(
@@ -46,26 +46,26 @@ class Editor:
         old: dict[str, Any] | None = None,
         namespaces: Sequence[str] | None = None,
     ) -> None:
-        """Begin with a value.
+        """Creates an editor.
 
         Args:
             form: the fields.
-            checker: their rules.
-            value: what is there at first.
-            old: the object as it was read, when there is one.
-            namespaces: where a new object may go; None when it is in no namespace, or in one already.
+            checker: the validation rules.
+            value: the initial object.
+            old: the object as it was read; None for a new object.
+            namespaces: namespaces to choose from for a new object. None if it is cluster-scoped or exists already.
         """
         self.form = form
         self.checker = checker
         self.document = Document(value)
         self.old = old
         self.readable = True
-        """Whether the text can be read: otherwise the form has an older state."""
+        """Whether the YAML is valid. Otherwise the form has an older state."""
         self.strict = old is not None
-        """Whether what is not filled in yet is told, too: from the first review on."""
+        """Whether missing required fields are reported too. True after the first review."""
         self._namespaces = namespaces
         self.on_edit: Callable[[], None] | None = None
-        """Called after each change, when both sides agree."""
+        """Called after each change, once both sides are in sync."""
         self._state = FormState(self.document, self._form_edited, old)
         self._refused: list[Problem] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -73,13 +73,13 @@ class Editor:
 
     @property
     def value(self) -> dict[str, Any]:
-        """What is written now."""
+        """The current object."""
         return self.document.value
 
-    # FormState
+    # Drawing
 
     def draw(self) -> None:
-        """Both sides."""
+        """Draws both sides."""
         with ui.element("div").classes("kw-edit"):
             self._fields = ui.element("form").classes("kw-form").props("data-testid=form")
             self._fields.props["aria-label"] = "Fields"
@@ -97,7 +97,7 @@ class Editor:
         self._check()
 
     def _draw_form(self) -> None:
-        self._state.forget()
+        self._state.clear()
         self._fields.clear()
         root = FormNode(self.form)
         with self._fields:
@@ -113,7 +113,7 @@ class Editor:
                     with _part(name, field.description):
                         part = root.member(name)
                         error = ui.label("").classes("kw-error").props("role=alert")
-                        self._state.shows_errors(part, error)
+                        self._state.register(part, error)
                         draw_members(self._state, part)
             others = [
                 name for name, field in self.form.members.items() if name not in _ABOVE and field.shape != "object"
@@ -128,11 +128,11 @@ class Editor:
         unknown = {name: value for name, value in self.value.items() if name not in {*root.field.members, *_ABOVE}}
         if unknown:
             with _part("Other fields"):
-                ui.label("The form does not know these. They are kept; change them as YAML.").classes("kw-reason")
+                ui.label("The form does not know these fields. They are kept; edit them as YAML.").classes("kw-reason")
                 ui.label(write_yaml(unknown).rstrip()).classes("kw-others")
         elif "kind" not in root.field.members:
-            with _part("Everything else"):
-                ui.label("The server tells no schema for this kind: write it as YAML.").classes("kw-reason")
+            with _part("All other fields"):
+                ui.label("The server has no schema for this kind: edit it as YAML.").classes("kw-reason")
 
     def _namespace(self, node: FormNode) -> None:
         if self._namespaces is None:
@@ -144,7 +144,7 @@ class Editor:
         widget = ui.select(options, label="namespace *", value=now or None, with_input=True)
         widget.props("outlined dense stack-label hide-bottom-space options-dense").without_auto_validation()
         if not options:
-            widget.props["hint"] = "You may create it in no namespace."
+            widget.props["hint"] = "You may not create it in any namespace."
         labeled(widget, node.label)
         widget.props["data-path"] = node.label
 
@@ -156,12 +156,12 @@ class Editor:
             self._form_edited()
 
         widget.on_value_change(choose)
-        self._state.shows_errors(node, widget)
+        self._state.register(node, widget)
 
-    # Following each other
+    # Synchronization
 
     def replace(self, value: dict[str, Any], old: dict[str, Any] | None = None) -> None:
-        """Another object, on both sides."""
+        """Replaces the object on both sides."""
         self.document.replace(value)
         if old is not None:
             self.old = self._state.old = old
@@ -171,23 +171,23 @@ class Editor:
 
     def _form_edited(self) -> None:
         self._refused = []
-        self._soon(from_text=False)
+        self._schedule_sync(from_text=False)
 
     def _text_edited(self) -> None:
         self._refused = []
-        self._soon(from_text=True)
+        self._schedule_sync(from_text=True)
 
-    def _soon(self, *, from_text: bool) -> None:
+    def _schedule_sync(self, *, from_text: bool) -> None:
         if self._timer is not None:
             if self._from_text != from_text:
-                self.settle()  # the other side was typed in a moment ago: that counts, too
+                self.sync()  # the other side has an edit that is not synced yet
             if self._timer is not None:
                 self._timer.cancel()
         self._from_text = from_text
-        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self.settle)
+        self._timer = asyncio.get_running_loop().call_later(_PAUSE, self.sync)
 
-    def settle(self) -> None:
-        """Let the other side follow now, and check."""
+    def sync(self) -> None:
+        """Syncs the other side now, and validates."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -196,11 +196,11 @@ class Editor:
             self._read()
         else:
             self._set_text(edit_yaml(self.text.value or "", self.value) if self.readable else write_yaml(self.value))
-            self._tell_line("")
+            self._show_line("")
         self._check()
 
     def close(self) -> None:
-        """Nobody looks any more."""
+        """Cancels a pending sync."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -211,63 +211,63 @@ class Editor:
             if read is None:
                 read = {}
             if not isinstance(read, dict):
-                raise YamlSyntaxError("an object is a list of fields with their values", 1)
+                raise YamlSyntaxError("expected a mapping of fields to values", 1)
         except YamlSyntaxError as error:
             self.readable = False
-            self._tell_line(str(error))
+            self._show_line(str(error))
             return
-        self._tell_line("")
+        self._show_line("")
         if read != self.value:
             self.document.replace(read)
             self._draw_form()
 
-    def _tell_line(self, text: str) -> None:
+    def _show_line(self, text: str) -> None:
         self.readable = not text
         self._line.set_text(text)
 
     def _set_text(self, text: str) -> None:
         if text != self.text.value:
-            set_quietly(self.text, text, self._text_edited)
+            set_silently(self.text, text, self._text_edited)
         self.readable = True
 
-    # Problems
+    # Validation
 
-    def be_strict(self) -> None:
-        """Tell also what is not filled in yet."""
+    def require_all(self) -> None:
+        """Reports missing required fields from now on."""
         if not self.strict:
             self.strict = True
             self._check()
 
     def refuse(self, problems: Sequence[Problem]) -> list[Problem]:
-        """Show what a server said, until something is changed. Gives what has no node in the form."""
+        """Shows the server's problems until the next edit. Returns those without a field in the form."""
         self._refused = [*problems]
         return self._check()
 
     def _check(self) -> list[Problem]:
         found = [*self.checker.check(self.value, self.old), *self._refused]
-        said: dict[Any, Problem] = {}
+        by_path: dict[Any, Problem] = {}
         for problem in found:
-            said.setdefault(problem.path or problem, problem)  # ours are shorter, where both know of it
-        self.problems = list(said.values())
-        unplaced = self._state.show(problem for problem in self.problems if not self._is_early(problem))
+            by_path.setdefault(problem.path or problem, problem)  # the local message comes first, and is shorter
+        self.problems = list(by_path.values())
+        unplaced = self._state.show(problem for problem in self.problems if not self._is_unfilled(problem))
         if self.on_edit is not None:
             self.on_edit()
         return unplaced
 
-    def _is_early(self, problem: Problem) -> bool:
-        """Whether a problem is only that something is not filled in yet, and nobody has said that it is done."""
+    def _is_unfilled(self, problem: Problem) -> bool:
+        """Whether the problem is only a field that is not filled in yet, before the first review."""
         return not self.strict and bool(problem.path) and self.document.get(problem.path) in (MISSING, "")
 
     @property
     def needs_attention(self) -> bool:
-        """Whether something is wrong, and not only missing."""
-        return not self.readable or any(not self._is_early(problem) for problem in self.problems)
+        """Whether there is a problem other than a missing value."""
+        return not self.readable or any(not self._is_unfilled(problem) for problem in self.problems)
 
     def summary(self) -> str:
-        """How many fields need attention, in words."""
+        """Returns how many fields have problems, as text."""
         if not self.readable:
-            return "The YAML cannot be read."
-        places = {format_path(problem.path) for problem in self.problems if not self._is_early(problem)}
+            return "The YAML is invalid."
+        places = {format_path(problem.path) for problem in self.problems if not self._is_unfilled(problem)}
         empty = {format_path(problem.path) for problem in self.problems} - places
         parts = []
         if places:

@@ -1,4 +1,4 @@
-"""Places of a form on a page: where each widget stands, and how it shows what is wrong there."""
+"""The widgets of a form: the path that each one edits, and where it shows problems."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nicegui.elements.mixins.value_element import ValueElement
 
 from kubewright.console.forms import Document, Field, Path, Problem, format_path
 
-__all__ = ["FormNode", "FormState", "set_quietly"]
+__all__ = ["FormNode", "FormState", "set_silently"]
 
 
 class FormNode:
-    """A node in the document. A member of a map may get another name while its widgets stand there."""
+    """A field in the document. Its key in a map can change while its widgets exist."""
 
     def __init__(self, field: Field, parent: FormNode | None = None, step: str | int = "") -> None:
         self.field = field
@@ -24,61 +24,61 @@ class FormNode:
 
     @property
     def path(self) -> Path:
-        """Where it is now."""
+        """The current path."""
         return () if self.parent is None else (*self.parent.path, self.step)
 
     def member(self, name: str) -> FormNode:
-        """The node of a member of the object here."""
+        """Returns the node of a field of this object."""
         return FormNode(self.field.members[name], self, name)
 
     def element(self, step: str | int) -> FormNode:
-        """The node of an element of the list or map here."""
+        """Returns the node of an element of this list or map."""
         return FormNode(self.field.element, self, step)
 
     @property
     def label(self) -> str:
-        """What it is called for those who cannot see where it stands."""
+        """The accessible name."""
         return format_path(self.path)
 
 
 class FormState:
-    """What the parts of one form share: the document, who hears of edits, and where problems are format_path."""
+    """The state that the widgets of one form share: the document, the edit callback, and the problems."""
 
     def __init__(self, document: Document, on_edit: Callable[[], None], old: dict[str, Any] | None) -> None:
         self.document = document
         self.old = old
         """The object as it was read; None for a new one."""
         self.opened: set[Path] = set()
-        """The groups that somebody opened: they are open again when the form is drawn anew."""
+        """The groups that the user expanded. They stay expanded when the form is redrawn."""
         self._on_edit = on_edit
         self._errors: list[tuple[FormNode, ui.element]] = []
         self._problems: list[Problem] = []
 
     def edited(self) -> None:
-        """Something was changed by hand."""
+        """Reports an edit by the user."""
         self._on_edit()
 
-    def forget(self) -> None:
-        """Everything is about to be drawn anew."""
+    def clear(self) -> None:
+        """Forgets all widgets before the form is redrawn."""
         self._errors.clear()
 
-    def shows_errors(self, node: FormNode, element: ui.element) -> None:
-        """From now on, problems of this node are format_path at this element: an input, or a label."""
+    def register(self, node: FormNode, element: ui.element) -> None:
+        """Registers the element, an input or a label, that shows the problems of a node."""
         self._errors.append((node, element))
 
     def renamed(self) -> None:
-        """A member of a map has another name: so have the places below it."""
+        """Updates the labels of widgets below a renamed key."""
         for node, element in self._errors:
             if not element.is_deleted and element.props.get("data-path") not in (None, node.label):
                 element.props["data-path"] = element.props["aria-label"] = node.label
 
     def show(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Show each problem at its node, or at the nearest one that is drawn. Gives those that have no node."""
+        """Shows each problem at its field, or at the closest parent that is drawn. Returns those without a field."""
         self._problems = [*problems]
         return self.show_again()
 
     def show_again(self) -> list[Problem]:
-        """The same problems, after more of the form was drawn."""
+        """Shows the same problems again after more fields were drawn."""
         self._errors = [(node, element) for node, element in self._errors if not element.is_deleted]
         places = {node.path: element for node, element in self._errors}
         texts: dict[int, list[str]] = {}
@@ -94,19 +94,19 @@ class FormState:
             else:
                 unplaced.append(problem)
         for _, element in self._errors:
-            _tell(element, "\n".join(dict.fromkeys(texts.get(element.id, ()))))
+            _show_problem(element, "\n".join(dict.fromkeys(texts.get(element.id, ()))))
         return unplaced
 
 
-def _tell(element: ui.element, text: str) -> None:
+def _show_problem(element: ui.element, text: str) -> None:
     if isinstance(element, ValidationElement):
         element.error = text or None
     elif isinstance(element, ui.label) and element.text != text:
         element.set_text(text)
 
 
-def set_quietly(widget: ValueElement[Any], value: Any, handler: Callable[[], None]) -> None:
-    """Set what a widget shows, without its handler hearing of it: the document has changed already."""
+def set_silently(widget: ValueElement[Any], value: Any, handler: Callable[[], None]) -> None:
+    """Sets the value of a widget without calling its handler."""
     handlers = widget._change_handlers
     kept = [*handlers]
     handlers[:] = [one for one in kept if one != handler]

@@ -1,4 +1,4 @@
-"""Objects, lists and maps of a form: groups that open, and grow."""
+"""Fields, objects, lists and maps of a form. Groups are drawn when they are expanded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kubewright.console.pages.widgets import labeled
 __all__ = ["draw_field", "draw_members"]
 
 _DEEPEST_OPEN: Final = 4
-"""Groups further down are closed at first, so that a pod template does not fill the page."""
+"""Deeper groups start collapsed, so that a pod template does not fill the page."""
 _AT_ONCE: Final = 100
-"""So many elements of a list or map are drawn; thousands of widgets would stop the browser, and us."""
+"""Elements of a list or map per page. Thousands of widgets would block the browser and the event loop."""
 
 
 def draw_members(state: FormState, node: FormNode, skip: frozenset[str] = frozenset()) -> None:
-    """The fields of an object, and what it has beside them."""
+    """Draws the fields of an object, and its unknown fields."""
     for name in node.field.members:
         if name not in skip:
             draw_field(state, node.member(name))
@@ -29,7 +29,7 @@ def draw_members(state: FormState, node: FormNode, skip: frozenset[str] = frozen
 
 
 def draw_field(state: FormState, node: FormNode) -> ui.element | None:
-    """The widget of one node. Gives what to put the cursor into, where that is one thing."""
+    """Draws the widget of one node. Returns the element to focus, if there is a single one."""
     value = state.document.get(node.path)
     if node.field.shape == "yaml" or not fits(node.field, value):
         return draw_yaml(state, node)
@@ -41,7 +41,7 @@ def draw_field(state: FormState, node: FormNode) -> ui.element | None:
 
 
 def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
-    """An object, a list or a map, in a group that is drawn when it is opened."""
+    """Draws an object, a list or a map as a group."""
     field, path = node.field, node.path
     value = state.document.get(path)
     is_element = node.parent is not None and node.parent.field.shape in ("list", "map")
@@ -71,7 +71,7 @@ def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
 
 
 def _errors(state: FormState, node: FormNode) -> None:
-    state.shows_errors(node, ui.label("").classes("kw-error").props("role=alert"))
+    state.register(node, ui.label("").classes("kw-error").props("role=alert"))
 
 
 def _caption(field: Field, value: Any) -> str:
@@ -91,7 +91,7 @@ def _caption(field: Field, value: Any) -> str:
 
 
 class _Group:
-    """The inside of a group, drawn again when its shape changes."""
+    """The content of a group, redrawn when its structure changes."""
 
     def __init__(self, state: FormState, node: FormNode, body: ui.element, group: ui.expansion) -> None:
         self.state = state
@@ -101,10 +101,10 @@ class _Group:
         self.read_only = is_read_only(state, node)
         self.drawn = False
         self.first = 0
-        """The element that the part which is drawn begins with."""
+        """The first element on the current page."""
 
     def opened(self) -> None:
-        """Somebody opened it, or closed it."""
+        """Handles expanding and collapsing."""
         if self.group.value:
             self.state.opened.add(self.node.path)
             if not self.drawn:
@@ -114,7 +114,7 @@ class _Group:
             self.state.opened.discard(self.node.path)
 
     def draw(self, focus: int | None = None) -> None:
-        """Draw the inside. `focus` is the element to put the cursor into."""
+        """Draws the content. `focus` is the index of the element to focus."""
         self.drawn = True
         self.body.clear()
         value = self.state.document.get(self.node.path)
@@ -129,10 +129,10 @@ class _Group:
                     self._map(value if isinstance(value, dict) else {}, focus)
                 case _:
                     draw_members(self.state, self.node)
-            self._foot(value)
+            self._footer(value)
 
     def _part(self, count: int, focus: int | None) -> range:
-        """Which elements are drawn: the part that was, or the one with the cursor."""
+        """Returns the elements to draw: the current page, or the one with the focus."""
         if focus is not None:
             self.first = focus - focus % _AT_ONCE
         last = max(count - 1, 0)
@@ -140,7 +140,7 @@ class _Group:
         return range(self.first, min(self.first + _AT_ONCE, count))
 
     def _parts(self, shown: range, count: int) -> None:
-        """The way to the other elements, where there are so many."""
+        """Draws the pagination, if there is more than one page."""
         if len(shown) == count:
             return
 
@@ -166,7 +166,7 @@ class _Group:
         self.draw(focus)
         self.state.edited()
 
-    def _foot(self, value: Any) -> None:
+    def _footer(self, value: Any) -> None:
         field, path, document = self.node.field, self.node.path, self.state.document
         if self.read_only:
             return
@@ -189,22 +189,24 @@ class _Group:
         with ui.row().classes("gap-2 items-center"):
             if field.shape in ("list", "map"):
                 count = len(value) if isinstance(value, list | dict) else 0
-                more = ui.button(f"Add {_one(field)}", icon="add", on_click=add).props("outline dense no-caps size=sm")
+                more = ui.button(f"Add {_element_name(field)}", icon="add", on_click=add).props(
+                    "outline dense no-caps size=sm"
+                )
                 more.classes("q-px-sm")
                 labeled(more, f"Add to {self.node.label}")
                 if field.is_full(count):
                     more.disable()
-                    ui.label("There is no room for more.").classes("kw-reason")
+                    ui.label("The list is full.").classes("kw-reason")
             if value is MISSING or value is None:
                 empty: Any = [] if field.shape == "list" else {}
-                made = ui.button("Set empty", on_click=put(empty)).props("flat dense no-caps size=sm")
-                labeled(made, f"Set {self.node.label} empty")
+                made = ui.button("Set to empty", on_click=put(empty)).props("flat dense no-caps size=sm")
+                labeled(made, f"Set {self.node.label} to empty")
                 if field.nullable and value is not None:
-                    null = ui.button("Set null", on_click=put(None)).props("flat dense no-caps size=sm")
+                    null = ui.button("Set to null", on_click=put(None)).props("flat dense no-caps size=sm")
                     labeled(null, f"Set {self.node.label} to null")
             if value is not MISSING and not field.required and not is_element:
-                gone = ui.button("Leave out", on_click=leave_out).props("flat dense no-caps size=sm")
-                labeled(gone, f"Leave out {self.node.label}")
+                gone = ui.button("Remove", on_click=leave_out).props("flat dense no-caps size=sm")
+                labeled(gone, f"Remove {self.node.label}")
 
     def _add(self) -> None:
         field, document = self.node.field, self.state.document
@@ -228,17 +230,17 @@ class _Group:
                 with ui.element("div").classes("kw-field-row"):
                     with ui.element("div").classes("kw-grow"):
                         widget = draw_field(self.state, node)
-                    self._moves(index, len(elements))
+                    self._element_buttons(index, len(elements))
                 if focus == index and widget is not None:
                     widget.props("autofocus")
             else:
                 with ui.element("div").classes("kw-element-title"):
                     ui.label(f"{self.node.field.name or 'element'} {index + 1}")
                     ui.space()
-                    self._moves(index, len(elements))
+                    self._element_buttons(index, len(elements))
                 draw_field(self.state, node)
 
-    def _moves(self, index: int, count: int) -> None:
+    def _element_buttons(self, index: int, count: int) -> None:
         if self.read_only:
             return
         path, document = self.node.path, self.state.document
@@ -272,7 +274,7 @@ class _Group:
                 with ui.element("div").classes("kw-grow"):
                     if node.field.is_scalar:
                         draw_field(self.state, node)
-                self._gone(node)
+                self._remove_button(node)
             if not node.field.is_scalar:
                 draw_field(self.state, node)
             if focus == number:
@@ -294,12 +296,12 @@ class _Group:
                 self.state.renamed()
                 self.state.edited()
             else:
-                key.error = "there is one of this name already"
+                key.error = "this key already exists"
 
         key.on_value_change(rename)
         return key
 
-    def _gone(self, node: FormNode) -> None:
+    def _remove_button(self, node: FormNode) -> None:
         if self.read_only:
             return
 
@@ -311,8 +313,8 @@ class _Group:
         labeled(button, f"Remove {node.label}")
 
 
-def _one(field: Field) -> str:
-    """What an element is called on the button that adds one."""
+def _element_name(field: Field) -> str:
+    """Returns the name of an element for the button that adds one."""
     if field.shape == "map":
         return "entry"
     name = field.name.lower()
@@ -320,7 +322,7 @@ def _one(field: Field) -> str:
 
 
 def _blank(field: Field) -> Any:
-    """What a new element begins with: the default, or the least that has the right shape."""
+    """Returns the initial value of a new element: the default, or the minimum of its shape."""
     if field.default is not MISSING:
         return field.default
     match field.shape:

@@ -1,4 +1,4 @@
-"""A new object."""
+"""The page that creates an object."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _SERVICE_VERSIONS: Final = "operators.coreos.com/clusterserviceversions"
 
 
 class NewPage(EditPage):
-    """The form of an object that is not there yet. It is created, and never takes over one that is there."""
+    """The form of a new object. It is created, so it never overwrites an existing one."""
 
     action = "create"
 
     def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, namespace: str) -> None:
         super().__init__(ctx, shell, kind)
         self.namespace = namespace
-        self._asked: str | None = None
+        self._checked: str | None = None
 
     async def draw(self) -> None:
-        """All of the page."""
+        """Draws the page."""
         kind = self.kind
         form = await self.form()
         allowed = await self._namespaces() if kind.namespaced else None
@@ -45,22 +45,22 @@ class NewPage(EditPage):
             heading(f"New {kind.kind}", " · ".join(text for text in (kind.api_version, form.description) if text))
             ui.space()
             if example is not None:
-                fill = ui.button("Start from the example", icon="content_paste")
+                fill = ui.button("Use the example", icon="content_paste")
                 fill.props("outline dense no-caps").classes("q-px-sm")
                 fill.on_click(lambda: self.editor.replace(_started(example, self.editor.value)))
         editor = Editor(form, Checker(form, namespaced=kind.namespaced), value, namespaces=allowed)
         self.draw_editor(editor, kind_address(kind.path))
-        await self._ask()
+        await self._check_permission()
 
     def _first(self, allowed: list[str] | None) -> str | None:
-        """The namespace to begin with."""
+        """Returns the initial namespace."""
         if allowed is None:
             return None
         own = self.ctx.viewer.client.namespace
         return self.namespace or (own if own in allowed or not allowed else allowed[0])
 
     async def _namespaces(self) -> list[str]:
-        """Where the viewer may create objects of the kind."""
+        """Returns the namespaces in which the viewer may create the object."""
         everywhere = await self.ctx.backend.all_namespaces()
         if await self.ctx.viewer.may("create", self.kind):
             return everywhere
@@ -69,7 +69,7 @@ class NewPage(EditPage):
         return [name for name, allowed in zip(asked, answers, strict=True) if allowed]
 
     async def _example(self) -> dict[str, Any] | None:
-        """What somebody wrote as an example: in the definition, or for OLM."""
+        """Returns the example of the definition, or of OLM."""
         if (found := schema_example(self.kind.schema)) is not None:
             return found
         versions = await self.ctx.backend.kind(_SERVICE_VERSIONS)
@@ -79,35 +79,35 @@ class NewPage(EditPage):
         texts = [text for one in listed if (text := one.metadata.annotations.get("alm-examples"))]
         return next(iter(olm_examples(texts, self.kind.api_version, self.kind.kind)), None)
 
-    # Whether it may be created
+    # Permissions
 
     def edited(self) -> None:
-        """Form and text agree again; perhaps on another namespace."""
+        """Checks the permission again if the namespace changed."""
         super().edited()
-        if self._asked is not None and self._place() != self._asked:
-            self._asked = self._place()
+        if self._checked is not None and self._place() != self._checked:
+            self._checked = self._place()
             with self.news:
-                ui.timer(0, self._ask, once=True)
+                ui.timer(0, self._check_permission, once=True)
 
     def _place(self) -> str:
         metadata = self.editor.value.get("metadata")
         return str(metadata.get("namespace") or "") if isinstance(metadata, dict) else ""
 
-    async def _ask(self) -> None:
+    async def _check_permission(self) -> None:
         viewer, kind = self.ctx.viewer, self.kind
-        self._asked = where = self._place()
+        self._checked = where = self._place()
         reason = ""
         if viewer.read_only:
             reason = "This console is read-only."
         elif "create" not in kind.verbs:
-            reason = f"The server creates no {kind.plural} on request."
+            reason = f"The server does not support creating {kind.plural}."
         elif (where or not kind.namespaced) and not await viewer.may("create", kind, where or None):
             place = f" in namespace {where}" if where else ""
-            reason = f"You may not create {kind.plural}{place}: the verb “create” is missing."
+            reason = f"You may not create {kind.plural}{place}: you need the verb “create”."
         self.forbid(reason)
 
-    async def ask_server(self) -> None:
-        """What the server would make of a new one."""
+    async def dry_run(self) -> None:
+        """Creates the object as a dry run, and shows the result."""
         value = self.editor.value
         answer = await self.writer.create(value, dry_run=True)
         assert answer.value is not None
@@ -116,7 +116,7 @@ class NewPage(EditPage):
 
 
 def _started(example: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    """An example in the place of what is there, except for where and under which name."""
+    """Returns the example with the name and namespace of the current object."""
     given, own = example.get("metadata"), value.get("metadata")
     metadata: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
     metadata |= {name: text for name, text in (own if isinstance(own, dict) else {}).items() if text}

@@ -1,4 +1,4 @@
-"""What the pages that create and change objects share: the form, the buttons, the review, and what a server refuses."""
+"""`EditPage`: the base of the pages that create and change objects: form, buttons, review, rejections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["EditPage"]
 
 
 class EditPage:
-    """One browser's form. `action` is what the button does."""
+    """One open form. `action` is the verb on the button."""
 
     action: str
 
@@ -35,11 +35,11 @@ class EditPage:
         self.writer = Writer(ctx.viewer.client, kind.resource, record)
         self.editor: Editor
         self.initial: dict[str, Any] = {}
-        """What stood there before anything was typed: nobody would miss it."""
+        """The initial object: leaving it unchanged loses nothing."""
         self._unsaved = False
 
     async def form(self) -> Field:
-        """The form of the kind: from its definition, or from the server's document."""
+        """Returns the form of the kind, from its definition or from the server's OpenAPI document."""
         kind = self.kind
         schema = kind.schema
         if schema is None and not kind.custom:
@@ -47,7 +47,7 @@ class EditPage:
         return form_for(kind.kind, schema, namespaced=kind.namespaced)
 
     def draw_editor(self, editor: Editor, back: str) -> None:
-        """What is told, the form with its YAML, and the buttons."""
+        """Draws the notices, the form with its YAML, and the buttons."""
         self.editor = editor
         self.initial = copy.deepcopy(editor.value)
         self.notices = ui.element("div").classes("kw-form")
@@ -64,55 +64,55 @@ class EditPage:
         self.edited()
 
     def edited(self) -> None:
-        """Form and text agree again."""
+        """Updates the summary after an edit."""
         self.summary_label.set_text(self.editor.summary())
         needs = self.editor.needs_attention
         self.summary_label.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
-        self._keep(not self.editor.readable or self.editor.value != self.initial)
+        self._set_unsaved(not self.editor.readable or self.editor.value != self.initial)
 
     def leave(self, address: str) -> None:
-        """Go elsewhere. The browser asks first, if something would be lost."""
-        self.editor.settle()  # what was typed a moment ago counts
+        """Leaves the page. The browser asks first if changes would be lost."""
+        self.editor.sync()  # includes the latest input
         ui.navigate.to(address)
 
-    def _keep(self, unsaved: bool) -> None:
+    def _set_unsaved(self, unsaved: bool) -> None:
         if unsaved != self._unsaved:
             self._unsaved = unsaved
             self.shell.unsaved(unsaved)
 
     def forbid(self, reason: str) -> None:
-        """Grey the button, and say why; or not, when there is no reason."""
+        """Disables the button and shows the reason; enables it if there is none."""
         self.reason.set_text(reason)
         self.button.set_enabled(not reason)
 
-    def tell(self, title: str, texts: Sequence[str], classes: str = "kw-bad") -> None:
-        """Say something above the form, in the place of what was summary_label before."""
+    def show_notice(self, title: str, texts: Sequence[str], classes: str = "kw-bad") -> None:
+        """Shows a notice above the form, in place of the previous one."""
         self.notices.clear()
         with self.notices:
             notice(title, texts, classes).props("data-testid=notice")
 
     async def review(self) -> None:
-        """Ask the server what it would make of it, and show that."""
-        self.editor.settle()
-        self.editor.be_strict()
+        """Sends a dry run to the server, and shows the result."""
+        self.editor.sync()
+        self.editor.require_all()
         self.notices.clear()
         if not self.editor.readable:
-            self.tell("The YAML cannot be read", ["Mend it first: the form shows an older state."])
+            self.show_notice("The YAML is invalid", ["Fix it first: the form shows an older state."])
             return
         self.button.props("loading")
         try:
-            await self.ask_server()
+            await self.dry_run()
         except (ApiError, DecodeError, ValueError, LookupError, OSError) as error:
             self.refused(error)
         finally:
             self.button.props(remove="loading")
 
-    async def ask_server(self) -> None:
-        """A dry run, and then `show`."""
+    async def dry_run(self) -> None:
+        """Sends a dry run, then calls `show`."""
         raise NotImplementedError
 
     def show(self, review: Review, write: Callable[[], Awaitable[WriteResult]]) -> None:
-        """Show the review; when the viewer says so, write."""
+        """Shows the review, and writes after confirmation."""
 
         async def act() -> None:
             try:
@@ -131,11 +131,11 @@ class EditPage:
         dialog = show_review(review, act)
 
     def refused(self, error: Exception) -> None:
-        """Show what the server summary_label, each at its field."""
+        """Shows the server's messages, each at its field."""
         rejection = explain_rejection(error, self.editor.form, self.editor.value)
         unplaced = self.editor.refuse(rejection.problems)
-        self.tell(rejection.title, [problem.message for problem in unplaced])
+        self.show_notice(rejection.title, [problem.message for problem in unplaced])
 
     async def on_conflict(self, error: Conflict) -> None:
-        """Somebody wrote between the review and the write."""
+        """Handles a write between review and apply."""
         self.refused(error)

@@ -1,4 +1,4 @@
-"""The review: what the server would make of a write, before anything is written."""
+"""The review: the result of a dry run, shown before anything is written."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _MOST_LINES: Final = 2000
 
 @dataclass(frozen=True)
 class Review:
-    """What is format_path before a write."""
+    """The content of the review dialog."""
 
     title: str
     verb: str
-    """What the button says."""
+    """The label of the button."""
     lines: Sequence[DiffLine]
     warnings: Sequence[str] = ()
     owners: Sequence[FieldOwner] = field(default=())
-    """Others who own what would change."""
+    """Other field managers that own changed fields."""
 
 
 def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.dialog:
-    """Show it in a dialog. `write` is called when the viewer says so, and closes nothing by itself."""
+    """Shows the dialog. Calls `write` after confirmation; the caller closes the dialog."""
     with ui.dialog() as dialog, ui.card().classes("kw-review"):
         dialog.props["aria-label"] = review.title
         with ui.element("h2").classes("kw-title"):
@@ -39,10 +39,10 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
         if not review.lines:
             ui.label("The server would change nothing.").classes("kw-muted")
         else:
-            ui.label("What the server would make of it. Nothing is written yet.").classes("kw-muted")
+            ui.label("This is the result of a dry run. Nothing has been written.").classes("kw-muted")
             _draw_lines(review.lines)
         if review.warnings:
-            notice("The server warns", review.warnings, "kw-warn")
+            notice("The server returned warnings", review.warnings, "kw-warn")
         force = _conflict(review.owners) if review.owners else None
         with ui.row().classes("w-full justify-end gap-2"):
             ui.button("Back", on_click=dialog.close).props("flat no-caps")
@@ -50,7 +50,7 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
             async def act() -> None:
                 if not apply.enabled or (force is not None and not force.value):
                     return
-                apply.props("loading").disable()  # once is enough
+                apply.props("loading").disable()  # prevents a second click
                 try:
                     await write()
                 finally:
@@ -66,17 +66,17 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
 
 def _conflict(owners: Sequence[FieldOwner]) -> ui.checkbox:
     with ui.element("div").classes("kw-notice kw-bad").props("role=alert data-testid=conflict"):
-        ui.label("Somebody else sets these fields").classes("kw-notice-title")
+        ui.label("Other field managers own these fields").classes("kw-notice-title")
         for owner in owners:
             how = {"Apply": "applied", "Update": "updated"}.get(owner.operation, "set")
             when = f" at {owner.time}" if owner.time else ""
             ui.label(f"{format_path(owner.path)}: {how} by {owner.manager}{when}")
-        ui.label("They may set them again, or be refused when they try.").classes("kw-reason")
-        return ui.checkbox("Take these fields over")
+        ui.label("They may overwrite your values, or fail with a conflict on their next apply.").classes("kw-reason")
+        return ui.checkbox("Take over these fields")
 
 
 def _draw_lines(lines: Sequence[DiffLine]) -> None:
-    """Lines of YAML, with a sign before each that changes, and a word behind what the server changed by itself."""
+    """Draws a YAML diff, and marks the lines that the server changed."""
     with ui.element("div").classes("kw-diff").props("tabindex=0 role=region aria-label=Changes data-testid=diff"):
         for line in lines[:_MOST_LINES]:
             with ui.element("div").classes("kw-diff-line").classes(f"kw-diff-{line.kind}"):
@@ -87,4 +87,4 @@ def _draw_lines(lines: Sequence[DiffLine]) -> None:
         if len(lines) > _MOST_LINES:
             with ui.row():
                 icon("more_horiz")
-                ui.label(f"and {len(lines) - _MOST_LINES} lines more")
+                ui.label(f"and {len(lines) - _MOST_LINES} more lines")

@@ -1,4 +1,4 @@
-"""Creating and changing objects: the pages."""
+"""The routes of the pages that create and change objects."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kubewright.console.pages.layout import frame
 __all__ = ["edit", "new"]
 
 RECONNECT_SECONDS: Final = 300.0
-"""So long a form that somebody writes in is kept when its browser loses the connection: a tunnel, a lid."""
+"""How long a form survives a lost connection, such as a closed laptop."""
 
 ui.add_css((STATIC / "forms.css").read_text(), shared=True)
 
 
 @page("/kinds/{group}/{plural}/new", reconnect_seconds=RECONNECT_SECONDS)
 async def new(ctx: PageContext, group: str, plural: str, namespace: str = "") -> None:
-    """A new object of a kind."""
+    """Creates an object."""
     kind = await ctx.find_kind(group, plural)
     with frame(ctx, f"New {kind.kind}", kind=kind, namespace=namespace) as around:
         await ctx.wait_for_browser()
@@ -32,7 +32,7 @@ async def new(ctx: PageContext, group: str, plural: str, namespace: str = "") ->
 
 @page("/objects/{group}/{plural}/{namespace}/{name}/edit", reconnect_seconds=RECONNECT_SECONDS)
 async def edit(ctx: PageContext, group: str, plural: str, namespace: str, name: str) -> None:
-    """Change an object."""
+    """Changes an object."""
     kind = await ctx.find_kind(group, plural)
     place = namespace if kind.namespaced else ""
     with frame(ctx, f"Edit {name}", kind=kind, namespace=place) as around:

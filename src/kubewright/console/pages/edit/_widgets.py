@@ -1,4 +1,4 @@
-"""The widgets of a form: one for each node of the schema that somebody looks at."""
+"""The widgets of scalar fields, and of fields that are edited as YAML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubewright.console.forms import (
     value_at,
     write_yaml,
 )
-from kubewright.console.pages.edit._form_state import FormNode, FormState, set_quietly
+from kubewright.console.pages.edit._form_state import FormNode, FormState, set_silently
 from kubewright.console.pages.widgets import labeled
 
 __all__ = ["draw_choice", "draw_others", "draw_text", "draw_yaml", "fits", "is_read_only"]
@@ -28,7 +28,7 @@ _LONGEST_HINT: Final = 160
 
 
 def fits(field: Field, value: Any) -> bool:
-    """Whether the widget of a field can show a value; what it cannot show is an island."""
+    """Whether the field's widget can show a value. Other values are edited as YAML."""
     if value is MISSING or value is None:
         return True
     match field.shape:
@@ -56,7 +56,7 @@ def _placeholder(field: Field, value: Any) -> str:
     if value is None:
         return "null"
     if value == "" and not field.required:
-        return "(an empty text)"
+        return "(empty string)"
     if field.default is not MISSING:
         return f"default: {_json(field.default)}"
     return ""
@@ -67,7 +67,7 @@ def _json(value: Any) -> str:
 
 
 def is_read_only(state: FormState, node: FormNode) -> bool:
-    """Whether a rule forbids to change what stands there."""
+    """Whether the field must not be changed."""
     if state.old is None:
         return False
     path = node.path
@@ -110,7 +110,7 @@ def draw_text(state: FormState, node: FormNode) -> ui.element:
             else:
                 document.put(node.path, value)
             widget.props["placeholder"] = _placeholder(field, document.get(node.path))
-            set_quietly(widget, "", change)
+            set_silently(widget, "", change)
             state.edited()
 
         widget.on_value_change(change)
@@ -135,11 +135,11 @@ def _describe(state: FormState, node: FormNode, widget: Any) -> None:
         widget.props["hint"] = hint
     labeled(widget, node.label)
     widget.props["data-path"] = node.label
-    state.shows_errors(node, widget)
+    state.register(node, widget)
 
 
 def _menu(state: FormState, node: FormNode, put: Callable[[Any], None]) -> None:
-    """What a text cannot say: null, an empty text, or nothing at all."""
+    """Draws the menu for values that an input cannot express: null, an empty string, or absent."""
     field = node.field
     may_be_empty = field.shape == "text" and not field.schema.get("minLength") and node.path[:1] != ("metadata",)
     if field.required and not field.nullable:
@@ -147,13 +147,13 @@ def _menu(state: FormState, node: FormNode, put: Callable[[Any], None]) -> None:
     if is_read_only(state, node) or _in_map(node) or not (field.nullable or may_be_empty):
         return
     button = ui.button(icon="more_vert").props("flat dense round size=sm color=grey")
-    labeled(button, f"More about {node.label}")
+    labeled(button, f"More options for {node.label}")
     with button, ui.menu():
         if may_be_empty:
-            ui.menu_item("Set to an empty text", lambda: put(""))
+            ui.menu_item("Set to an empty string", lambda: put(""))
         if field.nullable:
             ui.menu_item("Set to null", lambda: put(None))
-        ui.menu_item("Leave out", lambda: put(MISSING))
+        ui.menu_item("Remove", lambda: put(MISSING))
 
 
 def draw_choice(state: FormState, node: FormNode) -> ui.element:
@@ -190,7 +190,7 @@ def _key(value: Any) -> str:
 
 
 def draw_yaml(state: FormState, node: FormNode) -> ui.element:
-    """What no form can show, as YAML. It is written only while it can be read."""
+    """Draws a field as YAML. Valid YAML is written to the document; invalid YAML is reported."""
     value = state.document.get(node.path)
     with ui.element("div").classes("kw-field-row kw-island"):
         widget = ui.textarea(f"{_name(node)} (YAML)", value="" if value is MISSING else write_yaml(value))
@@ -215,12 +215,12 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
 
 
 def draw_others(state: FormState, node: FormNode, skip: frozenset[str]) -> None:
-    """Fields that the form does not know: kept, and shown."""
+    """Draws the fields that the form does not know. They are kept."""
     value = state.document.get(node.path)
     if not isinstance(value, dict):
         return
     known = {*node.field.members, *skip}
     others = {name: member for name, member in value.items() if name not in known}
     if others:
-        ui.label("Other fields, to be changed as YAML").classes("kw-reason")
+        ui.label("Other fields (edit as YAML)").classes("kw-reason")
         ui.label(write_yaml(others).rstrip()).classes("kw-others")

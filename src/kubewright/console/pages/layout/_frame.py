@@ -1,9 +1,9 @@
-"""What is around every page: the header, the way to other pages, keys, the theme, and how the cluster is doing.
+"""`frame`: the header, navigation, shortcuts, theme and connection state of every page.
 
     with frame(ctx, "Gadgets", kind=kind):
         ...
 
-What the block raises becomes a state of the page that says what to do; it never reaches the server.
+An exception of the block is shown as a problem and never reaches the server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "
 
 
 class Outage(NamedTuple):
-    """What stands still, since when, and why."""
+    """A lost connection, since when, and why."""
 
     what: str
     since: datetime | None
@@ -49,11 +49,11 @@ class Outage(NamedTuple):
     def __str__(self) -> str:
         when = f" since {self.since:%H:%M:%S} UTC" if self.since else ""
         why = f": {self.why}" if self.why else ""
-        return f"{self.what}{when}{why}. This is what was known; it goes on by itself."
+        return f"{self.what}{when}{why}. The last known data is shown; it updates automatically."
 
 
 class Frame:
-    """The frame of one page, for what pages change in it."""
+    """The frame of one page."""
 
     def __init__(self, ctx: PageContext, shell: Shell) -> None:
         self.shell = shell
@@ -61,18 +61,18 @@ class Frame:
         self._cache: ObjectCache | None = None
 
     def follow(self, cache: ObjectCache) -> None:
-        """The page shows what is on this cache: when it stands still, the page says so."""
+        """Shows in the frame when this cache loses its connection."""
         self._cache = cache
 
     def outage(self) -> Outage | None:
-        """None while all is well."""
+        """Returns the current outage; None while the connection works."""
         healths = [cache.health for cache in self._backend.open_caches if cache.health.state != "forbidden"]
-        if healths and all(health.state == "away" for health in healths):
+        if healths and all(health.state == "unavailable" for health in healths):
             since = min((health.since for health in healths if health.since), default=None)
-            return Outage("The API server has not answered", since)
-        if self._cache is not None and self._cache.health.state == "away":
-            # The others are live, so it is this kind alone: its definition may be gone.
-            return Outage("This list stands still", self._cache.health.since, self._cache.health.message)
+            return Outage("The API server has not responded", since)
+        if self._cache is not None and self._cache.health.state == "unavailable":
+            # The other caches are live, so only this kind is affected: its definition may have been removed.
+            return Outage("This list has not been updated", self._cache.health.since, self._cache.health.message)
         return None
 
 
@@ -87,24 +87,24 @@ def frame(
     in_namespace: Callable[[str], str] | None = None,
     fill: bool = False,
 ) -> Iterator[Frame]:
-    """Draw the frame; the block draws the page.
+    """Draws the frame; the block draws the page.
 
     Args:
-        ctx: who looks.
-        title: of the page, for the browser's tab.
-        kind: the kind that the page is about.
-        namespace: the one that is chosen; links to other pages keep it.
-        here: the address of a page that is about no kind.
-        in_namespace: the address of this page in another namespace ("" is all of them); unless given, a choice leads
-            to the list of the kind, or to the kinds.
-        fill: whether the page is as high as the window, and scrolls inside.
+        ctx: the page context.
+        title: the title of the browser tab.
+        kind: the kind that the page shows.
+        namespace: the selected namespace, which links to other pages keep.
+        here: the path of a page that shows no kind.
+        in_namespace: returns the path of this page in another namespace; "" is all namespaces. Default: the list of the
+            kind, or the kinds.
+        fill: whether the page fills the window and scrolls inside.
     """
     backend = ctx.backend
     ui.page_title(f"{title} · Kubewright")
     if fill:
         ui.query("body").classes("kw-fill")
     shell = Shell(keys_dialog())
-    # Open where there is room: the browser decides, and tells us.
+    # The browser opens the drawer if there is room, and reports it.
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")
         cluster_name(ctx, "kw-narrow-only")
@@ -126,20 +126,20 @@ def frame(
     with main:
         banner = _Banner()
         content = ui.column().classes("kw-main")
-    ui.skip_link("Skip to the content", target=main)
+    ui.skip_link("Skip to content", target=main)
 
     made = Frame(ctx, shell)
     shown: Outage | None = None
 
-    def look() -> None:
+    def refresh() -> None:
         nonlocal shown
         outage = made.outage()
-        if outage != shown:  # a page where nothing happens sends nothing
+        if outage != shown:  # an idle page sends nothing
             shown = outage
             show_live(outage)
             banner.show(outage)
 
-    ui.timer(_HEALTH_SECONDS, look)
+    ui.timer(_HEALTH_SECONDS, refresh)
     with content:
         try:
             yield made
@@ -150,7 +150,7 @@ def frame(
 
 
 def failed(ctx: PageContext, error: BaseException) -> None:
-    """A whole page for an error that came before there was a frame. What is not there is a 404, also to programs."""
+    """Draws a page for an exception that was raised before the frame. A missing kind is a 404."""
     if isinstance(error, KindNotFound):
         ctx.set_status(404)
     with frame(ctx, "Problem"):
@@ -158,10 +158,10 @@ def failed(ctx: PageContext, error: BaseException) -> None:
 
 
 class _Banner:
-    """Above a page, while the API server is away: what is shown is what was known."""
+    """The banner above a page while the API server does not respond."""
 
     def __init__(self) -> None:
-        self._row = ui.row().classes("kw-banner kw-failing").props("role=alert data-testid=away")
+        self._row = ui.row().classes("kw-banner kw-failing").props("role=alert data-testid=outage")
         with self._row:
             icon("cloud_off")
             self._text = ui.label("")
@@ -183,7 +183,7 @@ def _live() -> Callable[[Outage | None], None]:
         mark.classes(remove="kw-ready kw-failing", add="kw-failing" if outage else "kw-ready")
         picture.set_name("cloud_off" if outage else "bolt")
         since = f" since {outage.since:%H:%M:%S}" if outage and outage.since else ""
-        text.set_text(f"away{since}" if outage else "live")
+        text.set_text(f"disconnected{since}" if outage else "live")
         labeled(mark, f"API server: {text.text}")
 
     return show

@@ -1,4 +1,4 @@
-"""The parts of the header: which cluster, search, namespace, theme, who looks."""
+"""The parts of the header: cluster, search, namespace, theme, account."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERYWHERE: Final = "All namespaces"
 
 
 def cluster_name(ctx: PageContext, where: str) -> None:
-    """Which cluster it is, in the header or, on a phone, beside it; a menu for those who may choose another."""
+    """Draws the name of the cluster; a menu if the viewer may switch contexts."""
     name = ctx.backend.name
     if not ctx.contexts:
         shown = ui.label(name).classes("kw-context").classes(where)
@@ -33,7 +33,7 @@ def cluster_name(ctx: PageContext, where: str) -> None:
     labeled(button, f"Cluster: {name}")
     with button, ui.menu():
         for context in ctx.contexts:
-            # A link as it is: NiceGUI would put the way to the cluster of this page before it.
+            # A plain link, because NiceGUI would prepend the prefix of this page's context.
             item = ui.item(context).props("clickable tag=a role=menuitem")
             item.props["href"] = context_prefix(context) + "/"
             if context == name:
@@ -41,7 +41,7 @@ def cluster_name(ctx: PageContext, where: str) -> None:
 
 
 def account_menu(ctx: PageContext) -> None:
-    """Who looks, and the way out."""
+    """Draws the user name and the sign-out menu."""
     button = ui.button(icon="account_circle").props("flat dense no-caps")
     labeled(button, f"Signed in as {ctx.viewer.name}")
     with button:
@@ -54,7 +54,7 @@ def account_menu(ctx: PageContext) -> None:
 
 
 def theme_button(shell: Shell) -> None:
-    """Light, dark, or as the machine has it; remembered in a cookie."""
+    """Draws the switch between light, dark and automatic theme, which is stored in a cookie."""
     request = ui.context.client.request
     chosen = request.cookies.get("kubewright-theme", "auto")
     state = {"choice": chosen if chosen in _THEMES else "auto"}
@@ -73,7 +73,7 @@ def theme_button(shell: Shell) -> None:
 
 
 def search_field(ctx: PageContext) -> None:
-    """Leads to a kind, or to all that has these letters in its name."""
+    """Draws the search field. It leads to a kind, or to the search results."""
     names = sorted({name for kind in ctx.backend.known_kinds for name in (kind.plural, *kind.short_names)})
 
     def go() -> None:
@@ -92,7 +92,7 @@ def search_field(ctx: PageContext) -> None:
 def namespace_field(
     ctx: PageContext, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
 ) -> None:
-    """The choice of a namespace; nothing for a kind that has none."""
+    """Draws the namespace selector; nothing for a cluster-scoped kind."""
     if kind is not None and not kind.namespaced:
         return
 
@@ -110,7 +110,7 @@ def namespace_field(
         try:
             names = await _visible_namespaces(ctx, kind)
         except (ApiError, OSError):
-            return  # the page itself says that the API server is away
+            return  # the frame reports the lost connection
         field.set_options({"": _EVERYWHERE} | {name: name for name in {*names, namespace} - {""}})
 
     options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
@@ -123,7 +123,7 @@ def namespace_field(
 
 
 async def _visible_namespaces(ctx: PageContext, kind: Kind | None) -> list[str]:
-    """The namespaces to choose from: those that the viewer may list, or where he may list the kind."""
+    """Returns the namespaces that the viewer may list, or in which the viewer may list the kind."""
     everywhere = await ctx.backend.all_namespaces()
     namespaces = await ctx.backend.kind("core/namespaces")
     if namespaces is not None and await ctx.viewer.may("list", namespaces):

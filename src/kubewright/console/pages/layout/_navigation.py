@@ -1,4 +1,4 @@
-"""The way from page to page: kinds by their group, custom resources first."""
+"""The navigation: kinds by group, custom resources first."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ BUILT_IN: Final = (
     "core/events",
     "coordination.k8s.io/leases",
 )
-"""The built-in kinds that people look for most; the others are on the page of kinds."""
+"""The most used built-in kinds. The page of kinds lists the others."""
 
 
 def navigation(kinds: Sequence[Kind], here: str, namespace: str) -> None:
-    """Links to the pages. `here` is the path of the kind that is shown, or the page's own address."""
+    """Draws the links. `here` is the path of the current kind or page."""
     with labeled(ui.element("nav"), "Pages"):
         _entry("Kinds", home_address(namespace), here == "/", "category")
         _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")

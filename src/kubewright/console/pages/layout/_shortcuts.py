@@ -1,4 +1,4 @@
-"""The keys of the console, and the element in each page that listens for them."""
+"""Keyboard shortcuts, and the element that handles them in each page."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kubewright.console.pages._static_files import STATIC
 __all__ = ["KEYS", "Shell", "keys_dialog"]
 
 KEYS: Final[Mapping[str, str]] = {
-    "/": "Search: the list, or the whole console",
-    "g k": "Go to the kinds",
-    "g o": "Go to the operator",
-    "j  k": "Down and up in a list; the arrows, too",
-    "Enter": "Open the object (with Ctrl in a new tab)",
+    "/": "Search the list or the whole console",
+    "g k": "Go to kinds",
+    "g o": "Go to operator",
+    "j  k": "Move down and up in a list (or use the arrow keys)",
+    "Enter": "Open the object (Ctrl+Enter: in a new tab)",
     "Space": "Select the row",
-    "?": "These keys",
-    "Esc": "Close, or leave a field",
+    "?": "Show keyboard shortcuts",
+    "Esc": "Close a dialog, or leave a field",
 }
-"""What each key does, as the help shows it."""
+"""The keyboard shortcuts, as the help shows them."""
 
 _ADDRESSES: Final = {"k": "/", "o": "/operator"}
 
 
 class Shell(Element, component=STATIC / "shell.js"):
-    """Listens for keys, keeps the theme, changes the address without a new page, and asks before work is lost."""
+    """Handles shortcuts, stores the theme, changes the URL without reloading, and warns before changes are lost."""
 
     def __init__(self, help_dialog: ui.dialog) -> None:
         super().__init__()
@@ -36,24 +36,24 @@ class Shell(Element, component=STATIC / "shell.js"):
         self.on("help", help_dialog.open)
 
     def remember_theme(self, choice: str) -> None:
-        """For the next page: in a cookie, which the server reads."""
+        """Stores the theme in a cookie for the next page."""
         self.run_method("theme", choice)
 
     def show_address(self, url: str, *, push: bool = False) -> None:
-        """Let the browser show an address. With `push` the one before can be gone back to."""
+        """Changes the URL in the browser. `push` adds a history entry."""
         self.run_method("address", url, push)
 
     def unsaved(self, something: bool) -> None:
-        """Whether something would be lost: then the browser asks before it leaves the page."""
+        """Sets whether the browser must warn before leaving the page."""
         self.run_method("unsaved", something)
 
     def go(self, url: str) -> None:
-        """To another page, without a question: nothing is lost. One message, which nothing can overtake."""
+        """Navigates without a warning. A single message, so that nothing can be processed in between."""
         self.run_method("go", url)
 
 
 def keys_dialog() -> ui.dialog:
-    """The help about keys, closed."""
+    """Draws the closed help dialog."""
     with ui.dialog() as dialog, ui.card():
         dialog.props["aria-label"] = "Keys"
         ui.label("Keys").classes("kw-problem-title")

@@ -1,4 +1,4 @@
-"""`LiveGrid`: the rows of a list in the browser, which is told only what changed."""
+"""`LiveGrid`: the rows of a list in the browser, which receives only changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-import nicegui.elements.aggrid  # noqa: F401  # its front end, which ours imports
+import nicegui.elements.aggrid  # noqa: F401  # the front end of LiveGrid imports its front end
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
@@ -19,13 +19,13 @@ from kubewright.console.pages._static_files import STATIC
 
 __all__ = ["LiveGrid", "columns_of"]
 
-# By how urgent they are: sorting by state brings to the top what needs somebody.
+# By urgency, so that sorting by state shows problems first.
 _RANKS: Final = (State.FAILING, State.PROGRESSING, State.TERMINATING, State.UNKNOWN, State.READY)
 _ALWAYS: Final = ("id", "namespace", "name", "state", "why", "created")
 
 
 def columns_of(kind: Kind) -> list[dict[str, Any]]:
-    """The columns of a kind's list: where and what it is, how it is doing, its printer columns, its age."""
+    """Returns the columns of a kind's list: name, namespace, state, printer columns, age."""
     columns: list[dict[str, Any]] = [_column("name", "Name", "name", flex=2, width=180, narrow=120)]
     if kind.namespaced:
         columns.append(_column("namespace", "Namespace", flex=1, width=120))
@@ -33,7 +33,7 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
         columns.append(_column("state", "State", "state", width=136, narrow=132))
     for one in kind.columns:
         if one.type == "date" and one.name.lower() in ("age", "created at"):
-            continue  # ours is always the last one
+            continue  # the age column is always last
         type_ = "date" if one.type == "date" else "number" if one.type in ("integer", "number") else "text"
         columns.append(
             _column(one.field, one.name, type_, flex=0 if type_ != "text" else 1, width=100)
@@ -46,16 +46,16 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
 def _column(
     name: str, title: str, type_: str = "text", *, flex: int = 0, width: int = 100, narrow: int = 100
 ) -> dict[str, Any]:
-    """`width` is the least for columns that grow (`flex`); `narrow` is that of a phone."""
+    """`width` is the minimum for growing columns (`flex`); `narrow` applies to phones."""
     sizes = {"flex": flex or None, "width": width, "narrow": narrow}
     return {"id": name, "field": name, "name": title, "type": type_, **sizes}
 
 
 class LiveGrid(Element, component=STATIC / "live_grid.js"):
-    """An AG Grid of the rows of one kind.
+    """An AG Grid with the rows of one kind.
 
-    Rows are sent once, in parts, and then only those that changed; nothing is kept here. The browser sorts and filters
-    them, and lets ages tick by itself. `on_ready` is called when rows can be sent.
+    Rows are sent once, in parts; then only changes are sent. No rows are stored here. The browser sorts, filters, and
+    updates ages. Calls `on_ready` when rows can be sent.
     """
 
     def __init__(
@@ -76,18 +76,18 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.on("sorted", lambda event: on_sort(_sort_of(event)))
 
     def change(self, put: Iterable[Row], gone: Sequence[str] = (), *, last: bool = True) -> None:
-        """Add rows or replace them, and take others away. `last`: the list is complete now."""
+        """Adds, replaces and removes rows. `last`: the list is complete."""
         packed = [[row.get(field) for field in self.fields] for row in put]
-        # As one string: the browser parses JSON much faster than it evaluates a program.
+        # As one string: browsers parse JSON much faster than they evaluate JavaScript.
         text = msgspec.json.encode({"put": packed, "gone": list(gone), "last": last}).decode()
         self.run_method("change", text)
 
     def search(self, text: str) -> None:
-        """Show only rows that have all these words."""
+        """Shows only rows that contain all these words."""
         self.run_method("search", text)
 
     def widen(self, wide: bool) -> None:
-        """Show the columns of lower priority, too, or no more."""
+        """Shows or hides columns of lower priority."""
         self.run_method("widen", wide)
 
 

@@ -1,4 +1,4 @@
-"""The first page: the kinds that are served, with how their objects are doing."""
+"""The start page: the served kinds, with counts of their objects by state."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["kinds"]
 
 _COUNT_SECONDS: Final = 0.5
 _ASK_AGAIN_SECONDS: Final = 15.0
-"""How often it is asked anew whether somebody may list a kind that he may not."""
+"""Interval in which a denied permission is checked again."""
 _COUNTED: Final = 60
-"""Of so many kinds the objects are counted at once; each costs the API server a watch. Of others when asked."""
+"""Kinds that are counted immediately. Each costs the API server a watch, so others are counted on request."""
 
 
 @page("/")
 async def kinds(ctx: PageContext, namespace: str = "") -> None:
-    """All kinds: those of custom resources with live counts, those that are built in as links."""
+    """All kinds: custom resources with live counts, built-in kinds as links."""
     await ctx.backend.kinds()
     with frame(ctx, "Kinds", here="/", namespace=namespace):
         heading(
@@ -38,11 +38,11 @@ async def kinds(ctx: PageContext, namespace: str = "") -> None:
         )
         table = _Table(ctx, namespace)
         await table.draw()
-        ui.timer(_COUNT_SECONDS, table.look)
+        ui.timer(_COUNT_SECONDS, table.refresh)
 
 
 class _Table:
-    """The kinds and their counts, in one browser."""
+    """The table of kinds on one page."""
 
     def __init__(self, ctx: PageContext, namespace: str) -> None:
         self.ctx = ctx
@@ -52,7 +52,7 @@ class _Table:
         self.counts: dict[Kind, _Counts] = {}
 
     async def draw(self) -> None:
-        """All of it, for the kinds that there are now."""
+        """Draws the current kinds."""
         self.drawn = await self.ctx.backend.kinds()
         self.content.clear()
         with self.content:
@@ -64,15 +64,15 @@ class _Table:
             self._built_in([kind for kind in self.drawn if not kind.custom])
         self.counts = {kind: counts for kind, counts in self.counts.items() if kind in custom}
 
-    async def look(self) -> None:
-        """Count again what changed; draw again when there are other kinds."""
+    async def refresh(self) -> None:
+        """Updates the counts, and redraws the table if the kinds changed."""
         try:
             if await self.ctx.backend.kinds() != self.drawn:
                 await self.draw()
         except (ApiError, CacheSyncError):
-            return  # the frame says that the API server is away
+            return  # the frame reports the lost connection
         for counts in self.counts.values():
-            counts.look()
+            counts.refresh()
 
     def _custom(self, custom: list[Kind]) -> None:
         with ui.element("table").classes("kw-kinds").props("aria-label='Custom resources'"):
@@ -123,20 +123,20 @@ class _Table:
 
 
 class _Counts:
-    """The objects of one kind by their state, as the viewer may see them."""
+    """The counts of one kind's objects by state, as far as the viewer may see them."""
 
     def __init__(self, ctx: PageContext, kind: Kind, view: ListView, at_once: bool) -> None:
         self.ctx, self.kind, self.view = ctx, kind, view
         self.wanted = at_once
         self.dirty = True
         self.cache: ObjectCache | None = None
-        self.said: tuple[str, Counter[str]] | None = None
+        self.shown: tuple[str, Counter[str]] | None = None
         self.counting: asyncio.Task[None] | None = None
         self.asked_again_at: float | None = None
 
     def place(self, total: ui.element, states: ui.element) -> None:
-        """Where they are shown from now on."""
-        self.total, self.states, self.said, self.dirty = total, states, None, True
+        """Sets the elements that show the counts."""
+        self.total, self.states, self.shown, self.dirty = total, states, None, True
         if not self.wanted:
             with total:
                 ui.button("Count", on_click=self._want).props("flat dense no-caps")
@@ -144,29 +144,31 @@ class _Counts:
     def _want(self) -> None:
         self.wanted = True
 
-    def look(self) -> None:
-        """Count, when something changed; each kind by itself, for one that is slow must not hold up the others."""
+    def refresh(self) -> None:
+        """Starts a count if something changed. Kinds count separately, so that a slow one delays no other."""
         if self.asked_again_at is not None and self.asked_again_at <= asyncio.get_running_loop().time():
             self.asked_again_at, self.dirty = None, True
         if self.wanted and self.dirty and (self.counting is None or self.counting.done()):
             self.dirty = False
-            self.counting = background_tasks.create(self._count(), name=f"count {self.kind}")  # ends with the server
+            self.counting = background_tasks.create(
+                self._count(), name=f"count {self.kind}"
+            )  # canceled with the server
 
     async def _count(self) -> None:
         try:
-            if not await self.ctx.can_see(self.kind, self.view.namespace):  # asked first: a cache costs a watch
-                self._say("", Counter(), "you may not list them")
+            if not await self.ctx.can_see(self.kind, self.view.namespace):  # checked first: a cache costs a watch
+                self._show("", Counter(), "you may not list them")
                 self.asked_again_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS
                 return
             cache = await self._open()
             rows = await cache.rows(self.ctx.viewer, self.view.namespace or None)
         except Forbidden:
-            self._say("", Counter(), "the console may not read them")
+            self._show("", Counter(), "the console may not read them")
         except (ApiError, CacheSyncError):
             self.dirty = True
-            self._say("", Counter(), "cannot be read now")
+            self._show("", Counter(), "temporarily unavailable")
         else:
-            self._say(f"{len(rows):,}", Counter(row["state"] for row in rows), "")
+            self._show(f"{len(rows):,}", Counter(row["state"] for row in rows), "")
 
     async def _open(self) -> ObjectCache:
         if self.cache is None:
@@ -175,10 +177,10 @@ class _Counts:
             self.ctx.on_close(subscription.close)
         return self.cache
 
-    def _say(self, total: str, counted: Counter[str], why: str) -> None:
-        if self.said == (total + why, counted) or self.ctx.browser.is_deleted:
+    def _show(self, total: str, counted: Counter[str], why: str) -> None:
+        if self.shown == (total + why, counted) or self.ctx.browser.is_deleted:
             return
-        self.said = (total + why, counted)
+        self.shown = (total + why, counted)
         self.total.clear()
         self.states.clear()
         with self.total:
@@ -190,13 +192,15 @@ class _Counts:
                 if counted[state]:
                     with link("", self.view.replace(text=str(state)).address(self.kind.path)) as way:
                         state_mark(state, f"{counted[state]:,} {state}")
-                    way.props["title"] = f"{counted[state]:,} of them"
+                    way.props["title"] = f"{counted[state]:,} objects"
 
 
 def _none() -> None:
     with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
         icon("category").classes("kw-muted")
         ui.label("No custom resources are defined yet").classes("kw-problem-title")
-        ui.label("Install the definitions of your operator; they appear here at once.").classes("kw-problem-text")
+        ui.label("Install the CustomResourceDefinitions of your operator; they appear here immediately.").classes(
+            "kw-problem-text"
+        )
         command("kubewright install your_operator.py")
         command("kubectl apply -f crds/")

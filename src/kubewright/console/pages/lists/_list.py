@@ -25,10 +25,10 @@ from kubewright.console.pages.widgets import command, heading, icon, labeled, li
 __all__ = ["kind_list"]
 
 _FIRST: Final = 200
-"""So many rows are sent first, to be seen at once; the others follow in larger parts."""
+"""Rows of the first message, for a fast first view. The others follow in larger parts."""
 _PART: Final = 2_000
-_LOOK_AGAIN_SECONDS: Final = 15.0
-"""How often it is asked anew what the viewer may see."""
+_RESYNC_SECONDS: Final = 15.0
+"""Interval in which the visible rows are compared again."""
 _STATE_SECONDS: Final = 2.0
 
 
@@ -43,7 +43,7 @@ async def kind_list(
     sort: str = "",
     wide: str = "",
 ) -> None:
-    """The objects of a kind, in the view that the address describes."""
+    """The objects of a kind, in the view that the URL describes."""
     kind = await ctx.find_kind(group, plural)
     shown = _List(ctx, kind, ListView(namespace if kind.namespaced else "", text, labels, sort, wide not in ("", "0")))
     with frame(
@@ -53,7 +53,7 @@ async def kind_list(
 
 
 class _List:
-    """One browser's list: what it shows, and what it was sent."""
+    """The list on one page: its view, and the rows that were sent."""
 
     def __init__(self, ctx: PageContext, kind: Kind, view: ListView) -> None:
         self.ctx = ctx
@@ -63,14 +63,14 @@ class _List:
         self.sent: dict[str, Row] = {}
         self.complete = False
         self.state = "rows"
-        self.drawn = _look_of(kind)
-        # One at a time: a part of the first rows must not come after a change that is newer, and what was found with
-        # other labels not after what is found with these.
+        self.drawn = _layout_of(kind)
+        # Serializes messages: initial rows must not overwrite newer changes, nor rows of an older selector those of the
+        # current one.
         self.sending = asyncio.Lock()
         self.comparing = asyncio.Lock()
 
     async def draw(self, around: Frame) -> None:
-        """All of the page. Raises what forbids it."""
+        """Draws the page. Raises `AccessDenied`."""
         self.shell = around.shell
         ctx, kind = self.ctx, self.kind
         if not await ctx.can_see(kind, self.view.namespace):
@@ -131,33 +131,33 @@ class _List:
     def _create(self) -> None:
         ui.navigate.to(new_address(self.kind.path, self.view.namespace))
 
-    # What the viewer changes
+    # User input
 
     def show(self, *, push: bool = False, **changes: str | bool) -> None:
-        """Change the view, and the address with it."""
+        """Changes the view and the URL."""
         self.view = self.view.replace(**changes)
         self.shell.show_address(self.view.address(self.kind.path), push=push)
 
     def filter(self) -> None:
-        """Other words are looked for."""
+        """Applies the filter."""
         self.show(text=self.filter_field.value or "")
         self.grid.search(self.view.text)
 
     def sort(self, sort: str) -> None:
-        """Another order."""
+        """Applies the sort order."""
         self.show(sort=sort)
 
     def widen(self, event: Any) -> None:
-        """More columns, or fewer."""
+        """Shows or hides columns of lower priority."""
         self.show(wide=bool(event.value))
         self.grid.widen(self.view.wide)
 
     def in_namespace(self, namespace: str) -> str:
-        """The address of this view in another namespace."""
+        """Returns the path of this view in another namespace."""
         return self.view.replace(namespace=namespace).address(self.kind.path)
 
     async def choose_labels(self) -> None:
-        """Other labels; a selector that is none is refused at its field, and changes nothing."""
+        """Applies the label selector. An invalid one is reported at its field and changes nothing."""
         text = (self.label_field.value or "").strip()
         selector = self._selector(text)
         if selector is None:
@@ -181,10 +181,10 @@ class _List:
         except SelectorError as error:
             self.label_field.error = str(error)
 
-    # What the cluster changes
+    # Cluster changes
 
     async def fill(self) -> None:
-        """Send what is to be seen now, in parts; what was sent and is the same is not sent again."""
+        """Sends the visible rows in parts. Unchanged rows are not sent again."""
         try:
             await self.cache.wait_for_sync()
         except (ApiError, CacheSyncError) as error:
@@ -196,14 +196,14 @@ class _List:
         if not self.complete:
             subscription = self.cache.subscribe(self.follow)
             self.ctx.on_close(subscription.close)
-            ui.timer(_LOOK_AGAIN_SECONDS, self.look_again)
-            ui.timer(_STATE_SECONDS, self.keep_up)
+            ui.timer(_RESYNC_SECONDS, self.resync)
+            ui.timer(_STATE_SECONDS, self.check_definition)
             self.complete = True
-        await self.look_again()
+        await self.resync()
 
-    async def look_again(self) -> None:
-        """Compare all that may be seen with what was sent, and send the difference."""
-        with suppress(ApiError):  # the frame says that the API server is away
+    async def resync(self) -> None:
+        """Compares the visible rows with those that were sent, and sends the difference."""
+        with suppress(ApiError):  # the frame reports the lost connection
             async with self.comparing:
                 await self._compare()
         await self.show_state()
@@ -217,16 +217,16 @@ class _List:
             async with self.sending:
                 rows = await self.cache.rows_of(self.ctx.viewer, keys[start:end])
                 self._send(rows, gone if start == 0 else [], last=end >= len(keys))
-            await asyncio.sleep(0)  # other pages have a turn
+            await asyncio.sleep(0)  # yields to other pages
 
     async def follow(self, batch: Batch) -> None:
-        """Send what a batch changed."""
+        """Sends the changes of a batch."""
         async with self.sending:
             keys = [key for key in batch.changed if self.view.namespace in ("", key.namespace)]
             found = await self.cache.rows_of(self.ctx.viewer, keys)
             rows = [row for row in found if self.selector.matches(_labels_of(row))]
             still = {row["id"] for row in rows}
-            # What is there but may not be seen, or has other labels now, is gone for this list.
+            # Objects that became hidden or no longer match the selector are removed from this list.
             gone = [one for one in map(str, [*batch.gone, *keys]) if one in self.sent and one not in still]
             self._send(rows, gone)
         await self.show_state()
@@ -241,23 +241,23 @@ class _List:
         if changed or gone or last:
             self.grid.change(changed, gone, last=last)
 
-    async def keep_up(self) -> None:
-        """Begin anew when the definition has other columns, or another version: the address says all but them.
+    async def check_definition(self) -> None:
+        """Reloads the page when the definition's columns or version changed; the URL preserves the view.
 
-        A right that was taken away, or given back, is seen here, too: rows go and come with it.
+        Also detects revoked and restored permissions, and updates the rows.
         """
         if await self._right_changed():
-            await self.look_again()
+            await self.resync()
         await self.show_state()
         with suppress(ApiError, CacheSyncError):
             kind = await self.ctx.backend.kind(self.kind.path)
-            if kind is not None and _look_of(kind) != self.drawn:
-                self.drawn = _look_of(kind)
+            if kind is not None and _layout_of(kind) != self.drawn:
+                self.drawn = _layout_of(kind)
                 ui.navigate.reload()
 
     async def show_state(self) -> None:
-        """Show the rows, or why there are none."""
-        state = "rows" if self.sent else await self._why_none()
+        """Shows the rows, or why there are none."""
+        state = "rows" if self.sent else await self._empty_state()
         if state == self.state or self.ctx.browser.is_deleted:
             return
         self.state = state
@@ -271,24 +271,24 @@ class _List:
             elif state == "empty":
                 self._draw_empty()
 
-    async def _why_none(self) -> str:
+    async def _empty_state(self) -> str:
         if await self._is_refused():
             return "refused"
         try:
             return "missing" if await self.ctx.backend.kind(self.kind.path) is None else "empty"
         except (ApiError, CacheSyncError):
-            return "empty"  # nobody knows
+            return "empty"  # unknown
 
     async def _is_refused(self) -> bool:
         try:
             return not await self.ctx.can_see(self.kind, self.view.namespace)
         except (ApiError, CacheSyncError):
-            return self.state == "refused"  # not to know is not a no
+            return self.state == "refused"  # unknown, so the state stays
 
     async def _right_changed(self) -> bool:
-        """Whether rows may not be seen any more, or may be seen again."""
+        """Whether the permission to see the rows was revoked or restored."""
         if self.state == "rows":
-            # All namespaces would be many questions; `look_again` asks them, less often.
+            # All namespaces would need many reviews; `resync` does that less often.
             return bool(self.view.namespace) and await self._is_refused()
         return self.state == "refused" and not await self._is_refused()
 
@@ -296,18 +296,18 @@ class _List:
         with ui.column().classes("kw-card kw-problem").props("data-testid=empty"):
             icon("inbox").classes("kw-muted")
             where = f" in namespace {self.view.namespace}" if self.view.namespace else ""
-            such = f" with the labels {self.view.labels}" if self.view.labels else ""
+            such = f" with labels {self.view.labels}" if self.view.labels else ""
             ui.label(f"No {self.kind.kind}{where}{such} yet").classes("kw-problem-title")
             if self.may_create:
                 ui.label("Create one here, or from a terminal:").classes("kw-problem-text")
                 link(f"New {self.kind.kind}", new_address(self.kind.path, self.view.namespace))
             command(f"kubectl apply -f {self.kind.singular}.yaml")
             if self.view.namespace:
-                link("Look in all namespaces", kind_address(self.kind.path))
+                link("Search all namespaces", kind_address(self.kind.path))
 
 
-def _look_of(kind: Kind) -> object:
-    """What of a definition is seen in a list."""
+def _layout_of(kind: Kind) -> object:
+    """Returns the parts of a definition that a list shows."""
     return kind.version, columns_of(kind)
 
 

@@ -1,4 +1,4 @@
-"""The search over everything: kinds by their names, objects of custom resources by theirs."""
+"""The search: kinds by name, and objects of custom resources by name."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["kind_by_name", "search"]
 
 _OF_A_KIND: Final = 50
 _KINDS: Final = 60
-"""So many kinds are searched: each costs the API server a watch."""
+"""Kinds that are searched. Each costs the API server a watch."""
 
 
 @page("/kinds/{name}")
 async def kind_by_name(ctx: PageContext, name: str) -> None:
-    """For those who type an address: `/kinds/deploy` leads to the list."""
+    """Redirects a short path such as `/kinds/deploy` to the list."""
     kinds = await ctx.backend.kinds()
     kind = kind_named(kinds, name)
     if kind is None:
@@ -39,7 +39,7 @@ async def kind_by_name(ctx: PageContext, name: str) -> None:
 
 @page("/search")
 async def search(ctx: PageContext, q: str = "") -> None:
-    """What has these letters in its name."""
+    """Shows the kinds and objects whose names contain the query."""
     wanted = q.strip().lower()
     kinds = await ctx.backend.kinds()
     with frame(ctx, f"Search: {q}", here="/search"):
@@ -57,15 +57,13 @@ async def search(ctx: PageContext, q: str = "") -> None:
             if some:
                 _table(kind, some, wanted)
         if not found and not any(rows):
-            ui.label("Nothing has that in its name. Built-in objects are found in the list of their kind.").classes(
-                "kw-muted"
-            )
+            ui.label("No matches. Search built-in objects in the list of their kind.").classes("kw-muted")
         if len(custom) > len(searched):
             ui.label(f"Objects of the first {_KINDS} of {len(custom)} kinds were searched.").classes("kw-muted")
 
 
 async def _rows(ctx: PageContext, kind: Kind, wanted: str) -> list[Row]:
-    """What is found of a kind. A kind of which the viewer can_see nothing costs the API server no watch."""
+    """Returns the matching rows. A kind without visible objects opens no watch."""
     if not await ctx.can_see(kind):
         return []
     try:

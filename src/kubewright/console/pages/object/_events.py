@@ -1,4 +1,4 @@
-"""Events of an object, and of everything that it owns."""
+"""The events of an object and of the objects that it owns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["EventsTab"]
 
 
 class EventsTab(Tab):
-    """A line for each kind of event, the newest first."""
+    """Aggregated events, newest first."""
 
     def content(self) -> Any:
-        """The lines, and why there are none."""
+        """Returns the lines, and why there are none."""
         return (self.view.events, self.view.events_problem if self.view.ready else "", self.view.ready)
 
     def fill(self) -> None:
-        """A table."""
+        """Draws the table."""
         view = self.view
         if not view.ready:
             ui.label("Looking…").classes("kw-muted")
@@ -31,8 +31,8 @@ class EventsTab(Tab):
             empty(view.events_problem, "kubectl auth can-i list events", "lock")
             return
         if not view.events:
-            hint = "The API server keeps events for an hour, unless it was told otherwise."
-            empty("Nothing was told of it, or of what it owns.", hint, "notifications_off")
+            hint = "The API server keeps events for one hour by default."
+            empty("There are no events about this object or the objects that it owns.", hint, "notifications_off")
             return
         nodes = {node.uid: node for node in view.tree.walk()}
         scroll = ui.element("div").classes("kw-scroll")

@@ -1,4 +1,4 @@
-"""The head of an object's page: who it is, how it is, and what is the matter with it."""
+"""The head of an object's page: name, state, owners, actions and banners."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _UNDECODABLE: Final = "DecodeError: "
 
 
 class Head:
-    """Name, state, owners, what may be done; and banners for what must not be missed."""
+    """Draws the name, state, owners and actions, and banners for problems."""
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         self._view = view
         self._times = times
         self._shown: Any = None
-        self._away = ""
+        self._outage = ""
 
     def draw(self) -> None:
-        """Draw it."""
+        """Draws the head."""
         self._place = ui.column().classes("kw-object-head")
         self.update()
 
-    def behind(self, problem: str) -> None:
-        """The API server does not answer: what is shown is what was inspected."""
-        self._away = problem
+    def show_outage(self, problem: str) -> None:
+        """Shows that the API server does not respond and the data may be outdated."""
+        self._outage = problem
         self._shown = None
         self._redraw()
 
     def update(self) -> None:
-        """Draw it anew where something is different."""
-        self._away = ""
+        """Redraws the head if its content changed."""
+        self._outage = ""
         view = self._view
         metadata = _metadata(view)
         content = (
@@ -86,8 +86,8 @@ class Head:
             if view.obj is not None and not view.gone and not view.viewer.read_only:
                 address = object_address(view.kind.path, view.key.namespace, view.key.name)
                 with ui.row().classes("kw-acts"):
-                    _act("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
-                    _act("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
+                    _action("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
+                    _action("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
         created = _created(view)
         if created is not None:
             with ui.row().classes("kw-subtitle kw-line"):
@@ -98,30 +98,30 @@ class Head:
 
     def _banners(self) -> None:
         view = self._view
-        if self._away:
-            banner(f"This is what was known last, and may be old: {self._away}", "failing", "cloud_off")
+        if self._outage:
+            banner(f"The data may be outdated: {self._outage}", "failing", "cloud_off")
         if view.hidden:
-            banner("You may not see this object any more.", "failing", "lock")
+            banner("You may no longer see this object.", "failing", "lock")
         elif view.obj is None:
             where = f" in namespace {view.key.namespace}" if view.key.namespace else ""
-            text = f"There is no {view.kind.kind} {view.key.name}{where}. When somebody makes it, it shows here."
+            text = f"{view.kind.kind} {view.key.name} does not exist{where}. It appears here when it is created."
             banner(text, "unknown", "search_off").props("data-testid=absent")
         elif view.gone:
-            text = "This object was deleted while you looked at it. What you see is how it was last."
+            text = "This object was deleted. The page shows its last state."
             banner(text, "terminating", "delete").props("data-testid=gone")
         elif _metadata(view).get("deletionTimestamp"):
             finalizers = [str(one) for one in _metadata(view).get("finalizers") or ()]
-            held = f"It is held by {', '.join(finalizers)}." if finalizers else "Nothing holds it any more."
+            held = f"Waiting for finalizers: {', '.join(finalizers)}." if finalizers else "No finalizers are left."
             banner(f"This object is being deleted. {held}", "terminating", "auto_delete").props(
                 "data-testid=terminating"
             )
         if problem := self._problem():
-            banner(f"The operator cannot use this object: {problem}", "failing", "broken_image").props(
+            banner(f"The operator cannot decode this object: {problem}", "failing", "broken_image").props(
                 "data-testid=undecodable"
             )
 
     def _problem(self) -> str:
-        """Why the object does not fit the operator's model: the field's path, and what is wrong with it."""
+        """Returns why the object does not fit the operator's model: the path of the field, and the problem."""
         for status in self._view.controllers:
             inspected = status.inspected.inspection if status.inspected is not None else None
             if inspected is not None and inspected.cached is not None:
@@ -140,13 +140,13 @@ def _created(view: ObjectView) -> datetime | None:
     return parse_time(_metadata(view).get("creationTimestamp"))
 
 
-def _act(text: str, name: str, address: str, missing: str) -> None:
-    """A button; grey, with the verb that is missing, for those who may not."""
+def _action(text: str, name: str, address: str, missing: str) -> None:
+    """Draws a button, disabled with the missing verb if the viewer lacks the permission."""
     with ui.element("span") as place:
         made = ui.button(text, icon=name, on_click=lambda: ui.navigate.to(address)).props("flat dense")
         made.props["data-testid"] = name
     if missing:
-        place.props["title"] = f"You may not {name} it: the verb “{missing}” is missing."
+        place.props["title"] = f"You may not {name} it: you need the verb “{missing}”."
         made.disable()
 
 
@@ -156,7 +156,7 @@ def _owners(view: ObjectView) -> list[dict[str, Any]]:
 
 
 def _owner(view: ObjectView, owner: dict[str, Any]) -> None:
-    """The way up, where the kind is inspected."""
+    """Draws an owner, as a link if its kind is known."""
     group, name = str(owner.get("apiVersion", "")).rpartition("/")[0], str(owner.get("name", ""))
     text = f"{owner.get('kind', '')} {name}"
     inspected = (kind for kind in view.backend.known_kinds if (kind.group, kind.kind) == (group, owner.get("kind")))

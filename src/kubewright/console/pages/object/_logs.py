@@ -1,4 +1,4 @@
-"""The operator's log, of one object."""
+"""The operator's log lines about one object."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["LogsTab"]
 
 
 class LogsTab(Tab):
-    """The last lines about the object, the newest last, as in a terminal."""
+    """The last log lines about the object, newest last."""
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         super().__init__(view, times)
         self._open: set[tuple[Any, ...]] = set()
 
     def content(self) -> Any:
-        """The lines."""
+        """Returns the lines."""
         return [(status.ref.controller.name, status.problem, [*status.logs]) for status in self.view.controllers]
 
     def fill(self) -> None:
-        """All lines, of all controllers, in the order of time."""
+        """Draws the lines of all controllers, sorted by time."""
         if operator_hint(self.view):
             return
         for status in self.view.controllers:
@@ -36,10 +36,8 @@ class LogsTab(Tab):
                 empty(status.problem, picture="cloud_off")
         lines = sorted((line for status in self.view.controllers for line in status.logs), key=lambda line: line.time)
         if not lines:
-            hint = (
-                "Lines are kept from the moment in which the operator serves its pages: the last hundred of an object."
-            )
-            empty("The operator has logged nothing about it.", hint, "subject")
+            hint = "The operator keeps the last 100 lines per object, from the time it serves its debug endpoints."
+            empty("The operator has logged nothing about this object.", hint, "subject")
             return
         with ui.element("div").classes("kw-log kw-card").props("role=log tabindex=0 data-testid=log"):
             for line in lines:

@@ -1,4 +1,4 @@
-"""The overview: what the operator does with the object now, its conditions with their history, and what it owns."""
+"""The overview: the operator's work on the object, conditions with their history, and owned objects."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LABELS_AT_MOST = 40
 
 
 class OverviewTab(Tab):
-    """What most people come for: cards, of which each is drawn anew only when it shows something else.
+    """Cards that are redrawn separately.
 
-    So what somebody reads or has selected in one of them stays when another one changes.
+    A change in one card does not affect the text that is selected in another.
     """
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
@@ -41,11 +41,11 @@ class OverviewTab(Tab):
         self._cards: list[Tab] = []
 
     def content(self) -> Any:
-        """Whether there is anything to show."""
+        """Returns whether there is an object."""
         return self.view.obj is not None
 
     def fill(self) -> None:
-        """Two columns on a wide window, one on a phone."""
+        """Draws two columns in a wide window, one on a phone."""
         self._cards = []
         if self.view.obj is None:
             return
@@ -58,14 +58,14 @@ class OverviewTab(Tab):
                         self._cards.append(card)
 
     async def update(self) -> None:
-        """Each card by itself."""
+        """Updates each card."""
         await super().update()
         for card in self._cards:
             await card.update()
 
 
 class _Operator(Tab):
-    """What the operator does with it now."""
+    """What the operator is doing with the object."""
 
     def content(self) -> Any:
         view = self.view
@@ -77,22 +77,22 @@ class _Operator(Tab):
         silent = bool(operators.controllers_of(view.kind.group, view.kind.kind))
         return status, view.ready, view.unlisted, silent, [operator.name for operator in operators]
 
-    def _woken_by(self, entry: ReconcileEntry) -> str:
+    def _trigger_of(self, entry: ReconcileEntry) -> str:
         """Names the object that caused the reconcile, unless the viewer may not list its kind."""
         kind = entry.record.trigger.partition(" ")[0]
         named = self.view.ready and kind not in {each.kind for each in self.view.unlisted}
         return entry.why if named or not entry.record.cause else entry.record.trigger
 
     def fill(self) -> None:
-        """One paragraph for each controller."""
+        """Draws one paragraph per controller."""
         with ui.column().classes("kw-card kw-box").props("data-testid=why"):
-            section("Why it is so")
+            section("Reconciliation")
             if operator_hint(self.view):
                 return
             for status in self.view.controllers:
                 controller = status.ref.controller.name
                 if status.inspected is None:
-                    text = status.problem or f"Controller {controller} has not reconciled it yet."
+                    text = status.problem or f"Controller {controller} has not reconciled this object yet."
                     state_mark(State.UNKNOWN, text)
                     continue
                 inspection = status.inspected.inspection
@@ -105,26 +105,26 @@ class _Operator(Tab):
                     with ui.row().classes("kw-line"):
                         state_mark(entry.state, f"Last reconcile {entry.text}")
                         self.times.label(entry.record.ended_at)
-                    ui.label(f"Woken by: {self._woken_by(entry)}").classes("kw-muted")
+                    ui.label(f"Trigger: {self._trigger_of(entry)}").classes("kw-muted")
                     if entry.record.error:
                         ui.label(entry.record.error).classes("kw-error kw-mono")
 
 
 class _Conditions(Tab):
-    """What its status says, and said."""
+    """The conditions of the status, and their history."""
 
     def content(self) -> Any:
         view = self.view
         return conditions_of(view.obj or {}), view.backend.conditions.history(view.uid)
 
     def fill(self) -> None:
-        """Now, and before."""
+        """Draws the current conditions and the transitions."""
         view = self.view
         with ui.column().classes("kw-card kw-box").props("data-testid=conditions"):
             section("Conditions")
             conditions = conditions_of(view.obj or {})
             if not conditions:
-                empty("Its status has no conditions.", picture="rule")
+                empty("The status has no conditions.", picture="rule")
             for one in conditions:
                 with ui.row().classes("kw-condition"):
                     with ui.column().classes("kw-condition-text"):
@@ -140,9 +140,9 @@ class _Conditions(Tab):
             _more(count_conditions(view.obj or {}) - len(conditions))
             history = view.backend.conditions.history(view.uid)
             if conditions or history:
-                section("What they were")
-                noted = "Changes are noted here while somebody looks at objects of this kind"
-                ui.label(f"{noted}." if history else f"{noted}: none so far.").classes("kw-muted kw-small")
+                section("History")
+                noted = "Transitions are recorded while a page shows objects of this kind"
+                ui.label(f"{noted}." if history else f"{noted}. None so far.").classes("kw-muted kw-small")
             if history:
                 with ui.element("ol").classes("kw-history").props("data-testid=condition-history"):
                     for change in history:
@@ -154,27 +154,27 @@ class _Conditions(Tab):
 
 
 class _Owned(Tab):
-    """What it owns."""
+    """The objects that it owns."""
 
     def content(self) -> Any:
         return self.view.tree, self.view.ready, self.view.unlisted
 
     def fill(self) -> None:
-        """A tree."""
+        """Draws the tree."""
         view = self.view
         with ui.column().classes("kw-card kw-box").props("data-testid=owned"):
-            section("What it owns")
+            section("Owned objects")
             if not view.ready:
                 ui.label("Looking…").classes("kw-muted")
             elif not view.tree.children:
                 names = ", ".join(kind.plural for kind in view.searched[:8])
-                empty("It owns nothing.", f"Looked for: {names}." if names else "", "account_tree")
+                empty("It owns no objects.", f"Searched: {names}." if names else "", "account_tree")
             else:
                 with ui.element("ul").classes("kw-tree").props("role=tree"):
                     for node in view.tree.children:
                         self._node(node)
                 if view.tree.truncated:
-                    ui.label("There is more than is shown here.").classes("kw-muted")
+                    ui.label("Not all objects are shown.").classes("kw-muted")
             if view.ready and view.unlisted:
                 names = ", ".join(kind.plural for kind in view.unlisted[:8])
                 ui.label(f"Not shown, because you or the console may not list them: {names}.").classes(
@@ -202,7 +202,7 @@ class _Metadata(Tab):
         return metadata.get("labels"), metadata.get("annotations")
 
     def fill(self) -> None:
-        """Pairs; nothing where there are none."""
+        """Draws the pairs, if there are any."""
         metadata = redact_secret(self.view.obj or {}).get("metadata") or {}
         shown = [(name, metadata.get(name)) for name in ("labels", "annotations")]
         pairs = [(name, values) for name, values in shown if isinstance(values, dict) and values]
@@ -228,7 +228,7 @@ def _queue_now(queue: QueueState, now: datetime) -> str:
 
 
 def _more(number: int) -> None:
-    """Tell of what is not shown."""
+    """Shows how many entries are omitted."""
     if number > 0:
         ui.label(f"{number:,} more in the YAML.").classes("kw-muted kw-small").props("data-testid=more")
 

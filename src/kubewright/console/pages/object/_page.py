@@ -1,4 +1,4 @@
-"""An object, and why it is as it is: its address, its head, and its tabs."""
+"""The page of one object: its route, head and tabs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
 async def show_object(
     ctx: PageContext, group: str, plural: str, namespace: str, name: str, tab: str = "overview"
 ) -> None:
-    """One object."""
+    """Shows one object."""
     kind = await ctx.find_kind(group, plural)
     key = ObjectKey(namespace if kind.namespaced else "", name)
     with frame(ctx, name, kind=kind, namespace=key.namespace) as around:
@@ -57,7 +57,7 @@ async def show_object(
 
 
 class ObjectPage:
-    """The page of one object, which follows it until the browser is gone."""
+    """The page of one object. It follows the object until the browser leaves."""
 
     def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, key: ObjectKey, tab: str) -> None:
         self._ctx = ctx
@@ -70,7 +70,7 @@ class ObjectPage:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def draw(self) -> None:
-        """Draw what is inspected at once, and the rest as it comes."""
+        """Draws what is available, and loads the rest afterwards."""
         self._ctx.on_close(self._leave)
         await self._view.open()
         await self._view.refresh()
@@ -101,11 +101,11 @@ class ObjectPage:
             self._tab.draw()
 
     async def _follow(self) -> None:
-        """One loop for each page: however much changes, it is brought up to date five times a second at most."""
+        """Updates the page after changes, at most five times a second."""
         try:
             await self._view.open_others()
         except ApiError as error:
-            logger.warning("a page does not see what %s owns: %s", self._view.key, error)
+            logger.warning("cannot show the objects that %s owns: %s", self._view.key, error)
         self._woken.set()
         while True:
             await self._woken.wait()
@@ -116,10 +116,10 @@ class ObjectPage:
                 if self._tab is not None:
                     await self._tab.update()
             except ApiError as error:
-                self._head.behind(str(error))
+                self._head.show_outage(str(error))
                 asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._woken.set)
             except Exception:
-                logger.exception("the page of %s %s could not be brought up to date", self._view.kind, self._view.key)
+                logger.exception("cannot update the page of %s %s", self._view.kind, self._view.key)
             await asyncio.sleep(_PAUSE)
 
     def _leave(self) -> None:

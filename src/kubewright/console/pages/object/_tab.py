@@ -1,4 +1,4 @@
-"""`Tab`: what the tabs of an object's page have in common."""
+"""`Tab`: the base of the tabs of an object's page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Tab"]
 
 
 class Tab:
-    """A tab. It is drawn once, and again where it shows something else than before."""
+    """A tab. It is redrawn when its content changes."""
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         self.view = view
@@ -21,20 +21,20 @@ class Tab:
         self._shown: Any = None
 
     def content(self) -> Any:
-        """All that the tab shows, to be compared: the tab is drawn anew when it is another."""
+        """Returns everything that the tab shows, for comparison."""
         raise NotImplementedError
 
     def fill(self) -> None:
-        """Draw the content."""
+        """Draws the content."""
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Draw it for the first time."""
+        """Draws the tab for the first time."""
         self._place = ui.column().classes("kw-tab")
         self._redraw(self.content())
 
     async def update(self) -> None:
-        """Something may have changed."""
+        """Redraws the tab if its content changed."""
         content = self.content()
         if content != self._shown:
             self._redraw(content)

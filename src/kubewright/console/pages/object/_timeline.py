@@ -1,4 +1,4 @@
-"""The timeline: the last reconciles of an object, what woke them, what they write, and why they failed."""
+"""The timeline: the last reconciles of an object, their triggers, writes and errors."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ __all__ = ["TimelineTab", "operator_hint"]
 
 
 def operator_hint(view: ObjectView) -> bool:
-    """Say why nothing is inspected about what an operator does, if nothing is."""
+    """Shows why no operator reports about the object. Returns False if one does."""
     if view.controllers:
         return False
     if view.backend.operators.controllers_of(view.kind.group, view.kind.kind):
-        empty("You may not get this object.", "What the operator knows is for those who may.", "lock")
+        empty("You may not get this object.", "The operator's reports require the verb “get”.", "lock")
     elif len(view.backend.operators):
         names = ", ".join(operator.name for operator in view.backend.operators)
         empty(
-            f"No operator tells about {view.kind.plural}.",
-            f"Those that this console knows ({names}) do not reconcile them.",
+            f"No operator reconciles {view.kind.plural}.",
+            f"The operators that this console queries ({names}) do not reconcile this kind.",
             "support_agent",
         )
     else:
         empty(
-            "No operator tells about this kind.",
-            "Start it with --health-bind 127.0.0.1:8081, and this console with --operator 127.0.0.1:8081.",
+            "This console queries no operator.",
+            "Start the operator with --health-bind 127.0.0.1:8081, and this console with --operator 127.0.0.1:8081.",
             "support_agent",
         )
     return True
 
 
 class TimelineTab(Tab):
-    """For each controller of the kind: the queue, a chart, and the reconciles, the newest first."""
+    """For each controller of the kind: the queue, a chart, and the reconciles, newest first."""
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         super().__init__(view, times)
@@ -59,13 +59,13 @@ class TimelineTab(Tab):
         self._parts: list[_Part] = []
 
     def content(self) -> Any:
-        """Which controllers tell something: what they tell is brought up to date in its place."""
+        """Returns which controllers report. Their reports are updated in place."""
         return [
             (status.ref.controller.name, status.problem, status.inspected is None) for status in self.view.controllers
         ]
 
     def fill(self) -> None:
-        """One part for each controller."""
+        """Draws one part per controller."""
         self._parts = []
         if operator_hint(self.view):
             return
@@ -77,12 +77,12 @@ class TimelineTab(Tab):
             if status.problem:
                 banner(status.problem, "failing", "cloud_off")
             elif status.inspected is None:
-                empty("It has not reconciled this object, or not for long.", picture="history")
+                empty("It has not reconciled this object, or no longer remembers it.", picture="history")
             else:
                 self._parts.append(_Part(status, self.times, self._open))
 
     async def update(self) -> None:
-        """New entries take their place; the chart stays where it is."""
+        """Updates the reports in place."""
         await super().update()
         for part, status in zip(
             self._parts, [one for one in self.view.controllers if one.inspected is not None], strict=False
@@ -91,7 +91,7 @@ class TimelineTab(Tab):
 
 
 class _Part:
-    """What one controller tells."""
+    """The report of one controller."""
 
     def __init__(self, status: ControllerStatus, times: RelativeTimes, opened: set[str]) -> None:
         self.times = times
@@ -104,7 +104,7 @@ class _Part:
         self.update(status)
 
     def update(self, status: ControllerStatus) -> None:
-        """Draw what is different."""
+        """Redraws what changed."""
         assert status.inspected is not None
         queue, entries = status.inspected.inspection.queue, status.entries
         shown = (queue_id(queue), [entry.id for entry in entries])
@@ -119,7 +119,7 @@ class _Part:
         self._shown = shown
 
     def _arrange(self, entries: Sequence[ReconcileEntry]) -> None:
-        """Add what is new and take away what is old; the rest stays, under the pointer of whoever is about to click."""
+        """Adds new entries and removes old ones. The others stay in place, so that a click hits its target."""
         for old in self._items.keys() - {entry.id for entry in entries}:
             self._items.pop(old).delete()
         for place, entry in enumerate(entries):
@@ -134,7 +134,7 @@ class _Part:
         self.times.label(None, lambda now: queue_text(queue, now)[1])
         if queue.trigger:
             cause = f" ({queue.cause})" if queue.cause else ""
-            ui.label(f"· woken by {queue.trigger}{cause}").classes("kw-muted")
+            ui.label(f"· triggered by {queue.trigger}{cause}").classes("kw-muted")
 
     def _entry(self, entry: ReconcileEntry) -> ui.element:
         record = entry.record
@@ -147,7 +147,7 @@ class _Part:
                     ui.label(record.trace[:8]).classes("kw-mono kw-muted").tooltip(f"trace {record.trace}")
             waited = (record.began_at - record.woken_at).total_seconds()
             with ui.row().classes("kw-line kw-muted"):
-                ui.label(f"Woken by {entry.why}")
+                ui.label(f"Trigger: {entry.why}")
                 if waited >= 0.001:
                     ui.label(f"· waited {format_duration(waited)} for a worker")
             if record.error:
@@ -157,7 +157,7 @@ class _Part:
             if record.more_writes:
                 ui.label(f"and {record.more_writes} more writes").classes("kw-muted")
             if not entry.writes and entry.state is State.READY:
-                ui.label("It wrote nothing: everything was as it should be.").classes("kw-muted kw-small")
+                ui.label("No writes: everything was up to date.").classes("kw-muted kw-small")
         return item
 
     def _write(self, entry: ReconcileEntry, number: int, write: WriteEntry) -> None:
@@ -171,7 +171,7 @@ class _Part:
                 if write.lines is None and write.fields:
                     ui.label(_paths(write)).classes("kw-mono kw-small kw-muted")
                 if not details:
-                    ui.label(_nothing(write)).classes("kw-muted kw-small")
+                    ui.label(_no_details(write)).classes("kw-muted kw-small")
                 toggle = ui.button("Changes", icon="difference").props("flat dense size=sm data-testid=changes")
                 toggle.set_visibility(bool(write.lines))
             if write.lines:
@@ -193,7 +193,7 @@ def _paths(write: WriteEntry) -> str:
     return ", ".join(f"{signs[change.op]}{change.path}" for change in write.fields or ())
 
 
-def _nothing(write: WriteEntry) -> str:
+def _no_details(write: WriteEntry) -> str:
     if write.failed:
         return ""
-    return "changed nothing" if write.fields is not None else "what it changed is not kept"
+    return "no changes" if write.fields is not None else "the changes are no longer stored"

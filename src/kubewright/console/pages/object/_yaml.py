@@ -1,4 +1,4 @@
-"""An object as YAML, read-only: what the server has, live, with secrets masked and bookkeeping folded away."""
+"""The object as read-only YAML, updated live, with masked secrets and without managed fields by default."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["YamlTab"]
 
 
 class YamlTab(Tab):
-    """CodeMirror, whose text follows the object."""
+    """A CodeMirror editor with the object."""
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         super().__init__(view, times)
@@ -28,7 +28,7 @@ class YamlTab(Tab):
         self._editor: ui.codemirror
 
     def draw(self) -> None:
-        """Switches, and the text below them."""
+        """Draws the switches and the editor."""
         with ui.row().classes("kw-toolbar"):
             ui.switch("Managed fields", on_change=lambda event: self._manage(bool(event.value))).props(
                 "dense data-testid=managed-fields"
@@ -46,7 +46,7 @@ class YamlTab(Tab):
         self._editor.disable()
 
     async def update(self) -> None:
-        """The object may be another."""
+        """Updates the text if the object changed."""
         if self._managed and _revision(self._whole) != _revision(self.view.obj) and not self.view.gone:
             await self._fetch()
         text = self._text()
@@ -65,12 +65,12 @@ class YamlTab(Tab):
         await self.update()
 
     async def _fetch(self) -> None:
-        """Caches drop the managed fields, a third of most objects: who wants them reads the object himself."""
+        """Reads the object from the server, because caches omit managed fields, a third of most objects."""
         view = self.view
         try:
             found = await view.viewer.client.get(view.kind.resource, view.key.name, view.key.namespace or None)
         except ApiError as error:
-            self._note.set_text(f"The managed fields could not be read: {error}")
+            self._note.set_text(f"Cannot read the managed fields: {error}")
             return
         origin = found.metadata.origin
         if origin is not None:

@@ -1,4 +1,4 @@
-"""The charts of one controller: how much it does, how long that takes, and what waits."""
+"""The charts of one controller: rate, duration and queue."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["ControllerCharts"]
 
 _RESULTS: Final = {
     "success": ("succeeded", "#2a9d6b"),
-    "requeue_after": ("come back later", "#6b8fd6"),
-    "requeue": ("come back", "#8d6bc1"),
+    "requeue_after": ("requeued with a delay", "#6b8fd6"),
+    "requeue": ("requeued", "#8d6bc1"),
     "error": ("failed", "#d0534c"),
-    "terminal_error": ("failed for good", "#8f2f2a"),
+    "terminal_error": ("failed permanently", "#8f2f2a"),
 }
 
 
 class ControllerCharts:
-    """Three charts that move on with each sample."""
+    """Three charts that are updated with each sample."""
 
     def __init__(self, name: str, samples: Sequence[Sample]) -> None:
         section(f"Controller {name}")
         with ui.element("div").classes("kw-charts"):
-            self._rates = self._chart("Reconciles a second", _rates(samples), "reconciles")
-            self._latencies = self._chart("Duration, of the last 30 s", _latencies(samples), "durations")
-            self._queue = self._chart("In the queue", _queue(samples), "queue")
+            self._rates = self._chart("Reconciles per second", _rates(samples), "reconciles")
+            self._latencies = self._chart("Duration over the last 30 s", _latencies(samples), "durations")
+            self._queue = self._chart("Queue", _queue(samples), "queue")
 
     @staticmethod
     def _chart(title: str, options: dict[str, Any], name: str) -> ui.echart:
@@ -40,7 +40,7 @@ class ControllerCharts:
             return chart
 
     def update(self, samples: Sequence[Sample]) -> None:
-        """There are new samples."""
+        """Updates the charts."""
         for chart, options in (
             (self._rates, _rates(samples)),
             (self._latencies, _latencies(samples)),

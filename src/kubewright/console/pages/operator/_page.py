@@ -1,4 +1,4 @@
-"""Operators: what they do just now, how fast, who leads, and whether they hear what happens in the cluster."""
+"""The page of the operators: controllers, rates, leader election, caches and watches."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kubewright.durations import format_age
 
 __all__ = ["show_operators"]
 
-_NOBODY = problems.Problem(
+_NO_OPERATOR = problems.Problem(
     "support_agent",
-    "This console knows no operator",
-    "Start the operator with --health-bind, and name that address when you start the console. For an operator in a "
-    "cluster, forward a port to it; its pages are then served with --debug-pages.",
+    "This console queries no operator",
+    "Start the operator with --health-bind, and pass that address to the console. For an operator in a "
+    "cluster, use port forwarding; it serves its debug endpoints with --debug-pages.",
     [
         "kubewright run foo.py --health-bind 127.0.0.1:8081",
         "kubewright ui --operator 127.0.0.1:8081",
@@ -33,14 +33,14 @@ _NOBODY = problems.Problem(
 
 @page("/operator")
 async def show_operators(ctx: PageContext, controller: str = "") -> None:
-    """All operators that the console knows, one below the other."""
+    """Shows all operators that the console queries."""
     with frame(ctx, "Operator", here="/operator"):
         add_object_style()
         OperatorsPage(ctx, controller).draw()
 
 
 class OperatorsPage:
-    """All operators. They come and go: a program that is saved again in `kubewright dev` is another one."""
+    """All operators. `kubewright dev` replaces the operator after each save."""
 
     def __init__(self, ctx: PageContext, controller: str) -> None:
         self._backend = ctx.backend
@@ -49,7 +49,7 @@ class OperatorsPage:
         self._parts: dict[WatchedOperator, OperatorPart] | None = None
 
     def draw(self) -> None:
-        """Draw them, and listen."""
+        """Draws the operators and subscribes to changes."""
         self._place = ui.column().classes("kw-tab")
         self._update()
         self._ctx.on_close(self._backend.operators.subscribe(self._update))
@@ -61,13 +61,13 @@ class OperatorsPage:
             with self._place:
                 self._parts = {one: OperatorPart(one, self._controller) for one in operators}
                 if not operators:
-                    problems.draw(_NOBODY)
+                    problems.draw(_NO_OPERATOR)
         for part in self._parts.values():
             part.update()
 
 
 class OperatorPart:
-    """The part of the page about one operator."""
+    """The section of one operator."""
 
     def __init__(self, operator: WatchedOperator, controller: str) -> None:
         self._operator = operator
@@ -81,7 +81,7 @@ class OperatorPart:
             self._body = ui.column().classes("kw-tab")
 
     def update(self) -> None:
-        """Draw what is different."""
+        """Redraws what changed."""
         self._draw_head()
         report = self._operator.report
         if report is None:
@@ -113,11 +113,11 @@ class OperatorPart:
             heading(operator.name, " · ".join(subtitle))
             if operator.unavailable_since is not None:
                 since = operator.unavailable_since.astimezone(UTC).strftime("%H:%M:%S UTC")
-                banner(f"Away since {since}. {operator.problem}", "failing", "cloud_off").props(
+                banner(f"Unavailable since {since}. {operator.problem}", "failing", "cloud_off").props(
                     "data-testid=operator-away"
                 )
             elif report is None:
-                ui.label("It has not answered yet.").classes("kw-muted")
+                ui.label("No report yet.").classes("kw-muted")
 
     def _draw_body(self, names: list[str]) -> None:
         report = self._operator.report

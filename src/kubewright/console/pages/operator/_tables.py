@@ -1,4 +1,4 @@
-"""The tables about an operator: controllers, leader, caches and their watches, requests, webhooks."""
+"""The tables about an operator: controllers, leader election, caches and watches, requests, webhooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NONE: Final = "\N{EN DASH}"
 
 
 class Card:
-    """A card that is drawn anew when it shows something else."""
+    """A card that is redrawn when its content changes."""
 
     title = ""
     name = ""
@@ -36,7 +36,7 @@ class Card:
             self._place = ui.element("div").classes("kw-scroll")
 
     def update(self, report: OperatorReport) -> None:
-        """There is a new report."""
+        """Redraws the card if its content changed."""
         content = self.content(report)
         if content != self._shown:
             self._shown = content
@@ -45,11 +45,11 @@ class Card:
                 self.fill(report)
 
     def content(self, report: OperatorReport) -> Any:
-        """All that is shown, to be compared."""
+        """Returns everything that is shown, for comparison."""
         raise NotImplementedError
 
     def fill(self, report: OperatorReport) -> None:
-        """Draw it."""
+        """Draws the content."""
         raise NotImplementedError
 
 
@@ -60,11 +60,11 @@ class Controllers(Card):
     name = "controllers"
 
     def content(self, report: OperatorReport) -> Any:
-        """All numbers."""
+        """Returns all values."""
         return report.controllers
 
     def fill(self, report: OperatorReport) -> None:
-        """A row for each."""
+        """Draws one row per controller."""
         titles = ("Controller", "Reconciles", "Workers", "Ready", "Delayed", "Longest run", "p50", "p99", "Results")
         with _table(titles, numbers=range(2, 8)):
             for one in report.controllers:
@@ -103,34 +103,34 @@ _RESULTS: Final = {
 
 
 class Leader(Card):
-    """Who leads, and since when."""
+    """The state of the leader election."""
 
     title = "Leader"
     name = "leader"
 
     def content(self, report: OperatorReport) -> Any:
-        """What the election says."""
+        """Returns the state of the election."""
         return (report.leader, report.leader is not None and report.at.minute)
 
     def fill(self, report: OperatorReport) -> None:
-        """Facts."""
+        """Draws the facts."""
         leader = report.leader
         if leader is None:
-            ui.label("It works without leader election: there is one of it.").classes("kw-muted")
+            ui.label("This operator runs without leader election, as a single replica.").classes("kw-muted")
             return
         state = {"leading": State.READY, "standby": State.PROGRESSING}.get(leader.state, State.UNKNOWN)
         warm = all(cache.synced for cache in report.caches)
-        standby = "a warm standby: its caches are full" if warm else "a standby that still fills its caches"
-        words = {"leading": "this replica leads", "standby": standby, "over": "it led, and does not any more"}
+        standby = "warm standby: caches in sync" if warm else "standby: caches not in sync yet"
+        words = {"leading": "this replica leads", "standby": standby, "over": "this replica no longer leads"}
         with ui.element("div").classes("kw-facts"):
             ui.label("This replica").classes("kw-fact-name")
             state_mark(state, words.get(leader.state, leader.state))
             fact("Identity", leader.identity)
             fact("Lease", leader.lease)
-            fact("Held by", leader.leader or "nobody")
+            fact("Held by", leader.leader or "no replica")
             since = parse_time(leader.since)
             fact("Since", f"{leader.since} ({ago(since, datetime.now(UTC))})" if since else _NONE)
-            fact("Renewals", f"{leader.renewals}, {leader.failures} failed; passed on {leader.transitions} times")
+            fact("Renewals", f"{leader.renewals}, {leader.failures} failed; {leader.transitions} leader transitions")
             if leader.last_error:
                 fact("Last error", leader.last_error)
 
@@ -142,18 +142,18 @@ class Caches(Card):
     name = "caches"
 
     def content(self, report: OperatorReport) -> Any:
-        """All numbers."""
+        """Returns all values."""
         return report.caches
 
     def fill(self, report: OperatorReport) -> None:
-        """A row for each."""
+        """Draws one row per cache."""
         titles = ("Kind", "Watch", "Objects", "Size", "Last event", "Relists", "Restarts", "Stalls", "Undecodable")
         with _table(titles, numbers=range(2, 9)):
             for one in report.caches:
                 self._row(one, report.at)
         size = sum(one.bytes for one in report.caches)
         objects = sum(one.objects for one in report.caches)
-        ui.label(f"{objects} objects, {_size(size)} of JSON in all").classes("kw-muted kw-small")
+        ui.label(f"{objects} objects, {_size(size)} of JSON in total").classes("kw-muted kw-small")
 
     def _row(self, one: CacheReport, at: datetime) -> None:
         with ui.element("tr").props("data-testid=cache"):
@@ -174,17 +174,17 @@ class Caches(Card):
 
 
 class Requests(Card):
-    """What the API server answered."""
+    """The API server's responses."""
 
     title = "Requests to the API server"
     name = "requests"
 
     def content(self, report: OperatorReport) -> Any:
-        """Counts by status."""
+        """Returns the counts by status."""
         return report.requests
 
     def fill(self, report: OperatorReport) -> None:
-        """A mark for each status."""
+        """Draws one mark per status."""
         if not report.requests:
             ui.label("None yet.").classes("kw-muted")
             return
@@ -193,21 +193,21 @@ class Requests(Card):
                 good = code.startswith(("2", "3"))
                 expected = code in ("404", "409", "410")
                 state = State.READY if good else State.UNKNOWN if expected else State.FAILING
-                state_mark(state, f"{count} × {code}")  # noqa: RUF001  # a multiplication sign is meant
+                state_mark(state, f"{count} × {code}")  # noqa: RUF001  # the multiplication sign is intended
 
 
 class Webhooks(Card):
-    """What webhooks were asked."""
+    """The requests that webhooks received."""
 
     title = "Webhooks"
     name = "webhooks"
 
     def content(self, report: OperatorReport) -> Any:
-        """All numbers."""
+        """Returns all values."""
         return (report.webhooks, report.certificate_expires_at)
 
     def fill(self, report: OperatorReport) -> None:
-        """A row for each path."""
+        """Draws one row per path."""
         with _table(("Path", "Requests", "Allowed", "Refused", "Failed", "In flight"), numbers=range(1, 6)):
             for one in report.webhooks:
                 with ui.element("tr"):
@@ -217,11 +217,11 @@ class Webhooks(Card):
                         _number(str(count))
         if report.certificate_expires_at is not None:
             ends = report.certificate_expires_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-            ui.label(f"Their certificate ends {ends}").classes("kw-muted kw-small")
+            ui.label(f"The certificate expires at {ends}").classes("kw-muted kw-small")
 
 
 def _table(titles: Sequence[str], numbers: range) -> ui.element:
-    """The body of a table with these titles."""
+    """Draws the head of a table and returns its body."""
     with ui.element("table").classes("kw-table"):
         with ui.element("thead"), ui.element("tr"):
             for place, title in enumerate(titles):

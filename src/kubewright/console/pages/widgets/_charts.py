@@ -1,4 +1,4 @@
-"""Charts, of numbers alone. A tooltip is drawn as text: names in it may come from strangers."""
+"""Charts. Tooltips are drawn as text, because names in them are untrusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.console.objects import ReconcileEntry, State
 
 __all__ = ["COLORS", "axis_options", "durations_chart", "durations_options", "line_chart", "line_options"]
 
-# Colors that are to be told apart on white and on black, also by those who do not see red and green alike.
+# Distinguishable on white and on black, also with color blindness.
 COLORS: Final = ("#2a9d9d", "#6b8fd6", "#d08a2e", "#c4504a", "#8d6bc1", "#6f8a3c")
 _STATE_COLORS: Final = {
     State.READY: "#2a9d6b",
@@ -25,7 +25,7 @@ _LINE: Final = "rgba(138,150,163,0.22)"
 
 
 def axis_options(unit: str = "") -> dict[str, Any]:
-    """What all charts have in common."""
+    """Returns the options that all charts share."""
     return {
         "animation": False,
         "textStyle": {"fontFamily": "inherit"},
@@ -55,7 +55,7 @@ def line_options(
     stacked: bool = False,
     colors: Sequence[str] = COLORS,
 ) -> dict[str, Any]:
-    """Lines over time, each in its color."""
+    """Returns the options of a chart with lines over time."""
     return {
         **axis_options(unit),
         "legend": {"top": 0, "right": 8, "itemHeight": 8, "itemWidth": 14, "textStyle": {"color": _GRAY}},
@@ -76,7 +76,7 @@ def line_options(
 
 
 def line_chart(options: dict[str, Any], label: str) -> ui.echart:
-    """A chart with a name for those who cannot see it."""
+    """Draws a chart with an accessible name."""
     chart = ui.echart(options).classes("kw-chart")
     chart.props["role"] = "img"
     chart.props["aria-label"] = label
@@ -84,14 +84,14 @@ def line_chart(options: dict[str, Any], label: str) -> ui.echart:
 
 
 def durations_chart(entries: Sequence[ReconcileEntry]) -> ui.echart:
-    """How long the last reconciles took."""
-    chart = line_chart(durations_options(entries), "How long the last reconciles took").classes("kw-chart-small")
+    """Draws the durations of the last reconciles."""
+    chart = line_chart(durations_options(entries), "Durations of the last reconciles").classes("kw-chart-small")
     chart.props("data-testid=durations")
     return chart
 
 
 def durations_options(entries: Sequence[ReconcileEntry]) -> dict[str, Any]:
-    """A bar for each reconcile, in the color of how it ended, the newest to the right."""
+    """Returns the options: one bar per reconcile, colored by its result, newest on the right."""
     options = axis_options("ms")
     options["xAxis"] = {
         "type": "category",

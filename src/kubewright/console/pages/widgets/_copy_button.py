@@ -1,4 +1,4 @@
-"""`CopyButton`: puts a text into the clipboard, and says whether the browser let it."""
+"""`CopyButton`: copies text to the clipboard and reports the result."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["CopyButton"]
 
 
 class CopyButton(Element, component=STATIC / "copy_button.js"):
-    """A button that copies. For some seconds it says "Copied", or "Not copied" and why, also to those who cannot see.
+    """A button that copies. It then shows "Copied", or "Not copied" with the reason, also to screen readers.
 
-    It is as wide as its longest word from the beginning, so nothing beside it moves.
+    Its width fits its longest label, so that the layout does not shift.
     """
 
     def __init__(self, text: Callable[[], str]) -> None:
-        """`text` gives what is to be copied, when the button is pressed."""
+        """Takes a function that returns the text to copy."""
         super().__init__()
         self.on("ask", lambda: self.run_method("write", text()), args=[])

@@ -1,7 +1,7 @@
-"""Small parts that pages are made of. Text from the cluster goes through here as text, never as markup.
+"""Small elements of pages. Content of the cluster is always shown as text, never as markup.
 
-`.props()` and `.classes()` parse what they are given, so only constants go there; values go in as items
-(`element.props["aria-label"] = name`).
+`.props()` and `.classes()` parse their argument, so pass only constants to them. Set values as items:
+`element.props["aria-label"] = name`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ __all__ = ["command", "heading", "icon", "labeled", "link", "state_mark"]
 
 
 def labeled(element: ui.element, label: str) -> ui.element:
-    """Give an element a name for those who cannot see it; whatever characters the name has."""
+    """Sets the accessible name of an element. The name may contain any characters."""
     element.props["aria-label"] = label
     return element
 
 
 def heading(text: str, subtitle: str = "") -> None:
-    """The title of a page: its only `h1`."""
+    """Draws the title of a page, its only `h1`."""
     with ui.element("div"):
         with ui.element("h1").classes("kw-title"):
             ui.label(text).style("display: inline")
@@ -30,17 +30,17 @@ def heading(text: str, subtitle: str = "") -> None:
 
 
 def link(text: str, address: str, classes: str = "kw-link") -> ui.link:
-    """A link inside the console; `address` is made of quoted parts."""
+    """Draws a link inside the console. The parts of `address` must be quoted."""
     return ui.link(text, address).classes(classes)
 
 
 def icon(name: str) -> ui.icon:
-    """A picture that says nothing which the words beside it do not say."""
+    """Draws a decorative icon, hidden from screen readers."""
     return ui.icon(name).props("aria-hidden=true")
 
 
 def state_mark(state: State | str, text: str = "", tooltip: str = "") -> ui.element:
-    """A state as color, icon and word."""
+    """Draws a state as color, icon and word."""
     state = State(state)
     with ui.element("span").classes("kw-state").classes(f"kw-{state}") as mark:
         icon(ICONS[state])
@@ -51,5 +51,5 @@ def state_mark(state: State | str, text: str = "", tooltip: str = "") -> ui.elem
 
 
 def command(text: str) -> ui.label:
-    """A line to type in a terminal."""
+    """Draws a shell command."""
     return ui.label(text).classes("kw-command")

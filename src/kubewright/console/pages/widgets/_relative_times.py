@@ -13,13 +13,13 @@ __all__ = ["RelativeTimes"]
 
 
 class RelativeTimes:
-    """Times that are status as "3 min ago", and stay true."""
+    """Labels with relative times that are updated."""
 
     def __init__(self) -> None:
         self._labels: list[tuple[ui.label, Callable[[datetime], str]]] = []
 
     def label(self, at: datetime | None, text: Callable[[datetime], str] | None = None) -> ui.label:
-        """A label of how long ago this was; the exact time when the pointer is on it."""
+        """Draws a label with the relative time, and the exact time as a tooltip."""
         tell = text or (lambda now: ago(at, now))
         made = ui.label(tell(datetime.now(UTC))).classes("kw-moment")
         if at is not None:
@@ -28,7 +28,7 @@ class RelativeTimes:
         return made
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Updates all labels."""
         now = datetime.now(UTC)
         self._labels = [(label, text) for label, text in self._labels if not label.is_deleted]
         for label, text in self._labels:

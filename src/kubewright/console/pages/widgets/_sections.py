@@ -21,19 +21,19 @@ def add_object_style() -> None:
 
 
 def section(title: str) -> None:
-    """The title of a part of a page."""
+    """Draws the title of a section."""
     with ui.element("h2").classes("kw-section"):
         ui.label(title)
 
 
 def fact(name: str, value: str) -> None:
-    """A name and a value in a list of facts."""
+    """Draws a name and a value in a list of facts."""
     ui.label(name).classes("kw-fact-name")
     ui.label(value).classes("kw-fact-value")
 
 
 def empty(text: str, hint: str = "", picture: str = "inbox") -> None:
-    """There is nothing to show, and why, and what to do."""
+    """Draws an empty state with the reason and a hint."""
     with ui.row().classes("kw-empty").props("data-testid=empty"):
         icon(picture)
         with ui.column().classes("kw-empty-text"):
@@ -43,7 +43,7 @@ def empty(text: str, hint: str = "", picture: str = "inbox") -> None:
 
 
 def banner(text: str, state: str, picture: str) -> ui.row:
-    """Something about the whole page."""
+    """Draws a banner about the whole page."""
     with ui.row().classes("kw-banner").classes(f"kw-{state}").props("role=status") as made:
         icon(picture)
         ui.label(text).classes("kw-banner-text")
@@ -51,7 +51,7 @@ def banner(text: str, state: str, picture: str) -> ui.row:
 
 
 def notice(title: str, texts: Sequence[str], classes: str = "") -> ui.element:
-    """Something to be told, with its details."""
+    """Draws a notice with details."""
     with ui.element("div").classes("kw-notice").props("role=status") as made:
         if classes:
             made.classes(classes)
