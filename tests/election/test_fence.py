@@ -116,9 +116,7 @@ async def test_writes_are_refused_with_the_reason_and_reads_pass(time: VirtualCl
     await client.get(ConfigMap, "x", "ns")
     fence.renewed(began=0)
     await time.advance(12.5)
-    with pytest.raises(
-        NotLeader, match=r"last renewed 12\.5s ago, and a renewal is valid for 10s"
-    ) as caught:
+    with pytest.raises(NotLeader, match=r"last renewed 12\.5s ago, and a renewal is valid for 10s") as caught:
         await client.apply(config_map("x"))
     assert not caught.value.sent
     fence.close("b holds the lease now")

@@ -6,7 +6,6 @@ import platform
 
 import click
 
-from kubewright import __version__
 from kubewright.cli.common._output import Output, output_option
 from kubewright.testing import ETCD_VERSION, KUBERNETES_VERSION
 from kubewright.version import VERSION

@@ -11,20 +11,15 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from kubewright.api import Object, Untyped
-from kubewright.cache import Labels, ObjectKey
-from kubewright.client import BlockingClient, Client, Propagation, Trace
-from kubewright.clock import Clock
-from kubewright.controller._context_backend import ContextBackend
-from kubewright.controller._dependencies import Dependency
-from kubewright.controller._object_logger import ObjectLogger
 
 if TYPE_CHECKING:
     from kubewright.api import ConditionStatus
     from kubewright.cache import Labels, ObjectKey
     from kubewright.client import BlockingClient, Client, Propagation, Trace
     from kubewright.clock import Clock
+    from kubewright.controller._context_backend import ContextBackend
     from kubewright.controller._dependencies import Dependency
-    from kubewright.controller._session import ObjectLogger, Session
+    from kubewright.controller._object_logger import ObjectLogger
     from kubewright.events import EventType
 
 __all__ = ["BlockingContext", "Context", "replace_status"]

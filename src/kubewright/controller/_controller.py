@@ -103,7 +103,8 @@ class Controller(Generic[R]):
         """Adds handlers to the informers. No key is processed yet."""
         registration, caches = self._registration, self._environment.caches
         listen = self._handlers.append
-        name = None if self._when is None else f"predicate {self._when} of {registration.name}"
+        when = registration.when
+        name = None if when is None else f"predicate {when} of {registration.name}"
         listen(self._informer.add_handler(self._changed, resync=registration.resync, name=name))
         for owns in registration.owns:
             handler = from_owned(owns, registration.info, self.enqueue)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from kubewright.clock import Clock, SystemClock
 from kubewright.observe._sources import Sources
 

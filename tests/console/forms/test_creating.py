@@ -137,7 +137,7 @@ async def test_shows_problems_at_their_fields(
     await field(page, "spec.size").fill("12")
     await expect(problem(page, "spec.size")).to_have_text("must be at most 10, not 12")
     await field(page, "spec.size").fill("many")
-    await expect(problem(page, "spec.size")).to_have_text("must be a whole number, not a text")
+    await expect(problem(page, "spec.size")).to_have_text("must be an integer, not a string")
     await field(page, "spec.size").fill("6")  # a CEL message, at its rule
     section = page.get_by_role("region", name="spec")
     await expect(section.get_by_text("a large one needs a reason")).to_be_visible()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubewright.operator.loading import LoadError
-from kubewright.progress import Progress
 from kubewright.cli.common._completing import files
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._importing import importing
 from kubewright.cli.common._project_command import nowhere
+from kubewright.operator.loading import LoadError
+from kubewright.progress import Progress
 from kubewright.scaffold import Record, ScaffoldError
 
 if TYPE_CHECKING:

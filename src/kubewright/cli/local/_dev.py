@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
-from kubewright.operator.loading import LoadError
 from kubewright.cli.common._completing import contexts, files
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_argument, targets_or_project
+from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
 

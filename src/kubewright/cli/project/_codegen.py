@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubewright.cli.common._completing import contexts, files
+from kubewright.cli.common._connecting import connected
+from kubewright.cli.common._exit_codes import WrongUse, differs
+from kubewright.cli.common._folders import OUT_PATH
+from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.olm._bundle_problems import counted
 from kubewright.codegen import (
     CodegenError,
     KindSource,
@@ -18,14 +24,6 @@ from kubewright.codegen import (
     read_sources,
     write,
 )
-from kubewright.cli.common._completing import contexts, files
-from kubewright.cli.common._connecting import connected
-from kubewright.cli.common._exit_codes import WrongUse, differs
-from kubewright.cli.common._folders import OUT_PATH
-from kubewright.cli.common._output import Output, output_option
-from kubewright.cli.olm._bundle_problems import counted
-from kubewright.codegen import CodegenError, KindSource, WrongRequest, from_cluster, generate, read_sources, write
-from kubewright.codegen._select import Selection
 
 if TYPE_CHECKING:
     from kubewright.client import Client
