@@ -78,6 +78,8 @@ EVENT_REASONS = {
     "LeaderElection",
     "WriteLoop",
 }
+RECORDING = {"record", "_event"}
+"""Methods that record an event; a reason is one of their first two arguments."""
 KEYS = {
     "olm.kubewright.dev/catalog",
     "olm.kubewright.dev/package",
@@ -189,7 +191,7 @@ def test_reasons_of_events() -> None:
         for file in SOURCE.rglob("*.py")
         if file.relative_to(SOURCE).parts[0] != "cluster"
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "record"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RECORDING
     )
     reasons = {
         argument.value
