@@ -47,6 +47,7 @@ FLOORS = [
         "rotating_file",
         "signatures",
         "suggestions",
+        "tasks",
         "user_code",
         "version",
     },

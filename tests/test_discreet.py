@@ -21,7 +21,7 @@ from kubewright.cluster.storage._storage import Entry as StoredEntry
 from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
 from kubewright.controller.apply import ApplyRequest
 from kubewright.operator.endpoints import PageRequest
-from kubewright.webhook._reviews import AdmissionAnswer
+from kubewright.webhook._reviews import AdmissionResponse
 
 SECRET = core.Secret(metadata=ObjectMeta(name="key", namespace="n"), string_data={"password": "s3cret"})
 EXEC = {"command": "x", "args": ["--password=s3cret"], "env": [{"name": "PASSWORD", "value": "s3cret"}]}
@@ -56,7 +56,7 @@ CARRIERS: dict[str, tuple[Any, str]] = {
     "a strategic patch": (StrategicPatch({"data": {"a": "s3cret"}}), "data"),
     "what is applied": (ApplyRequest.prepare(None, SECRET, "n"), "key"),
     "a question to a page": (PageRequest("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
-    "the answer of a webhook": (AdmissionAnswer("the-uid", True, patch=b"s3cret"), "the-uid"),
+    "the answer of a webhook": (AdmissionResponse("the-uid", True, patch=b"s3cret"), "the-uid"),
     "the answer to a webhook": (Response("the-uid", True, patch=b"s3cret"), "the-uid"),
     "an admitted write": (
         Attributes(operation="CREATE", type=KIND, user=User("jane"), object=OBJECT, old=OBJECT),

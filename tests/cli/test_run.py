@@ -151,7 +151,7 @@ def test_what_we_refuse_is_shown_at_the_line_of_the_user_alone(
 def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
     done = run(tmp_path, "nothing = 1")
     assert done.returncode == 2
-    assert "has no Operator: make one with" in done.stderr
+    assert "has no Operator: create one with" in done.stderr
 
 
 @pytest.mark.promise(

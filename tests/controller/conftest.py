@@ -21,7 +21,7 @@ from kubewright.controller import Applier, CachedKinds, Controller, Environment
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
-from kubewright.operator._kinds import cached_kinds
+from kubewright.operator.definition import cached_kinds
 from tests.patience import PATIENCE
 
 R = TypeVar("R", bound=Object)

@@ -128,7 +128,7 @@ def test_two_controllers_of_one_kind_need_names(operator: Operator) -> None:
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
     operator.reconciles(Thing)(sync)
-    with pytest.raises(ValueError, match=r"controller 'thing' already: give the second one a name"):
+    with pytest.raises(ValueError, match=r"already has a controller 'thing': give the second one another name"):
         operator.reconciles(Thing)
     operator.reconciles(Thing, name="second")(sync)
 
@@ -325,7 +325,7 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
         operator.finalizes(Thing, name="cleanup")
     with pytest.raises(TypeError, match=r"finalizes\(Thing\): name is a text, such as example.com/cleanup, not 5"):
         operator.finalizes(Thing, name=5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"has a finalizer 'example.com/thing-operator' already"):
+    with pytest.raises(ValueError, match=r"already has a finalizer 'example.com/thing-operator'"):
         operator.finalizes(Thing)
 
 
@@ -346,7 +346,7 @@ def test_an_operator_has_a_clock_that_tells_the_time(clock: Any) -> None:
 
 @pytest.mark.parametrize("component", [3, lambda: None, contextlib.AsyncExitStack()])
 def test_what_is_attached_is_a_function_of_the_run(operator: Operator, component: Any) -> None:
-    with pytest.raises(TypeError, match="attach takes a function that is given the Running and makes an async context"):
+    with pytest.raises(TypeError, match="attach takes a function that takes the Running and returns an async context"):
         operator.attach(component)
 
 

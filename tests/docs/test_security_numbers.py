@@ -18,7 +18,7 @@ from kubewright.console.access import _sessions, _throttle
 from kubewright.http import ServerLimits
 from kubewright.operator.endpoints import _authorization
 from kubewright.operator.endpoints import _server as _endpoint_server
-from kubewright.webhook import _bodies, _server
+from kubewright.webhook import _request_body, _server
 from kubewright.yaml import MAX_DEPTH, MAX_NODES, MAX_SIZE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
@@ -36,8 +36,8 @@ def test_servers_have_the_bounds_of_the_page() -> None:
     head = f"{shared.header_seconds:g} s"
     slow, ahead, idle = f"{shared.write_seconds:g} s", shared.pipelined, f"{shared.idle_seconds:g} s"
     reserved = f"{console.connections}, and {console.reserved} for probes"
-    reviews = f"{_bodies.LARGEST_ADMISSION // MIB} MiB; {_bodies.LARGEST_CONVERSION // MIB} MiB to convert"
-    together = _server._ADMISSION_BYTES + _bodies.LARGEST_CONVERSION
+    reviews = f"{_request_body.LARGEST_ADMISSION // MIB} MiB; {_request_body.LARGEST_CONVERSION // MIB} MiB to convert"
+    together = _server._ADMISSION_BYTES + _request_body.LARGEST_CONVERSION
     objects = f"{cluster_serving._LARGEST_BODY // MIB} MiB"
     kept = f"{_server._IDLE_SECONDS:g} s"
     rows = [

@@ -175,9 +175,9 @@ def test_needs_adds_what_does_not_follow() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"names": "cfg"}, r"""needs\(ConfigMap\): names takes a list of texts, names=\["settings"\], not 'cfg'"""),
-        ({"names": [5]}, r"names takes a list of texts, .*, not \[5\]"),
-        ({"names": None}, "names takes a list of texts, .*, not None"),
+        ({"names": "cfg"}, r"""needs\(ConfigMap\): names takes a list of strings, names=\["settings"\], not 'cfg'"""),
+        ({"names": [5]}, r"names takes a list of strings, .*, not \[5\]"),
+        ({"names": None}, "names takes a list of strings, .*, not None"),
         ({"namespace": ["kube-system"]}, r"""namespace is a text, such as "kube-system", .*, not \['kube-system'\]"""),
     ],
 )
@@ -304,10 +304,10 @@ def test_a_program_that_defines_its_kinds_says_so() -> None:
     operator.reconciles(Foo)(sync)
     operator.needs(for_installing(Foo))
     assert "apiextensions.k8s.io/customresourcedefinitions foos.example.com: get patch watch" in rules(operator)
-    with pytest.raises(TypeError, match="permissions say their verbs"):
+    with pytest.raises(TypeError, match="permissions already have verbs"):
         operator.needs(for_installing(Foo), verbs=["get"])
     several: Any = [core.ConfigMap]
-    with pytest.raises(TypeError, match=r"needs takes one thing at a time, needs\(ConfigMap, \.\.\.\), or"):
+    with pytest.raises(TypeError, match=r"needs takes one kind at a time, needs\(ConfigMap, \.\.\.\), or"):
         operator.needs(several, verbs=["get"])
 
 
@@ -360,7 +360,7 @@ def test_a_wrong_verb_is_an_error_where_it_is_written(verbs: Any, message: str) 
 def test_a_need_without_verbs_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"needs\(PodDisruptionBudget\): verbs takes a list"):
         operator_with().needs(policy.PodDisruptionBudget)
-    with pytest.raises(ValueError, match="a PolicyRule has verbs, and resources"):
+    with pytest.raises(ValueError, match="a PolicyRule requires verbs, and resources"):
         operator_with().needs(rbac.PolicyRule(verbs=["get"]))
-    with pytest.raises(TypeError, match="a PolicyRule says its verbs and names itself"):
+    with pytest.raises(TypeError, match="a PolicyRule already has verbs and names"):
         operator_with().needs(rbac.PolicyRule(verbs=["get"], resources=["a"]), verbs=["get"])

@@ -24,15 +24,15 @@ def declared(**settings: Any) -> WebhookDeclaration:
     [
         ({"name": "validate.foos"}, "the name needs at least three parts, such as validate.foos.example.com"),
         ({"name": "Validate.foos.example.com"}, "the name needs at least three parts"),
-        ({"path": "validate"}, "the path 'validate' must begin with '/'"),
-        ({"path": "/a//b"}, "the path '/a//b' must begin with '/' and have no empty part"),
-        ({"rules": []}, "without rules it is never asked"),
-        ({"timeout_seconds": 31}, "timeout_seconds is between 1 and 30, not 31"),
-        ({"timeout_seconds": 0}, "timeout_seconds is between 1 and 30, not 0"),
-        ({"reinvocation_policy": "IfNeeded"}, "reinvocation_policy is for mutating webhooks"),
+        ({"path": "validate"}, "the path 'validate' must start with '/'"),
+        ({"path": "/a//b"}, "the path '/a//b' must start with '/' and have no empty segment"),
+        ({"rules": []}, "without rules it is never called"),
+        ({"timeout_seconds": 31}, "timeout_seconds must be from 1 to 30, not 31"),
+        ({"timeout_seconds": 0}, "timeout_seconds must be from 1 to 30, not 0"),
+        ({"reinvocation_policy": "IfNeeded"}, "reinvocation_policy is only for mutating webhooks"),
         (
             {"match_conditions": [admissionregistration.MatchCondition(name="a", expression="true")] * 2},
-            "its match conditions need different names",
+            "match conditions must have different names",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError, install
 from kubewright.operator import ExitCode, Operator
-from kubewright.operator._kinds import defined_kinds
+from kubewright.operator.definition import defined_kinds
 from kubewright.operator.process._run import _explain
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.operator import Operator, SettingError
-from kubewright.operator.endpoints import Check, HealthPage, HttpServer, Page, PageRequest, Query
+from kubewright.operator.definition import Check
+from kubewright.operator.endpoints import HealthPage, HttpServer, Page, PageRequest, Query
 from tests.patience import PATIENCE
 
 
@@ -83,7 +84,7 @@ async def test_each_check_has_a_page_of_its_own() -> None:
     checks: dict[str, Check] = {"disk": fail_later}
     assert await page(checks, "/ping") == (200, "ok")
     assert await page(checks, "/disk") == (500, "[-]disk failed: the disk is full\n")
-    assert await page(checks, "/disc") == (404, "readyz has no such check; there are: ping, disk\n")
+    assert await page(checks, "/disc") == (404, "readyz has no such check; the checks are: ping, disk\n")
 
 
 @pytest.mark.promise(
@@ -122,19 +123,19 @@ async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_w
     assert caplog.messages == [
         "healthz: disk failed: full",
         "healthz: disk failed: fuller",
-        "healthz: disk is well again",
+        "healthz: disk succeeds again",
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "check", "message"),
     [
-        ("a/b", bool, "a check is named by letters, digits"),
-        ("", bool, "a check is named by letters, digits"),
+        ("a/b", bool, "the name of a check consists of letters, digits"),
+        ("", bool, "the name of a check consists of letters, digits"),
         (5, bool, "the name of a check is a text, such as database, not 5"),
-        ("ping", bool, "there is a check 'ping' already"),
-        ("caches", bool, "there is a check 'caches' already"),
-        ("mine", bool, "there is a check 'mine' already"),
+        ("ping", bool, "there is already a check 'ping'"),
+        ("caches", bool, "there is already a check 'caches'"),
+        ("mine", bool, "there is already a check 'mine'"),
         ("other", 5, "a check is a function without arguments, not 5"),
     ],
 )

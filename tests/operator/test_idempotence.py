@@ -41,11 +41,11 @@ async def test_names_each_write_of_an_operator_that_never_rests() -> None:
 
     @operator.reconciles(core.ConfigMap, labels={"app": "toys"}, owns=[core.Secret])
     async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
-        if ctx.trigger in ("initial", "check at rest"):
+        if ctx.trigger in ("initial", "idempotence check"):
             content = {"a": str(next(numbers))}
             await ctx.apply(core.Secret(metadata=meta.ObjectMeta(name="child"), string_data=content))
 
-    with pytest.raises(NotIdempotent, match=r"(?s)is not silent:\n  ConfigMap default/a: \w+ secrets default/child"):
+    with pytest.raises(NotIdempotent, match=r"(?s)wrote or failed:\n  ConfigMap default/a: \w+ secrets default/child"):
         await check(operator)
 
 
@@ -54,7 +54,7 @@ async def test_names_a_reconcile_that_fails() -> None:
 
     @operator.reconciles(core.ConfigMap, labels={"app": "toys"})
     async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
-        if ctx.trigger == "check at rest":
+        if ctx.trigger == "idempotence check":
             raise RuntimeError("the disk is full")
 
     with pytest.raises(NotIdempotent, match=r"ConfigMap default/a: RuntimeError: the disk is full"):

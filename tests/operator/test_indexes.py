@@ -88,9 +88,9 @@ async def test_an_index_of_a_kind_that_is_not_cached_says_what_to_add() -> None:
 def test_what_cannot_be_an_index_fails_where_it_is_written() -> None:
     operator = Operator("sites")
     operator.indexes(Site, "theme")(lambda found: found.spec.theme)
-    with pytest.raises(ValueError, match="there is an index 'theme' of Site already"):
+    with pytest.raises(ValueError, match="there is already an index 'theme' of Site"):
         operator.indexes(Site, "theme")
-    with pytest.raises(ValueError, match="there is an index 'owner' of Site already"):
+    with pytest.raises(ValueError, match="there is already an index 'owner' of Site"):
         operator.indexes(Site, "owner")
     with pytest.raises(TypeError, match="the name of an index of Site is a text, such as by-owner, not 5"):
         operator.indexes(Site, 5)  # type: ignore[arg-type]

@@ -170,7 +170,7 @@ async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
         async with asyncio.timeout(PATIENCE):
             with pytest.raises(NotLeader, match="was lost: somebody-else holds"):
                 await running.wait_for_failure()
-    assert "what is attached for the leader does not end within 100ms" in caplog.text
+    assert "the components of the leader did not end within 100ms" in caplog.text
 
 
 async def _is(truth: bool) -> bool:

@@ -16,8 +16,8 @@ import pytest
 from kubewright.api import core, meta
 from kubewright.client import Client
 from kubewright.controller import Context
-from kubewright.operator import ExitCode, Operator, Running
-from kubewright.operator._stages import STAGES, Component, Stage
+from kubewright.operator import Component, ExitCode, Operator, Running
+from kubewright.operator.definition import STAGES, Stage
 from kubewright.testing import ControlPlane
 from tests.operator.conftest import until
 from tests.operator.test_health import get
@@ -198,7 +198,7 @@ async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
         await until(lambda: _either_has_started(one, two))
         if "has started" in two.read_text():
             first, second, one, two = second, first, two, one
-        await logged(two, "has its caches in sync")
+        await logged(two, "caches are in sync")
         await client.create(config_map(namespace))
         await marked(client, namespace, "one")
         standby = int(re.findall(r"/healthz, /readyz at 127\.0\.0\.1:(\d+)", two.read_text())[0])
@@ -252,7 +252,7 @@ async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
         assert await process.wait() == ExitCode.INTERRUPTED
-    assert "the operator does not end by itself" in log.read_text()
+    assert "the operator does not stop within" in log.read_text()
 
 
 @pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")

@@ -48,10 +48,10 @@ def test_one_operator_under_two_names_is_one(tmp_path: Path) -> None:
 
 def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
     (tmp_path / "foo.py").write_text(ONE + 'second = kw.Operator("two")\n')
-    with pytest.raises(LoadError, match=r"has several operators; say which one: foo\.py:operator or foo\.py:second"):
+    with pytest.raises(LoadError, match=r"has several operators; choose one: foo\.py:operator or foo\.py:second"):
         load_operator("foo.py")
     assert load_operator("foo.py:second").name == "two"
-    with pytest.raises(LoadError, match=r"foo\.py has no Operator named 'third'; there is operator, second"):
+    with pytest.raises(LoadError, match=r"foo\.py has no Operator named 'third'; its operators are: operator, second"):
         load_operator("foo.py:third")
 
 
@@ -62,7 +62,7 @@ def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
         ("missing.module", "there is no file or module 'missing.module'$"),
         ("emty.py", r"there is no file emty\.py; did you mean empty\.py\?"),
         ("emty", r"there is no file or module 'emty'; did you mean empty\?"),
-        ("empty.py", r"empty\.py has no Operator: make one with"),
+        ("empty.py", r"empty\.py has no Operator: create one with"),
         (".", r"'\.' is neither a Python file nor the name of a module"),
         ("my-operator", "'my-operator' is neither a Python file nor the name of a module"),
     ],

@@ -54,7 +54,7 @@ async def start_in_vain(operator: Operator, client: Client) -> None:
 
 
 async def test_an_operator_without_controllers_has_nothing_to_do(client: Client) -> None:
-    with pytest.raises(ValueError, match="operator 'idle' has nothing to do: register a reconciler first"):
+    with pytest.raises(ValueError, match="operator 'idle' has nothing to do: register a reconciler or a webhook"):
         async with Operator("idle").running(client, install_crds=False):
             pass
 
@@ -315,7 +315,7 @@ async def test_the_first_signal_lets_a_reconcile_finish_and_the_second_interrupt
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == ExitCode.INTERRUPTED
     text = log.read_text()
-    assert "SIGTERM: stopping at once" in text
+    assert "SIGTERM: stopping immediately" in text
     assert text.index("the reconcile is interrupted") < text.index("over")
 
 
@@ -349,7 +349,7 @@ async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is
         await logged(log, "operator stuck is stopping")
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == ExitCode.INTERRUPTED
-    assert "reconcile-configmap_0 does not end; leaving without it" in log.read_text()
+    assert "reconcile-configmap_0 does not end; exiting without it" in log.read_text()
 
 
 HANGING = """
@@ -370,7 +370,7 @@ async def stubborn(running):
     await asyncio.Event().wait()
 
 operator.attach(stubborn)
-kubewright.operator.process._run._FAREWELL = 0.2
+kubewright.operator.process._run._SHUTDOWN_SECONDS = 0.2
 operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}], lease_namespace={namespace!r}, retry_period=0.2)
 """
 
@@ -387,7 +387,7 @@ async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
         await client.patch(Lease, "hanging", MergePatch({"spec": spec}), namespace)
         async with asyncio.timeout(PATIENCE):
             assert await process.wait() == ExitCode.LEASE_LOST
-    assert "the operator does not end within 300ms; leaving" in log.read_text()
+    assert "the operator does not stop within 300ms; exiting" in log.read_text()
 
 
 @pytest.mark.promise("Running an operator", "What keeps it from starting is one line and a failure.")

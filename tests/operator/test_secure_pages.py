@@ -24,10 +24,10 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.key_pair import KeyPair
 from kubewright.operator import Operator, Options, Running, SettingError
-from kubewright.operator.endpoints import is_secure, sites_of
-from kubewright.operator.endpoints._certificate import SelfSignedCertificate, fingerprint_of, issue, issue_elsewhere
+from kubewright.operator.endpoints import sites_of
+from kubewright.operator.endpoints._certificate import SelfSignedCertificate, fingerprint_of, issue, issue_in_child
 from kubewright.testing import RealCluster, operator_client
-from kubewright.webhook._tls import why_refused
+from kubewright.webhook._tls import rejection_reason
 from tests.operator.conftest import until
 from tests.patience import PATIENCE
 
@@ -216,10 +216,10 @@ async def test_answers_503_without_details_while_api_server_is_away(
         for other in (token, f"{token}x"):
             answer = await fetch(server.port, "/metrics", other)
             assert (answer.status, "10.0.0.1" in answer.body) == (503, False)
-            assert "cannot review tokens now; the log of the operator says why" in answer.body
+            assert "cannot review tokens now; the reason is in the log of the operator" in answer.body
         away = False
         assert (await fetch(server.port, "/metrics", "made.up.token")).status == 401
-    logged = [line for line in caplog.messages if "tokens cannot be reviewed" in line]
+    logged = [line for line in caplog.messages if "token reviews fail" in line]
     assert len(logged) == 1
     assert "connection to 10.0.0.1:443 refused" in logged[0]
     assert token not in caplog.text
@@ -302,8 +302,8 @@ async def test_makes_certificate_here_if_no_process_can_be_started(
     executable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
-    pair = await issue_elsewhere("mine", datetime.now(UTC))
-    assert why_refused(pair) is None
+    pair = await issue_in_child("mine", datetime.now(UTC))
+    assert rejection_reason(pair) is None
 
 
 @pytest.mark.promise(
@@ -325,7 +325,7 @@ async def test_makes_certificate_here_if_no_process_can_be_started(
 )
 def test_metrics_are_secure_outside_of_loopback(settings: dict[str, Any], secure: bool) -> None:
     operator = Operator("mine", **settings)
-    assert is_secure(operator.settings) is secure
+    assert operator.settings.has_secure_metrics is secure
     reviews = {one.resource for one in operator.permissions() if one.resource.endswith("reviews")}
     assert reviews == ({"tokenreviews", "subjectaccessreviews"} if secure else set())
 

@@ -14,7 +14,7 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import Context
 from kubewright.operator import Operator
 from kubewright.operator._running import Running
-from kubewright.operator._syncing import sync
+from kubewright.operator._syncing import wait_for_sync
 
 REASON = "the server does not serve foos.example.com in version v1: install its definition first"
 
@@ -35,7 +35,7 @@ class Waiting(Caches):
 async def test_what_is_missing_is_said_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
     caches = Waiting(turns=3)
     with caplog.at_level(logging.WARNING, "kubewright.operator"):
-        await sync(caches, 120.0)
+        await wait_for_sync(caches, 120.0)
     assert caches.waited == [10.0, 10.0, 10.0]
     assert [record.getMessage() for record in caplog.records] == [
         f"still waiting for Foo (example.com/v1), for {left} more: {REASON}" for left in ("1m50s", "1m40s")
@@ -45,7 +45,7 @@ async def test_what_is_missing_is_said_every_ten_seconds(caplog: pytest.LogCaptu
 async def test_the_error_in_the_end_tells_the_whole_time(caplog: pytest.LogCaptureFixture) -> None:
     caches = Waiting(turns=99)
     with pytest.raises(CacheSyncError, match=r"^not in sync after 25s: Foo"):
-        await sync(caches, 25.0)
+        await wait_for_sync(caches, 25.0)
     assert caches.waited == [10.0, 10.0, 5.0]
     assert len(caplog.records) == 2
 
@@ -67,7 +67,7 @@ async def test_a_server_that_is_not_there_is_given_up_within_the_time_that_the_c
     async def sync_map(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
     client = Client(transport=Dead(), clock=clock)
-    start = asyncio.ensure_future(Running(operator, client, reach_first=True).__aenter__())
+    start = asyncio.ensure_future(Running(operator, client, check_server=True).__aenter__())
     await clock.advance(2)
     assert start.done()
     with pytest.raises(Unavailable, match="Connect call failed"):

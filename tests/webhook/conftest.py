@@ -13,7 +13,7 @@ import msgspec
 import kubewright as kw
 from kubewright.api import Object, info_of, to_dict
 from kubewright.clock import Clock
-from kubewright.webhook import ThrowAwayCertificate, WebhookServer
+from kubewright.webhook import EphemeralCertificate, WebhookServer
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
@@ -50,7 +50,7 @@ class Asker:
 @asynccontextmanager
 async def asking(operator: kw.Operator, clock: Clock | None = None, **options: Any) -> AsyncIterator[Asker]:
     """Serve an operator's webhooks at a free port, without any cluster."""
-    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    certificate = EphemeralCertificate(["127.0.0.1"])
     trust = ssl.create_default_context(cadata=certificate.ca_bundle.decode())
     server = WebhookServer(operator.webhooks, certificate, port=0, clock=clock, **options)
     async with server, aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session:

@@ -299,10 +299,10 @@ async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: 
             "status": "Failure",
             "code": 500,
             "reason": "InternalError",
-            "message": "webhook check.secrets.core failed with ValueError; its log says more",
+            "message": "webhook check.secrets.core failed with ValueError; see the log of the operator",
         }
         [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
-        assert "webhook check.secrets.core failed about <AdmissionRequest CREATE secrets room/keys" in record.message
+        assert "webhook check.secrets.core failed for <AdmissionRequest CREATE secrets room/keys" in record.message
         assert (await asker.ask(path_of(operator), review(secret)))["allowed"] is False, "the server lives on"
         assert asker.server.stats.reviews[path_of(operator), "failed"] == 2
 
@@ -343,7 +343,9 @@ async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -
         response = await asker.ask(path_of(operator), review(toy()))
         assert asker.server.stats.reviews == {(path_of(operator), "failed"): 1}
     assert response["allowed"] is True
-    assert response["warnings"] == ["webhook fill-in.toys.webhooks.example.com failed with KeyError; its log says more"]
+    assert response["warnings"] == [
+        "webhook fill-in.toys.webhooks.example.com failed with KeyError; see the log of the operator"
+    ]
 
 
 class Mute:
@@ -441,11 +443,11 @@ async def test_an_answer_that_cannot_be_sent_is_a_refusal(refused: bool, caplog:
                 "status": "Failure",
                 "code": 500,
                 "reason": "InternalError",
-                "message": f"the answer at {path} cannot be sent; its log says more",
+                "message": f"the response of {path} cannot be sent; see the log of the operator",
             },
         }
         assert asker.server.stats.reviews[path, "failed"] == 1
-    assert f"the answer at {path} cannot be sent, and is a refusal" in caplog.text
+    assert f"the response of {path} cannot be sent; rejecting the request" in caplog.text
 
 
 @pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy(spec=ToySpec())])
@@ -490,8 +492,8 @@ async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCa
         response = await answer
         assert response["status"]["code"] == 504
         name = "check.toys.webhooks.example.com"
-        assert response["status"]["message"] == f"webhook {name} did not answer within 9s"
-        assert f"webhook {name} did not answer within 9s about <AdmissionRequest CREATE toys" in caplog.text
+        assert response["status"]["message"] == f"webhook {name} timed out after 9s"
+        assert f"webhook {name} timed out after 9s for <AdmissionRequest CREATE toys" in caplog.text
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             if "check" in repr(task.get_coro()):
                 task.cancel()
@@ -561,7 +563,7 @@ async def test_another_kind_or_version_is_refused_by_name(other: dict[str, str])
     response = await answer_to(operator, review(toy(), kind=other))
     assert response["allowed"] is False
     assert response["status"]["code"] == 400
-    expected = r"webhook check\.toys\.webhooks\.example\.com is about Toy \(webhooks\.example\.com/v1\), not "
+    expected = r"webhook check\.toys\.webhooks\.example\.com handles Toy \(webhooks\.example\.com/v1\), not "
     assert re.match(expected + other["kind"], response["status"]["message"])
 
 

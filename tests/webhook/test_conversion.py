@@ -181,8 +181,8 @@ async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) 
         (
             old_toy(extent=14),
             V1,
-            f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: it failed with AssertionError; its log says"
-            " more",
+            f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: the conversion raised AssertionError; see"
+            " the log of the operator",
         ),
         (
             old_toy() | {"spec": {"extent": "wide"}},
@@ -270,7 +270,7 @@ async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
             await asyncio.to_thread(began.wait, PATIENCE)
             await clock.advance(29.0)
             result = (await answer)["result"]
-            assert result == {"status": "Failure", "message": "the conversion of 1 objects took more than 29s"}
+            assert result == {"status": "Failure", "message": "the conversion of 1 objects took longer than 29s"}
         finally:
             go_on.set()
 
@@ -337,7 +337,7 @@ async def test_a_function_that_returns_something_else_has_failed(plain: kw.Opera
     operator.converts(Toy, OldToy)(down)
     async with asking(operator) as asker:
         message = (await convert(asker, V1, old_toy()))["result"]["message"]
-    assert message.endswith("it failed with TypeError; its log says more")
+    assert message.endswith("the conversion raised TypeError; see the log of the operator")
 
 
 def test_exactly_one_version_is_stored() -> None:
@@ -346,13 +346,13 @@ def test_exactly_one_version_is_stored() -> None:
 
     conversions = Conversions()
     conversions.add(OldToy, NewToy, lambda old: NewToy(spec=ToySpec()))
-    with pytest.raises(ValueError, match="exactly one says storage=True in @resource: it is the hub"):
+    with pytest.raises(ValueError, match="must have storage=True in @resource: it is the hub"):
         conversions.families()
 
 
 def test_a_conversion_must_go_the_way_that_its_annotations_say() -> None:
     operator = kw.Operator("toys")
-    way = f"handed in for converting from Toy ({V1}) to Toy ({V1ALPHA1})"
+    way = f"registered to convert from Toy ({V1}) to Toy ({V1ALPHA1})"
 
     def half(new: Toy) -> MiddleToy:
         return MiddleToy(metadata=new.metadata, spec=MiddleSpec())

@@ -23,11 +23,11 @@ from kubewright.clock import SystemClock, VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.manifests import Project, objects
 from kubewright.operator import Running, SettingError
-from kubewright.operator._webhooks import STILL_ASKED
+from kubewright.operator._webhooks import DRAIN_SECONDS
 from kubewright.operator.process._run import _stop
 from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
-from kubewright.webhook._server import _LAST_SECONDS
+from kubewright.webhook._server import _DRAIN_SECONDS
 from tests.controller.conftest import until
 from tests.webhook.conftest import review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
@@ -54,7 +54,7 @@ def operator() -> kw.Operator:
 def program(operator: kw.Operator, cluster: Cluster, **options: Any) -> Running:
     """The operator as `kubewright run` runs it, against a cluster that is elsewhere."""
     settings = operator.settings_with(**options)
-    return Running(operator, cluster.client(), reach_first=True, install_crds=True, settings=settings)
+    return Running(operator, cluster.client(), check_server=True, install_crds=True, settings=settings)
 
 
 async def test_an_operator_may_have_webhooks_and_nothing_else(operator: kw.Operator, cluster: Cluster) -> None:
@@ -103,7 +103,7 @@ async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is
             await answered(running, port)
     [told] = [record.message for record in caplog.records if "webhooks are served" in record.message]
     assert f"the webhooks are served at https://127.0.0.1:{port}, but the API server of " in told
-    assert "give --webhook-url with a URL by which it reaches this machine" in told
+    assert "Set --webhook-url to a URL by which it reaches this machine" in told
 
 
 async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMultiDictProxy[str]:
@@ -121,7 +121,7 @@ async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMu
 @pytest.mark.promise("Webhooks", "A program that the API server cannot reach says what is needed.")
 async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client:
-        with pytest.raises(SettingError, match=r"does not reach the webhooks at https://127\.0\.0\.1:1: .*refuse"):
+        with pytest.raises(SettingError, match=r"cannot reach the webhooks at https://127\.0\.0\.1:1: .*refuse"):
             await _impatient(operator, client)
         kind = admissionregistration.ValidatingWebhookConfiguration
         with pytest.raises(NotFound):
@@ -158,12 +158,12 @@ async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 async def _impatient(operator: kw.Operator, client: Client) -> None:
     from kubewright.webhook.configurations import _installing
 
-    patience, _installing._PATIENCE = _installing._PATIENCE, 0.0
+    patience, _installing._TIMEOUT = _installing._TIMEOUT, 0.0
     try:
         async with operator.running(client, webhook_bind="127.0.0.1:0", webhook_url="https://127.0.0.1:1"):
             pass
     finally:
-        _installing._PATIENCE = patience
+        _installing._TIMEOUT = patience
 
 
 async def test_webhooks_can_be_turned_off(operator: kw.Operator, cluster: Cluster) -> None:
@@ -221,7 +221,7 @@ async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cl
     operator.attach(attach)
     settings = operator.settings_with(webhook_bind="127.0.0.1:0", health_bind="127.0.0.1:0")
     async with podded(cluster) as client, aiohttp.ClientSession() as session:
-        running = Running(operator, client, reach_first=True, install_crds=True, settings=settings)
+        running = Running(operator, client, check_server=True, install_crds=True, settings=settings)
         await running.__aenter__()
         assert running.webhooks.server is not None
         port, url = running.webhooks.server.port, f"http://127.0.0.1:{running.servers[0].port}/readyz"
@@ -234,7 +234,7 @@ async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cl
         assert (await answered(running, port, SERVICE)).get("Connection") == "close", (
             "the next one had better go elsewhere"
         )
-        await clock.advance(STILL_ASKED - 0.1)
+        await clock.advance(DRAIN_SECONDS - 0.1)
         await answered(running, port, SERVICE)
         assert not ending.done()
         await clock.advance(0.1)
@@ -250,7 +250,7 @@ async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator,
     operator.clock = VirtualClock(SystemClock().now())
     settings = operator.settings_with(webhook_bind="127.0.0.1:0", leader_elect=False)
     async with podded(cluster) as client:
-        running = Running(operator, client, reach_first=True, install_crds=True, settings=settings)
+        running = Running(operator, client, check_server=True, install_crds=True, settings=settings)
         await running.__aenter__()
         ending = asyncio.create_task(ended_by_signal(running))
         await until(lambda: running.stopping)
@@ -271,7 +271,7 @@ async def test_a_program_on_a_machine_of_somebodys_own_ends_at_once(operator: kw
 
 def test_pods_have_the_time_to_answer_the_last_requests(operator: kw.Operator) -> None:
     project = Project(operator=operator, target="toys.py")
-    assert project.termination_seconds >= operator.settings.grace + STILL_ASKED + _LAST_SECONDS + 5
+    assert project.termination_seconds >= operator.settings.grace + DRAIN_SECONDS + _DRAIN_SECONDS + 5
 
 
 class Spec(kw.Model):
@@ -301,7 +301,7 @@ async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_o
     found = load_config(kubeconfig=control_plane.kubeconfig)
     async with Client(replace(found, source="in-cluster", namespace=namespace)) as client:
         settings = operator.settings_with(webhook_bind="127.0.0.1:0")
-        async with Running(operator, client, reach_first=True, install_crds=True, settings=settings):
+        async with Running(operator, client, check_server=True, install_crds=True, settings=settings):
             definition = await client.get(apiextensions.CustomResourceDefinition, "poddeds.podded.example.com")
             secret = await client.get(core.Secret, "podded-webhook-certificate", namespace)
     assert definition.spec.conversion is not None

@@ -24,9 +24,9 @@ from kubewright.api import ObjectMeta
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.observe import Metrics, Sources
-from kubewright.webhook import ThrowAwayCertificate, WebhookServer
-from kubewright.webhook._bodies import LARGEST_ADMISSION, LARGEST_CONVERSION
-from kubewright.webhook._reviews import BadReview, asked_admission, asked_conversion, uid_in
+from kubewright.webhook import EphemeralCertificate, WebhookServer
+from kubewright.webhook._request_body import LARGEST_ADMISSION, LARGEST_CONVERSION
+from kubewright.webhook._reviews import BadReview, decode_admission, decode_conversion, uid_in
 from kubewright.webhook._tls import serving_context
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
@@ -72,22 +72,22 @@ async def is_well(asker: Asker) -> bool:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (b"", "the body is no AdmissionReview: it is no valid JSON"),
-        (b"[]", "the body is no AdmissionReview: something is missing"),
-        (b'{"kind":"AdmissionReview"', "the body is no AdmissionReview: it is no valid JSON"),
-        (b'{"kind":1}', "the body is no AdmissionReview: at $.kind is something else than expected"),
+        (b"", "the body is not a valid AdmissionReview: it is not valid JSON"),
+        (b"[]", "the body is not a valid AdmissionReview: a required field is missing"),
+        (b'{"kind":"AdmissionReview"', "the body is not a valid AdmissionReview: it is not valid JSON"),
+        (b'{"kind":1}', "the body is not a valid AdmissionReview: unexpected value at $.kind"),
         (b"{}", "the body is not of the kind AdmissionReview"),
         (
             b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{}}',
-            "this webhook speaks admission.k8s.io/v1: list v1 in the review versions of its configuration",
+            "this webhook supports only admission.k8s.io/v1: list v1 in the review versions of its configuration",
         ),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "the AdmissionReview has no request"),
         (
             b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"a"}}',
-            "the request of the AdmissionReview is malformed: something is missing",
+            "the request of the AdmissionReview is malformed: a required field is missing",
         ),
-        (b"\xff\xfe", "the body is no AdmissionReview: it is no valid JSON"),
-        (b"[" * 100_000, "the body is no AdmissionReview: something is missing"),
+        (b"\xff\xfe", "the body is not a valid AdmissionReview: it is not valid JSON"),
+        (b"[" * 100_000, "the body is not a valid AdmissionReview: a required field is missing"),
     ],
 )
 async def test_a_malformed_review_is_refused_with_the_reason(
@@ -136,7 +136,7 @@ async def test_a_body_that_is_too_large_is_refused_for_its_uid(operator: kw.Oper
                 "status": "Failure",
                 "code": 413,
                 "reason": "RequestEntityTooLarge",
-                "message": "the review has more than 7 MiB",
+                "message": "the review is larger than 7 MiB",
             }
         assert await is_well(asker)
 
@@ -154,7 +154,7 @@ async def test_a_list_that_is_to_be_converted_may_be_larger_than_two_objects(ope
             assert (await given.json())["response"]["result"] == {"status": "Success"}
         headers = f"POST /convert HTTP/1.1\r\nHost: a\r\nContent-Length: {LARGEST_CONVERSION + 1}\r\n\r\n"
         answer = await answered(asker, headers.encode() + msgspec.json.encode(review))
-        result = {"status": "Failure", "message": "the review has more than 64 MiB"}
+        result = {"status": "Failure", "message": "the review is larger than 64 MiB"}
         assert answer["response"] == {"uid": UID, "convertedObjects": [], "result": result}
         assert await is_well(asker)
 
@@ -179,7 +179,7 @@ async def test_who_sends_a_body_without_end_is_answered_and_left(framing: str, o
             "status": "Failure",
             "code": 408,
             "reason": "Timeout",
-            "message": "the review did not arrive within 4s",
+            "message": "the body of the review did not arrive within 4s",
         }
         assert await is_well(asker)
 
@@ -257,7 +257,7 @@ BODIES = (
 @given(BODIES)
 @settings(max_examples=300, deadline=None)
 def test_whatever_the_body_it_is_read_or_refused(body: bytes) -> None:
-    for asked in (asked_admission, asked_conversion):
+    for asked in (decode_admission, decode_conversion):
         with contextlib.suppress(BadReview):
             asked(body)
     assert isinstance(uid_in(body), str)
@@ -349,7 +349,7 @@ async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
         source.pair = authority.issue("b", hosts=["127.0.0.1"])
         assert await answered(server)
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "the new certificate cannot be served: OpenSSL refuses it: " in record.getMessage()
+    assert "the new certificate cannot be served: OpenSSL rejects it: " in record.getMessage()
 
 
 @pytest.mark.promise("Webhooks", "Webhooks speak TLS 1.2 and newer, if asked to only with clients that a CA signed.")
@@ -376,7 +376,7 @@ async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator
     clients, strangers = CertificateAuthority("clients"), CertificateAuthority("strangers")
     ca = tmp_path / "clients.crt"
     ca.write_bytes(clients.pair.certificate)
-    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    certificate = EphemeralCertificate(["127.0.0.1"])
 
     def session_of(authority: CertificateAuthority | None) -> aiohttp.ClientSession:
         trust = ssl.create_default_context(cadata=certificate.ca_bundle.decode())
@@ -414,7 +414,7 @@ async def test_no_session_outlives_the_client_ca_that_let_it_in(operator: kw.Ope
                 raise ConnectionResetError("the server hung up")
             return secured.session
 
-    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    certificate = EphemeralCertificate(["127.0.0.1"])
     async with WebhookServer(operator.webhooks, certificate, port=0, client_ca=str(ca)) as server:
         session = await asyncio.to_thread(ask, server.port, None)
         ca.write_bytes(CertificateAuthority("another").pair.certificate)
@@ -470,19 +470,19 @@ async def test_a_client_ca_that_changes_counts_for_new_connections(
         with caplog.at_level("ERROR"):
             for spoil in (lambda: ca.write_bytes(b""), ca.unlink):
                 spoil()
-                assert await is_let_in(second), "the old ones stay"
+                assert await is_let_in(second), "keeping the old ones"
                 assert not await is_let_in(first)
         source.pair = CertificateAuthority("server").issue("b", hosts=["127.0.0.1"])
         assert await is_let_in(second)
         assert not await is_let_in(first), "nor with another certificate of the server"
     assert [message for message in caplog.messages if "cannot be used" in message] == [
-        f"the CAs of clients cannot be used: {ca} holds no readable certificate; the old ones stay",
-        f"the CAs of clients cannot be used: {ca}: No such file or directory; the old ones stay",
+        f"the client CAs cannot be used: {ca} has no readable certificate; keeping the old ones",
+        f"the client CAs cannot be used: {ca}: No such file or directory; keeping the old ones",
     ]
 
 
 async def test_an_address_that_cannot_be_listened_at_is_named(operator: kw.Operator) -> None:
-    certificate = ThrowAwayCertificate(["127.0.0.1"])
+    certificate = EphemeralCertificate(["127.0.0.1"])
     async with WebhookServer(operator.webhooks, certificate, port=0) as taken:
         with pytest.raises(OSError, match=f"cannot serve webhooks at 127.0.0.1:{taken.port}: "):
             async with WebhookServer(operator.webhooks, certificate, port=taken.port):

@@ -11,7 +11,7 @@ import pytest
 import kubewright as kw
 from kubewright.clock import VirtualClock
 from kubewright.observe import Metrics, Sources
-from kubewright.webhook._threads import HandlerThreads, Share
+from kubewright.webhook._threads import HandlerThreads, ThreadQuota
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
 from tests.unheld_clock import UnheldClock
@@ -31,10 +31,10 @@ class Hang:
         self.go_on.wait(PATIENCE)
 
 
-async def give_up(share: Share, hang: Hang) -> None:
+async def give_up(quota: ThreadQuota, hang: Hang) -> None:
     """Call the handler, and do not wait until it returns."""
     before = hang.began
-    call = asyncio.create_task(share.call(hang))
+    call = asyncio.create_task(quota.call(hang))
     await until(lambda: hang.began > before)
     call.cancel()
     await asyncio.wait([call])
@@ -48,23 +48,23 @@ async def give_up(share: Share, hang: Hang) -> None:
 async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
-    share = threads.share("check", alone=True)
+    threads, hang = HandlerThreads(concurrent=2, most=4), Hang()
+    quota = threads.quota("check", alone=True)
     try:
         for _ in range(3):
-            await give_up(share, hang)
+            await give_up(quota, hang)
         [record] = caplog.records
         assert record.levelno == logging.ERROR
         assert record.message == (
-            "2 calls of plain webhook handlers were given up and still hang, each in a thread; 2 threads are left"
+            "2 abandoned calls of plain webhook handlers still hang, each in a thread; 2 threads are left"
         )
-        assert await share.call(str, 7) == "7"
+        assert await quota.call(str, 7) == "7"
         assert threads.problem is None
-        await give_up(share, hang)
+        await give_up(quota, hang)
         assert len(threads.hanging) == 4
         assert threads.problem == caplog.records[-1].message
         assert threads.problem.startswith("all 4 threads for plain webhook handlers hang")
-        waiting = asyncio.create_task(share.call(str, 8))
+        waiting = asyncio.create_task(quota.call(str, 8))
         hang.go_on.set()
         assert await waiting == "8", "as soon as one returns"
         await until(lambda: not threads.hanging)
@@ -75,12 +75,12 @@ async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
 
 
 async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_leaves_no_thread() -> None:
-    threads, hang = HandlerThreads(at_a_time=1, most=2), Hang()
-    share = threads.share("check", alone=True)
+    threads, hang = HandlerThreads(concurrent=1, most=2), Hang()
+    quota = threads.quota("check", alone=True)
     try:
-        first = asyncio.create_task(share.call(hang))
+        first = asyncio.create_task(quota.call(hang))
         await until(lambda: hang.began == 1)
-        second = asyncio.create_task(share.call(hang))
+        second = asyncio.create_task(quota.call(hang))
         await asyncio.wait([second], timeout=0)
         second.cancel()
         await asyncio.wait([second])
@@ -96,8 +96,8 @@ async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_
 async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
-    slow, other = threads.share("slow.toys", alone=False), threads.share("other.toys", alone=False)
+    threads, hang = HandlerThreads(concurrent=2, most=4), Hang()
+    slow, other = threads.quota("slow.toys", alone=False), threads.quota("other.toys", alone=False)
     try:
         first = asyncio.create_task(slow.call(hang))
         await until(lambda: hang.began == 1)
@@ -109,8 +109,8 @@ async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs
         second.cancel()
         await asyncio.wait([first, second])
         assert caplog.messages == [
-            "2 calls of plain webhook handlers were given up and still hang, each in a thread; 2 threads are left",
-            "all 2 threads that slow.toys may have hang: it is not called until one of them returns",
+            "2 abandoned calls of plain webhook handlers still hang, each in a thread; 2 threads are left",
+            "all 2 threads of slow.toys hang: it is not called until one of them returns",
         ]
         third = asyncio.create_task(slow.call(str, 8))
         assert await other.call(str, 9) == "9"
@@ -124,19 +124,19 @@ async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs
 
 
 async def test_who_gives_up_before_its_turn_leaves_its_room_to_others() -> None:
-    threads, hang = HandlerThreads(at_a_time=2, most=4), Hang()
-    share = threads.share("slow.toys", alone=False)
+    threads, hang = HandlerThreads(concurrent=2, most=4), Hang()
+    quota = threads.quota("slow.toys", alone=False)
     try:
-        first = asyncio.create_task(share.call(hang))
+        first = asyncio.create_task(quota.call(hang))
         await until(lambda: hang.began == 1)
         for _ in range(5):
-            waiting = asyncio.create_task(share.call(hang))
+            waiting = asyncio.create_task(quota.call(hang))
             await asyncio.wait([waiting], timeout=0)
             waiting.cancel()
             await asyncio.wait([waiting])
         hang.go_on.set()
         await first
-        assert await share.call(str, 7) == "7"
+        assert await quota.call(str, 7) == "7"
     finally:
         hang.go_on.set()
         threads.close()

@@ -206,7 +206,7 @@ class Project:
     def termination_seconds(self) -> int:
         """How long a pod has to end: the operator's grace period, and a while for everything else.
 
-        Webhooks are served for `STILL_ASKED` seconds meanwhile, and the last requests have five more.
+        Webhooks are served for `DRAIN_SECONDS` seconds meanwhile, and the last requests have five more.
         """
         return math.ceil(self.operator.settings.grace) + 15
 

@@ -1,4 +1,4 @@
-"""Operators: controllers put together, and run.
+"""Operators: controllers, webhooks and components, combined and run.
 
     operator = Operator("sample-controller")
 
@@ -9,14 +9,17 @@
     async with operator.running(client) as running:   # inside another program, or a test
         ...
 
-Handlers belong to their `Operator`; there is no registry behind it. What is promised of a run:
+Handlers belong to their `Operator`; there is no global registry. Guarantees of a run:
 
-- It starts in stages (`_stages`): pages, webhooks, caches, others, what is the leader's, controllers; and stops in the
-  reverse order, with a grace period for running reconciles.
-- With leader election, which a pod has by itself, a standby keeps its caches warm and calls none of your code. Whoever
-  loses the lease begins no reconcile and no write any more, and its process ends.
-- Its settings (`Settings`) are defined once, for arguments, environment variables and flags.
-- Its process tells: by exit codes (`ExitCode`), health pages, and a log that is JSON away from a terminal.
+- It starts in stages (`attach`): endpoints, webhooks, caches, other components, components of the leader, controllers.
+  It stops in the reverse order, with a grace period for running reconciles.
+- With leader election, which is enabled in a pod, a standby keeps its caches warm and calls none of your code. A
+  replica that loses the lease starts no further reconcile and no further write, and its process exits.
+- Its settings (`Settings`) are defined once for arguments, environment variables and flags.
+- Its process reports by exit codes (`ExitCode`), health endpoints, and a log that is JSON unless written to a terminal.
+
+Start to read in `_running.py`: `Running._start` is the whole startup in order. Sub-rooms: `definition` (what is
+registered), `settings`, `access` (permissions), `endpoints` (health and metrics), `logs`, `process`, `loading`.
 """
 
 from __future__ import annotations
@@ -26,30 +29,16 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.operator._has_webhooks import HasWebhooks
     from kubewright.operator._idempotence import NotIdempotent
-    from kubewright.operator._operator import Operator
+    from kubewright.operator._operator import Component, Operator
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
     from kubewright.operator.process import ExitCode
     from kubewright.operator.settings import Options, SettingError, Settings
 
-_HOMES = {
-    "ExitCode": "kubewright.operator.process",
-    "HasWebhooks": "_has_webhooks",
-    "NotIdempotent": "_idempotence",
-    "Operator": "_operator",
-    "Options": "kubewright.operator.settings",
-    "Running": "_running",
-    "SettingError": "kubewright.operator.settings",
-    "Settings": "kubewright.operator.settings",
-    "for_installing": "kubewright.operator.access",
-    "for_reviewing": "kubewright.operator.access",
-}
-
 __all__ = [
+    "Component",
     "ExitCode",
-    "HasWebhooks",
     "NotIdempotent",
     "Operator",
     "Options",
@@ -60,7 +49,21 @@ __all__ = [
     "for_reviewing",
 ]
 
-if not TYPE_CHECKING:
+# Imported on first use: importing an operator's file needs only its definition.
+_HOMES = {
+    "Component": "_operator",
+    "ExitCode": "kubewright.operator.process",
+    "NotIdempotent": "_idempotence",
+    "Operator": "_operator",
+    "Options": "kubewright.operator.settings",
+    "Running": "_running",
+    "SettingError": "kubewright.operator.settings",
+    "Settings": "kubewright.operator.settings",
+    "for_installing": "kubewright.operator.access",
+    "for_reviewing": "kubewright.operator.access",
+}
+
+if not TYPE_CHECKING:  # type checkers report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)
 
 

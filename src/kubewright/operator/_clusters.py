@@ -1,4 +1,4 @@
-"""What an operator can run on, besides a client: anything that leads to one."""
+"""The clusters that an operator can run on, besides a client: any object that leads to one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["HasClient", "HasKubeconfig", "check_cluster", "makes_clients"]
 
 
 class HasKubeconfig(Protocol):
-    """A cluster that can be reached by a kubeconfig file."""
+    """A cluster that is reached by a kubeconfig file."""
 
     @property
     def kubeconfig(self) -> str | os.PathLike[str]:
@@ -20,25 +20,25 @@ class HasKubeconfig(Protocol):
 
 
 class HasClient(Protocol):
-    """A cluster that makes clients of itself, as an embedded one does."""
+    """A cluster that makes clients, such as an embedded one."""
 
     def client(self) -> Client:
-        """A client, for whoever asks to close."""
+        """Returns a new client, which the caller closes."""
 
 
-def check_cluster(given: Any) -> Client | HasClient | HasKubeconfig | None:
-    """What `running` is given. Its kubeconfig is not asked for yet: the cluster may not have started."""
-    named = inspect.getattr_static(given, "kubeconfig", None)
-    has_kubeconfig = named is not None and not callable(named) and not isinstance(given, type)
-    if given is None or isinstance(given, Client) or makes_clients(given) or has_kubeconfig:
-        cluster: Client | HasClient | HasKubeconfig | None = given
-        return cluster
+def check_cluster(cluster: Any) -> Client | HasClient | HasKubeconfig | None:
+    """Checks the argument of `running`. It does not read the kubeconfig: the cluster may not have started yet."""
+    kubeconfig = inspect.getattr_static(cluster, "kubeconfig", None)
+    has_kubeconfig = kubeconfig is not None and not callable(kubeconfig) and not isinstance(cluster, type)
+    if cluster is None or isinstance(cluster, Client) or makes_clients(cluster) or has_kubeconfig:
+        checked: Client | HasClient | HasKubeconfig | None = cluster
+        return checked
     raise TypeError(
         "running takes a client, or a cluster: one with a method client(), such as an embedded Cluster, or with a"
-        f" kubeconfig, such as a ControlPlane; not {given!r}"
+        f" kubeconfig, such as a ControlPlane; not {cluster!r}"
     )
 
 
 def makes_clients(cluster: object) -> TypeGuard[HasClient]:
-    """Whether it has a method `client`, which is not called."""
+    """Returns whether the object has a method `client`, without calling it."""
     return not isinstance(cluster, type) and callable(inspect.getattr_static(cluster, "client", None))

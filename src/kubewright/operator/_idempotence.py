@@ -1,4 +1,4 @@
-"""The check that an operator is at rest: one more reconcile of every object writes nothing."""
+"""Checks that reconciles are idempotent: one more reconcile of every unchanged object writes nothing."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from kubewright.observe import ReconcileRecord
 
 __all__ = ["NotIdempotent", "check_idempotent"]
 
-_TRIGGER: Final = "check at rest"
+_TRIGGER: Final = "idempotence check"
 _SHOWN: Final = 10
 
 
 class NotIdempotent(AssertionError):
-    """A reconcile of an object that nothing has changed wrote something or failed. The message names each write."""
+    """A reconcile of an unchanged object wrote something or failed. The message names each write."""
 
 
 async def check_idempotent(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
-    """Reconciles every object once more. Raises `NotIdempotent` if that writes anything or fails."""
+    """Reconciles every object once more. Raises `NotIdempotent` if a reconcile writes anything or fails."""
     await settled()
-    asked = [(controller, key) for controller in controllers for key in controller.object_keys()]
-    for controller, key in asked:
+    keys = [(controller, key) for controller in controllers for key in controller.object_keys()]
+    for controller, key in keys:
         controller.enqueue(key, _TRIGGER)
     await settled()
-    problems = [problem for controller, key in asked for problem in _problems(controller, key)]
+    problems = [problem for controller, key in keys for problem in _problems(controller, key)]
     if problems:
         more = f"\n  and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         listed = "".join(f"\n  {problem}" for problem in problems[:_SHOWN])
-        raise NotIdempotent(f"one more reconcile of unchanged objects is not silent:{listed}{more}")
+        raise NotIdempotent(f"one more reconcile of unchanged objects wrote or failed:{listed}{more}")
 
 
 def _problems(controller: Controller[Any], key: ObjectKey) -> Iterator[str]:

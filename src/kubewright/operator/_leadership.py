@@ -1,24 +1,31 @@
-"""Leader election for an operator: whether to stand, for which Lease, and what to tell of it."""
+"""Leader election of a run: whether it takes part, in which Lease, and what happens when the lease is lost."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import random
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final
 
 from kubewright.client import Client
 from kubewright.clock import Clock
+from kubewright.durations import format_duration
 from kubewright.operator.settings import SettingError, Settings
+from kubewright.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionEvent, LeaderElector
     from kubewright.events import EventRecorder
 
-__all__ = ["make_elector", "record_election"]
+__all__ = ["lead", "make_elector", "record_election"]
 
-_NO_NAMESPACE = (
-    "leader election needs a namespace for its Lease, and this is not a pod, which would have one: "
-    "name it with --lease-namespace, KUBEWRIGHT_LEASE_NAMESPACE or Operator(lease_namespace=...)"
+logger = logging.getLogger("kubewright.operator")
+
+_NO_NAMESPACE: Final = (
+    "leader election needs a namespace for its Lease, and this process does not run in a pod, which would have one: "
+    "set it with --lease-namespace, KUBEWRIGHT_LEASE_NAMESPACE or Operator(lease_namespace=...)"
 )
 
 
@@ -31,10 +38,10 @@ def make_elector(
     clock: Clock | None,
     rng: random.Random | None,
 ) -> LeaderElector | None:
-    """The elector of an operator, or None when it is to work without asking. It has not begun to stand.
+    """Returns the elector of an operator, not started yet; None if it works without leader election.
 
-    Unless the settings say, a pod stands for election and nothing else does: two replicas of a Deployment, or the old
-    and the new pod of an update, must not both work, while whoever starts an operator by hand wants it to work at once.
+    Default: enabled in a pod, disabled elsewhere. Two replicas of a Deployment, or the old and the new pod of a
+    rollout, must not both work, while an operator that a developer starts should work immediately.
     """
     wanted = client.in_cluster if settings.leader_elect is None else settings.leader_elect
     if not wanted:
@@ -61,9 +68,9 @@ def make_elector(
 
 
 def record_election(event: ElectionEvent, elector: LeaderElector, recorder: EventRecorder) -> None:
-    """Tell of a change of leadership as an event of the Lease, as client-go does.
+    """Records a change of leadership as an event of the Lease, as client-go does.
 
-    Whoever has lost the lease writes nothing at all any more; the event of the next leader tells of that, and the log.
+    A replica that lost the lease writes nothing. The event of the next leader and the log report the loss.
     """
     from kubewright.api.core.v1 import ObjectReference
 
@@ -81,3 +88,51 @@ def record_election(event: ElectionEvent, elector: LeaderElector, recorder: Even
         uid=elector.lease_uid,  # without it, `kubectl describe` does not find the event
     )
     recorder.record(lease, "LeaderElection", message)
+
+
+async def lead(
+    elector: LeaderElector,
+    operator: str,
+    work: Callable[[], Awaitable[None]],
+    *,
+    stop: Callable[[], object],
+    components: AsyncExitStack,
+    clock: Clock,
+    grace: float,
+) -> None:
+    """Waits for the leadership, starts the work, and stops it when the lease is lost. Then raises `NotLeader`.
+
+    `components` are the attached components of the leader. They have `grace` seconds to end.
+    """
+    from kubewright.election import NotLeader
+
+    await elector.wait_for_leadership()
+    loss = asyncio.ensure_future(elector.wait_for_loss())
+    start = asyncio.ensure_future(work())
+    try:
+        # The loss is noticed during the start too: a component that hangs there must not hide it.
+        await asyncio.wait([start, loss], return_when=asyncio.FIRST_COMPLETED)
+        if start.done():
+            await start
+        reason = await loss
+    except Exception:
+        logger.exception("operator %s is the leader, but cannot start its work", operator)
+        raise
+    finally:
+        await cancel_and_wait(start, loss)
+    # Another replica has the Lease or will have it soon: releasing it would be a write of a former leader.
+    elector.release_on_exit = False
+    stop()
+    await _close_components(components, clock, grace)
+    raise NotLeader(f"the leadership of {elector.namespace}/{elector.name} was lost: {reason}")
+
+
+async def _close_components(components: AsyncExitStack, clock: Clock, grace: float) -> None:
+    closing, timer = asyncio.ensure_future(components.aclose()), asyncio.ensure_future(clock.sleep(grace))
+    await asyncio.wait([closing, timer], return_when=asyncio.FIRST_COMPLETED)
+    timer.cancel()
+    if closing.done():
+        return await closing
+    closing.cancel()
+    logger.error("the components of the leader did not end within %s; no longer waiting", format_duration(grace))
+    return None

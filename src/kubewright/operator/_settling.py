@@ -1,4 +1,4 @@
-"""When a run is settled: nothing is left to do at this moment."""
+"""Waits until a run is settled: nothing is left to do at this moment."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kubewright.controller import Controller
 
 __all__ = ["wait_until_settled"]
 
-_LOOK_SECONDS: Final = 0.002
+_POLL_SECONDS: Final = 0.002
 
 
 @runtime_checkable
 class _Settles(Protocol):
-    """A cluster that does work itself, as an embedded one does."""
+    """A cluster with its own background work, such as an embedded one."""
 
     async def settled(self) -> None:
-        """Wait until it has nothing left to do."""
+        """Waits until the cluster has nothing left to do."""
 
 
 async def wait_until_settled(
@@ -32,18 +32,18 @@ async def wait_until_settled(
     cluster: object,
     timeout: float,
 ) -> None:
-    """Wait until the queues are empty, no reconcile runs, and the caches show what the cluster has.
+    """Waits until the queues are empty, no reconcile runs, and the caches match the cluster.
 
-    `caches` are those whose events come over a network. Others deliver within the event loop, which is waited for.
+    `caches` are those whose events arrive over a network. Others deliver within the event loop, which is waited for.
     """
     scope = asyncio.timeout(timeout)
     try:
         async with scope:
             while not await _is_settled(clock, controllers, caches, cluster):  # noqa: ASYNC110 - of many parts
-                await asyncio.sleep(_LOOK_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
     except TimeoutError:
         if not scope.expired():
-            raise  # of the clock, which names the work that holds it
+            raise  # by the clock; it names the work that holds it
         raise TimeoutError(
             f"operator {operator} is not settled after {timeout:g} real seconds: {_unsettled(controllers)}. A reconcile"
             " that waits for virtual time ends when the clock advances"
@@ -75,7 +75,7 @@ def _unsettled(controllers: Sequence[Controller[Any]]) -> str:
         for each in controllers
         if not each.idle
     ]
-    return "; ".join(work) or "a cache does not show what the cluster has"
+    return "; ".join(work) or "a cache does not match the cluster yet"
 
 
 def _handled(controllers: Sequence[Controller[Any]]) -> int:

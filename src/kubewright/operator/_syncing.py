@@ -1,26 +1,27 @@
-"""Waiting for the caches at the start, not in silence: what keeps them is said again and again until it is cured."""
+"""Waits for the API server and the caches at the start, and logs what they wait for."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+from typing import Final
 
 from kubewright.cache import Caches, CacheSyncError
 from kubewright.client import Client, Forbidden, RetryPolicy
 from kubewright.durations import format_duration
 
-__all__ = ["reach", "sync"]
+__all__ = ["check_connection", "wait_for_sync"]
 
 logger = logging.getLogger("kubewright.operator")
 
-_EVERY_SECONDS = 10.0
+_LOG_INTERVAL: Final = 10.0
 
 
-async def sync(caches: Caches, timeout: float) -> None:
-    """Wait until all are synced, and log every ten seconds what is missing. Raises `CacheSyncError` after the time."""
+async def wait_for_sync(caches: Caches, timeout: float) -> None:
+    """Waits until all caches are in sync, and logs every ten seconds which are not. Raises `CacheSyncError`."""
     left = timeout
     while True:
-        turn = min(left, _EVERY_SECONDS)
+        turn = min(left, _LOG_INTERVAL)
         try:
             return await caches.wait_for_sync(turn)
         except CacheSyncError as error:
@@ -31,12 +32,12 @@ async def sync(caches: Caches, timeout: float) -> None:
                 logger.warning("still waiting for %s, for %s more: %s", kind, format_duration(left), reason)
 
 
-async def reach(client: Client, within: float) -> None:
-    """Fail at once, and in one sentence, where no cache could ever fill: bad credentials, something else's address.
+async def check_connection(client: Client, timeout: float) -> None:
+    """Fails immediately if no cache could ever fill: invalid credentials, or an address of another server.
 
-    A server that is away is tried again, but not for longer than the caches would have.
+    Retries while the server cannot be reached, but no longer than the caches would.
     """
-    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, within))
-    asking = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, within))
-    with contextlib.suppress(Forbidden):  # whoever may not ask for the version may still do the work
-        await asking.server_version()
+    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, timeout))
+    retrying = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, timeout))
+    with contextlib.suppress(Forbidden):  # an account that may not get the version may still have the other permissions
+        await retrying.server_version()

@@ -1,14 +1,14 @@
-"""The webhooks of one run: where they are served, with which certificate, and how the API server is told of them.
+"""The webhooks of one run: their address, their certificate, and their configurations in the API server.
 
-- In a pod: at `webhook_bind`, behind a Service, with the certificate that the settings choose. The configurations came
-  with the manifests.
-- In a test (`operator.running(cluster)`): at a free port of loopback, with a certificate for this run. Configurations
-  are installed by URL, and go with the run.
-- On a developer's machine: the same as in a test if `webhook_url` says how the API server reaches this machine;
-  otherwise they are served, and the log says what is missing.
+- In a pod: at `webhook_bind`, behind a Service, with the certificate of the settings. The manifests contain the
+  configurations.
+- In a test (`operator.running(cluster)`): at a free port on loopback, with a certificate for this run. Configurations
+  with a URL are installed, and deleted when the run ends.
+- On a developer's machine: as in a test if `webhook_url` is set. Otherwise they are served, and the log explains how
+  to make the API server call them.
 
-A pod that is told to end serves them for a while: each node hears later that it is not ready any more, and sends it
-requests until then. Refused connections would be refused writes, in every update of the Deployment.
+A pod that stops serves its webhooks for a while longer: each node learns later that the pod is not ready, and sends
+requests until then. Rejected connections would reject writes during every rollout of the Deployment.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from kubewright.api import Object, info_of
 from kubewright.client import Client, NotFound
 from kubewright.clock import Clock
 from kubewright.operator.access import DeclaredAccess
+from kubewright.operator.definition import OperatorDefinition
 from kubewright.operator.settings import SettingError, Settings, split_address
 
 if TYPE_CHECKING:
     from kubewright.api.apiextensions.v1 import CustomResourceConversion
-    from kubewright.operator._operator import Operator
-    from kubewright.webhook import CertificateSource, Served, WebhookServer
+    from kubewright.webhook import CertificateSource, WebhookDeployment, WebhookServer
     from kubewright.webhook.configurations import WebhookAddress
 
-__all__ = ["OFF", "STILL_ASKED", "WebhookRun"]
+__all__ = ["DRAIN_SECONDS", "OFF", "WebhookRun"]
 
 logger = logging.getLogger("kubewright.operator")
 
 OFF: Final = "0"
-STILL_ASKED: Final = 5.0
+DRAIN_SECONDS: Final = 5.0
 """Seconds for which requests may still come to a pod that was told to end."""
 _USUAL: Final = "127.0.0.1:9443"
 _FREE: Final = "127.0.0.1:0"
@@ -46,24 +46,24 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 class WebhookRun:
-    """What a run does about webhooks. `server` is there from `serve` on; nothing is if there are no webhooks."""
+    """The webhooks of a run. `server` is None before `serve`, and if the operator has no webhooks."""
 
-    def __init__(self, operator: Operator, settings: Settings, *, testing: bool, clock: Clock) -> None:
+    def __init__(self, operator: OperatorDefinition, settings: Settings, *, testing: bool, clock: Clock) -> None:
         self._operator = operator
         self._settings = settings
         self._testing = testing and settings.webhook_bind is None and settings.webhook_url is None
         self.wanted = operator.has_webhooks and settings.webhook_bind != OFF
-        self._turned: list[tuple[type[Object], type[Object]]] = []
+        self._redirected: list[tuple[type[Object], type[Object]]] = []
         self.server: WebhookServer | None = None
-        self.reachable: WebhookAddress | None = None
-        """How the API server is told to reach them by this run; None when somebody else tells it."""
+        self.address: WebhookAddress | None = None
+        """The address in the configurations that this run installs; None if it installs none."""
         self._clock = clock
         self._behind_service = False
-        self._asked_until: float | None = None
-        self._may_close = asyncio.Event()
+        self._drained_at: float | None = None
+        self._drained = asyncio.Event()
 
     async def serve(self, client: Client, stack: AsyncExitStack) -> None:
-        """Start to listen, until the stack unwinds."""
+        """Serves the webhooks until the stack unwinds."""
         if not self.wanted:
             return
         from kubewright.webhook import WebhookServer
@@ -86,11 +86,11 @@ class WebhookRun:
             raise SettingError(str(error.strerror or error)) from None
         if self._testing or settings.webhook_url:
             from kubewright.webhook.configurations import (
-                WebhookAddress,  # with all of two API groups: not needed in production
+                WebhookAddress,
             )
 
             url = settings.webhook_url or f"https://127.0.0.1:{self.server.port}"
-            self.reachable = WebhookAddress(url, source.ca_bundle or b"")
+            self.address = WebhookAddress(url, source.ca_bundle or b"")
         elif client.in_cluster:
             self._behind_service = True
         else:
@@ -99,23 +99,23 @@ class WebhookRun:
     def _certificate(self, client: Client) -> CertificateSource:
         settings = self._settings
         if self._testing or (not client.in_cluster and settings.webhook_certificates == "self-managed"):
-            from kubewright.webhook import ThrowAwayCertificate
+            from kubewright.webhook import EphemeralCertificate
 
             named = urlsplit(settings.webhook_url).hostname if settings.webhook_url else None
-            return ThrowAwayCertificate([*_LOOPBACK, *([named] if named and named not in _LOOPBACK else ())])
+            return EphemeralCertificate([*_LOOPBACK, *([named] if named and named not in _LOOPBACK else ())])
         from kubewright.webhook.certificates import source_for
 
         return source_for(settings.webhook_certificates, self._served(client), folder=settings.webhook_folder)
 
-    def _served(self, client: Client) -> Served:
-        from kubewright.webhook import Served
+    def _served(self, client: Client) -> WebhookDeployment:
+        from kubewright.webhook import WebhookDeployment
 
         operator, settings = self._operator, self._settings
         declared = operator.webhooks.declarations()
         service = settings.webhook_service or f"{operator.name}-webhook"
-        # A Helm release has names of its own: the manifests call the Service after the configurations.
+        # A Helm release has its own names; its manifests derive the name of the Service from the configurations.
         configuration = service.removesuffix("-webhook")
-        return Served(
+        return WebhookDeployment(
             operator=operator.name,
             client=client,
             namespace=client.namespace,
@@ -129,23 +129,23 @@ class WebhookRun:
         )
 
     async def conversions(self, client: Client) -> dict[str, CustomResourceConversion]:
-        """How the definitions of converted kinds shall lead to this program, by their names."""
+        """Returns the conversion settings of the CustomResourceDefinitions of converted kinds, by their names."""
         if self.server is None:
             return {}
         from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 
-        if self.reachable is None:
+        if self.address is None:
             by_service = self._by_service(client, self.server.certificate)
             declared = self._operator.webhooks.conversion_declarations() if client.in_cluster else []
             return {_definition(one.kind): by_service for one in declared}
         wanted = {}
         for stored, *others in self._operator.webhooks.conversions.families():
             name = _definition(stored)
-            wanted[name] = self.reachable.conversion()
+            wanted[name] = self.address.conversion()
             with contextlib.suppress(NotFound):
                 await client.get(CustomResourceDefinition, name)
-                # It leads elsewhere until now, and for a moment more after it was changed.
-                self._turned.append((stored, others[0]))
+                # The API server uses the previous setting for a moment after the change.
+                self._redirected.append((stored, others[0]))
         return wanted
 
     def _by_service(self, client: Client, source: CertificateSource) -> CustomResourceConversion:
@@ -156,46 +156,46 @@ class WebhookRun:
         service = ServiceReference(name=served.service, namespace=served.namespace, path="/convert", port=443)
         return conversion_by(WebhookClientConfig(service=service, ca_bundle=source.ca_bundle))
 
-    async def tell(self, client: Client, stack: AsyncExitStack) -> None:
-        """Tell the API server to ask this run, until the stack unwinds; nothing where others have told it."""
-        if self.reachable is None or self.server is None:
+    async def install(self, client: Client, stack: AsyncExitStack) -> None:
+        """Installs the configurations until the stack unwinds, if this run is responsible for them."""
+        if self.address is None or self.server is None:
             return
         from kubewright.webhook.configurations import WebhooksUnreachable, installed
 
-        telling = installed(
+        installation = installed(
             client,
             self._operator.name,
             self._operator.webhooks.declarations(),
             self.server,
-            self.reachable,
+            self.address,
             namespaces=self._settings.namespaces,
-            converted=self._turned,
+            converted=self._redirected,
         )
         try:
-            await stack.enter_async_context(telling)
+            await stack.enter_async_context(installation)
         except WebhooksUnreachable as error:
             raise SettingError(str(error)) from None
 
-    def expect_end(self) -> None:
-        """The process was told to end: behind a Service, requests may still come for `STILL_ASKED` seconds from now."""
+    def start_draining(self) -> None:
+        """Expects further requests for `DRAIN_SECONDS`, because the process stops behind a Service."""
         if self._behind_service and self.server is not None:
             self.server.leaving = True
-            self._asked_until = self._clock.monotonic() + STILL_ASKED
+            self._drained_at = self._clock.monotonic() + DRAIN_SECONDS
 
     def close_now(self) -> None:
-        """Do not wait for requests that may still come."""
-        self._may_close.set()
+        """Stops waiting for further requests."""
+        self._drained.set()
 
-    async def wait_while_asked(self) -> None:
-        """Wait until no requests come any more. What handlers may need has to be there until then."""
-        if self._asked_until is None:
+    async def wait_until_drained(self) -> None:
+        """Waits until no further requests are expected. Everything that handlers use must exist until then."""
+        if self._drained_at is None:
             return
-        timer = self._clock.call_later(self._asked_until - self._clock.monotonic(), self.close_now)
-        await self._may_close.wait()
+        timer = self._clock.call_later(self._drained_at - self._clock.monotonic(), self.close_now)
+        await self._drained.wait()
         timer.cancel()
 
     def not_ready(self) -> str | None:
-        """Why this replica cannot answer the API server; None when it can."""
+        """Returns why the API server cannot call the webhooks of this replica, or None."""
         if not self.wanted:
             return None
         if self.server is None or not self.server.port:
@@ -214,9 +214,9 @@ def _definition(kind: type[Object]) -> str:
 
 def _how_to_reach(cluster: str, host: str, port: int) -> str:
     return (
-        f"the webhooks are served at https://{host}:{port}, but the API server of {cluster} is not told to ask this"
-        " machine. To let it, give --webhook-url with a URL by which it reaches this machine, such as"
-        f" https://host.docker.internal:{port} for a cluster in containers here, or the address of a tunnel, and"
-        f" --webhook-bind 0.0.0.0:{port} unless that leads to loopback. The configurations are then installed for this"
-        " run, with a certificate of its own"
+        f"the webhooks are served at https://{host}:{port}, but the API server of {cluster} does not call this machine."
+        " Set --webhook-url to a URL by which it reaches this machine, such as"
+        f" https://host.docker.internal:{port} for a cluster in local containers, or the address of a tunnel; and"
+        f" --webhook-bind 0.0.0.0:{port} unless that URL leads to loopback. The configurations are then installed for"
+        " this run, with their own certificate"
     )

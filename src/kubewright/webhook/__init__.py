@@ -1,4 +1,4 @@
-"""Webhooks: the API server asks the program before it stores an object, and to convert one between versions.
+"""Webhooks: the API server calls the program before it stores an object, and to convert one between versions.
 
     @operator.defaults(Foo)
     def fill_in(foo: Foo) -> None:
@@ -13,29 +13,33 @@
     @operator.converts(FooV1Alpha1, FooV1)
     def upgrade(old: FooV1Alpha1) -> FooV1: ...
 
-Handlers belong to their operator, async or plain; plain ones run in threads. What is promised:
+Handlers belong to their operator, async or plain; plain ones run in threads. Guarantees:
 
-- `WebhookServer` answers every review, whatever is in it and whatever a handler does: with a patch of exactly what the
-  handler changed, with a refusal that names the fields (`FieldError`, `Refused`), with warnings (`AdmissionWarning`).
-- From each handler follows a `WebhookDeclaration`, and from that what the API server is told: in the manifests by the
-  name of a Service, in tests by URL.
-- `Conversions` go through the stored version; metadata and unknown fields are carried over (`ConversionError` if not).
-- The certificate may change while the server runs (`CertificateSource`); every replica serves, not only the leader.
+- `WebhookServer` responds to every review, whatever it contains and whatever a handler does: with a patch of exactly
+  the handler's changes, with a rejection that names the fields (`FieldError`, `Refused`), with warnings
+  (`AdmissionWarning`).
+- Each handler has a `WebhookDeclaration`, from which `configurations` builds the objects of the API server: with the
+  name of a Service in manifests, with a URL in tests.
+- `Conversions` use the stored version as the hub. Metadata and unknown fields are preserved. A failed conversion is a
+  `ConversionError`.
+- The certificate may change while the server runs (`CertificateSource`). Every replica serves, not only the leader.
   `serving_context` makes a TLS context of such a source for any other server.
+
+Start to read in `_server.py`. Sub-rooms: `configurations` (objects for the API server), `certificates` (sources).
 """
 
 from __future__ import annotations
 
-from kubewright.webhook._certificates_protocol import CertificateSource, Served
+from kubewright.webhook._certificate_source import CertificateSource, WebhookDeployment
 from kubewright.webhook._conversion import ConversionError, Conversions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
+from kubewright.webhook._ephemeral_certificate import EphemeralCertificate
 from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused
-from kubewright.webhook._registering import AdmissionOptions, Webhooks
+from kubewright.webhook._registration import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
 from kubewright.webhook._reviews import GroupVersionKind, GroupVersionResource, User
 from kubewright.webhook._server import WebhookServer
-from kubewright.webhook._throw_away import ThrowAwayCertificate
 from kubewright.webhook._tls import serving_context
 
 __all__ = [
@@ -48,16 +52,16 @@ __all__ = [
     "Conversions",
     "ConvertDecorator",
     "DefaultDecorator",
+    "EphemeralCertificate",
     "FieldError",
     "GroupVersionKind",
     "GroupVersionResource",
     "Operation",
     "Refused",
-    "Served",
-    "ThrowAwayCertificate",
     "User",
     "ValidateDecorator",
     "WebhookDeclaration",
+    "WebhookDeployment",
     "WebhookServer",
     "Webhooks",
     "rule_for",

@@ -1,7 +1,7 @@
-"""What a program says about the webhooks that it serves, before anything is deployed.
+"""Declarations of the webhooks that a program serves.
 
-The configurations of the API server are made from these declarations. Those of handlers that belong to an operator are
-derived; what the program serves by other means can be declared by hand.
+The configurations of the API server are built from them. The declarations of an operator's handlers are derived;
+webhooks that a program serves by other means can be declared explicitly.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _LONGEST_TIMEOUT: Final = 30
 
 
 class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """One admission webhook. What the API server would refuse raises ValueError.
+    """An admission webhook. Raises ValueError for values that the API server would reject.
 
     Args:
         name: a qualified name, at least three parts: `validate.foos.example.com`.
-        path: where the program serves it: `/validate/foos`.
-        rules: which requests it is asked about; `rule_for(Foo, "CREATE", "UPDATE")` makes one.
+        path: the path of the webhook: `/validate/foos`.
+        rules: the requests that it handles; `rule_for(Foo, "CREATE", "UPDATE")` makes a rule.
         mutating: whether it may change the object.
-        failure_policy: what becomes of a request when the program does not answer.
-        side_effects: whether it does anything besides answering; what does so on a dry run is not allowed.
+        failure_policy: whether a request is rejected or admitted if the program does not respond.
+        side_effects: whether it has side effects; side effects on a dry run are not allowed.
         timeout_seconds: how long the API server waits, 1 to 30.
-        match_policy: whether requests for other versions of the kind count too, converted.
-        match_conditions: CEL expressions; it is asked only when all of them are true.
+        match_policy: whether it also handles requests for other versions of the kind, converted.
+        match_conditions: CEL expressions; it is called only if all of them are true.
         namespace_selector: only objects in namespaces with these labels.
         object_selector: only objects with these labels.
-        reinvocation_policy: of a mutating one, whether it is asked again when others changed the object after it.
+        reinvocation_policy: whether a mutating webhook is called again if a later one changed the object.
     """
 
     name: str
@@ -61,14 +61,16 @@ class WebhookDeclaration(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{what}: the name needs at least three parts, such as validate.foos.example.com")
         _check_path(what, self.path)
         if not self.rules:
-            raise ValueError(f"{what}: without rules it is never asked; rule_for(Foo, 'CREATE') makes one")
+            raise ValueError(f"{what}: without rules it is never called; rule_for(Foo, 'CREATE') makes one")
         if not 1 <= self.timeout_seconds <= _LONGEST_TIMEOUT:
-            raise ValueError(f"{what}: timeout_seconds is between 1 and {_LONGEST_TIMEOUT}, not {self.timeout_seconds}")
+            raise ValueError(
+                f"{what}: timeout_seconds must be from 1 to {_LONGEST_TIMEOUT}, not {self.timeout_seconds}"
+            )
         if self.reinvocation_policy is not None and not self.mutating:
-            raise ValueError(f"{what}: reinvocation_policy is for mutating webhooks; this one changes nothing")
+            raise ValueError(f"{what}: reinvocation_policy is only for mutating webhooks")
         conditions = [condition.name for condition in self.match_conditions]
         if len(set(conditions)) < len(conditions):
-            raise ValueError(f"{what}: its match conditions need different names")
+            raise ValueError(f"{what}: match conditions must have different names")
 
 
 class ConversionDeclaration(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +78,7 @@ class ConversionDeclaration(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         kind: the class of any of its versions.
-        path: where the program serves it.
+        path: the path of the webhook.
     """
 
     kind: type[Object]
@@ -89,7 +91,7 @@ class ConversionDeclaration(msgspec.Struct, frozen=True, kw_only=True):
 def rule_for(
     kind: type[Object], *operations: RuleOperation, subresource: str | None = None
 ) -> admissionregistration.RuleWithOperations:
-    """The rule for requests of that kind, or of a part of it: `rule_for(Foo, "UPDATE", subresource="status")`."""
+    """Returns a rule for requests of a kind, or of a subresource: `rule_for(Foo, "UPDATE", subresource="status")`."""
     if not operations:
         raise ValueError(f"rule_for({kind.__name__}) needs operations, such as 'CREATE' and 'UPDATE'")
     from kubewright.api import admissionregistration  # not needed to import an operator
@@ -107,5 +109,5 @@ def rule_for(
 def _check_path(what: str, path: str) -> None:
     if not _PATH.fullmatch(path):
         raise ValueError(
-            f"{what}: the path {path!r} must begin with '/' and have no empty part, such as /validate/foos"
+            f"{what}: the path {path!r} must start with '/' and have no empty segment, such as /validate/foos"
         )

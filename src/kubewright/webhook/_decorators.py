@@ -1,4 +1,4 @@
-"""The decorators' types: what `operator.validates(Foo)` accepts, as type checkers see it."""
+"""The types of the decorators: the functions that `operator.validates(Foo)` accepts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ D = TypeVar("D", bound=_Defaults)
 V = TypeVar("V", bound=_Creates | _Updates | _Deletes)
 
 Found: TypeAlias = FieldError | AdmissionWarning | Iterable[FieldError | AdmissionWarning] | None
-"""What a validating handler returns."""
+"""The result of a validating handler."""
 _Awaited: TypeAlias = Awaitable[Found] | AsyncIterator[FieldError | AdmissionWarning]
 
 
@@ -49,7 +49,7 @@ class _Decorator:
 
 
 class DefaultDecorator(_Decorator, Generic[R]):
-    """Takes a function, or a class with a method `default`, and gives it back unchanged."""
+    """Registers a function, or a class with a method `default`, and returns it unchanged."""
 
     @overload
     def __call__(self, handler: Callable[[R], Awaitable[R | None]]) -> Callable[[R], Awaitable[R | None]]: ...
@@ -68,13 +68,13 @@ class DefaultDecorator(_Decorator, Generic[R]):
     @overload
     def __call__(self, handler: D) -> D: ...
     def __call__(self, handler: Any) -> Any:
-        """Register it."""
+        """Registers the handler and returns it."""
         self._register(handler)
         return handler
 
 
 class ValidateDecorator(_Decorator, Generic[R]):
-    """Takes a function, or a class with methods for operations, and gives it back unchanged."""
+    """Registers a function, or a class with a method per operation, and returns it unchanged."""
 
     @overload
     def __call__(self, handler: Callable[[R], _Awaited]) -> Callable[[R], _Awaited]: ...
@@ -93,19 +93,19 @@ class ValidateDecorator(_Decorator, Generic[R]):
     @overload
     def __call__(self, handler: V) -> V: ...
     def __call__(self, handler: Any) -> Any:
-        """Register it."""
+        """Registers the handler and returns it."""
         self._register(handler)
         return handler
 
 
 class ConvertDecorator(_Decorator, Generic[R, S]):
-    """Takes a function from one version to another, and gives it back unchanged."""
+    """Registers a function from one version to another, and returns it unchanged."""
 
     @overload
     def __call__(self, handler: Callable[[R], Awaitable[S]]) -> Callable[[R], Awaitable[S]]: ...
     @overload
     def __call__(self, handler: Callable[[R], S]) -> Callable[[R], S]: ...
     def __call__(self, handler: Any) -> Any:
-        """Register it."""
+        """Registers the handler and returns it."""
         self._register(handler)
         return handler

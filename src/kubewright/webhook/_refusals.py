@@ -1,10 +1,10 @@
-"""What a handler may say about an object: that it is refused, why and at which fields; or a warning.
+"""The results of handlers: rejections, with the fields and reasons, and warnings.
 
-Errors at fields read as Kubernetes' own, and reach `kubectl` as it prints those: one line for each field. In
+Field errors read like those of Kubernetes, and `kubectl` prints them in the same way, one line per field. In
 
     spec.replicas: Invalid value: 11: must be 10 or less
 
-the path, the value and the text are the handler's. `FieldError(path, text)` is an invalid value that is not shown.
+the path, the value and the detail are the handler's. `FieldError(path, message)` does not show the value.
 """
 
 from __future__ import annotations
@@ -39,47 +39,47 @@ _LONGEST_VALUE: Final = 256
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """A field that is not as it must be. `path` names it as the server does: `spec.ports[0].name`.
+    """An invalid field. `path` has the form of the API server: `spec.ports[0].name`.
 
-    `FieldError.invalid` and its relatives word the usual cases as Kubernetes does, with the value where it helps.
+    `FieldError.invalid` and the other constructors use the wording of Kubernetes.
     """
 
     path: str
     message: str
     reason: str = "FieldValueInvalid"
-    """In one word, for programs."""
+    """The machine-readable reason."""
 
     @classmethod
     def invalid(cls, path: str, value: object, detail: str) -> FieldError:
-        """The value cannot be."""
+        """The value is invalid."""
         return cls(path, f"Invalid value: {_shown(value)}: {detail}")
 
     @classmethod
     def required(cls, path: str, detail: str = "") -> FieldError:
-        """There must be a value."""
+        """The field is required."""
         return cls(path, _worded("Required value", detail), "FieldValueRequired")
 
     @classmethod
     def forbidden(cls, path: str, detail: str) -> FieldError:
-        """It must not be set, or not be changed."""
+        """The field must not be set or changed."""
         return cls(path, f"Forbidden: {detail}", "FieldValueForbidden")
 
     @classmethod
     def unsupported(cls, path: str, value: object, supported: Sequence[object]) -> FieldError:
-        """It is none of those that there are."""
+        """The value is not one of the supported values."""
         if isinstance(supported, str):
-            raise TypeError(f"FieldError.unsupported takes a list of the values that there are, [{supported!r}]")
+            raise TypeError(f"FieldError.unsupported takes a list of the supported values, [{supported!r}]")
         known = ", ".join(_shown(one) for one in supported)
         return cls(path, f"Unsupported value: {_shown(value)}: supported values: {known}", "FieldValueNotSupported")
 
     @classmethod
     def duplicate(cls, path: str, value: object) -> FieldError:
-        """It is there twice."""
+        """The value occurs twice."""
         return cls(path, f"Duplicate value: {_shown(value)}", "FieldValueDuplicate")
 
     @classmethod
     def not_found(cls, path: str, value: object) -> FieldError:
-        """It names something that does not exist."""
+        """The value names an object that does not exist."""
         return cls(path, f"Not found: {_shown(value)}", "FieldValueNotFound")
 
     def __str__(self) -> str:
@@ -87,26 +87,26 @@ class FieldError(msgspec.Struct, frozen=True):
 
 
 class AdmissionWarning(msgspec.Struct, frozen=True):
-    """A text for whoever asked, which `kubectl` prints; the request goes on."""
+    """A warning for the client, which `kubectl` prints. It does not reject the request."""
 
     message: str
 
 
 class Refused(Exception):
-    """The request is refused: `raise Refused("not on Fridays")`, or with the errors of several fields.
+    """Rejects the request: `raise Refused("not on Fridays")`, or with several field errors.
 
     Args:
-        errors: why: a text, or `FieldError`s.
-        code: the HTTP status that the client gets; 422 with fields, 403 without, unless given.
+        errors: the reasons: strings or `FieldError`s.
+        code: the HTTP status of the response. Default: 422 with field errors, 403 without.
     """
 
     def __init__(self, *errors: FieldError | str, code: int | None = None) -> None:
         if not errors:
-            raise TypeError('Refused says why: Refused("not on Fridays")')
+            raise TypeError('Refused needs a reason: Refused("not on Fridays")')
         if code is not None and not isinstance(code, int):
-            raise TypeError(f"the code of a refusal is a number from 400 to 599, not {code!r}")
+            raise TypeError(f"code of Refused must be a number from 400 to 599, not {code!r}")
         if code is not None and not 400 <= code < 600:
-            raise ValueError(f"the code of a refusal is from 400 to 599, not {code}")
+            raise ValueError(f"code of Refused must be from 400 to 599, not {code}")
         super().__init__(*errors)
         self.errors = errors
         fields = any(isinstance(error, FieldError) for error in errors)
@@ -117,30 +117,30 @@ class Refused(Exception):
 
     @classmethod
     def of(cls, error: ValidationError) -> Refused:
-        """The same, of an object that breaks rules of its kind."""
+        """Returns the rejection of an object that violates the schema of its kind."""
         return cls(*(FieldError(found.path, found.message) for found in error.violations))
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What handlers found: all of their errors and warnings."""
+    """The errors and warnings of a handler."""
 
     errors: tuple[FieldError, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def status_of(refused: Refused, *, group: str, kind: str, name: str) -> dict[str, Any]:
-    """The meta/v1 Status of a refusal, worded as the server words its own."""
+    """Returns the meta/v1 Status of a rejection, with the wording of the API server."""
     code = refused.code
     status: dict[str, Any] = {"status": "Failure", "code": code, "reason": _REASONS.get(code, "Unknown")}
     fields = [error for error in refused.errors if isinstance(error, FieldError)]
-    texts = [as_text(error) for error in refused.errors]
+    messages = [as_text(error) for error in refused.errors]
     if code != _INVALID:
-        return status | {"message": "; ".join(texts)}
-    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return status | {"message": "; ".join(messages)}
+    listed = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
     shown = f"{kind}.{group}" if group else kind
     causes = [_cause(error) for error in fields]
     details = {"name": name, "group": group, "kind": kind, "causes": causes}
-    return status | {"message": f"{shown} {_quoted(name)} is invalid: {told}", "details": details}
+    return status | {"message": f"{shown} {_quoted(name)} is invalid: {listed}", "details": details}
 
 
 def _cause(error: FieldError) -> dict[str, str]:
@@ -152,7 +152,7 @@ def _worded(what: str, detail: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as JSON shows it, at most one line long. One that JSON has no form for is shown as text."""
+    """Returns a value as truncated JSON, or as its string if it cannot be encoded."""
     try:
         text = encode(value).decode()
     except Exception:

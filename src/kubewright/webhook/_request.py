@@ -1,4 +1,4 @@
-"""`AdmissionRequest`: all that the API server tells about a request that it asks about."""
+"""`AdmissionRequest`: the request of an AdmissionReview, for handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from kubewright.api import Object, decode
 from kubewright.client import Client
-from kubewright.webhook._reviews import AdmissionAsked, GroupVersionKind, GroupVersionResource, User
+from kubewright.webhook._reviews import AdmissionReviewRequest, GroupVersionKind, GroupVersionResource, User
 
 __all__ = ["AdmissionRequest", "Operation"]
 
@@ -20,121 +20,121 @@ _NOTHING = b"null"
 
 
 class AdmissionRequest(Generic[R]):
-    """A request that a handler is asked about. Objects are decoded when they are first looked at.
+    """The request that a handler decides about. Objects are decoded on first access.
 
-    `warn` adds a warning for whoever asked; `audit` adds an annotation to the server's audit log. What is no text,
-    such as an error, is sent as its text.
+    `warn` adds a warning for the client; `audit` adds an annotation to the audit log of the API server. A value that is
+    not a string, such as an exception, is sent as its string.
     """
 
-    __slots__ = ("_asked", "_kind", "_object", "_old", "annotations", "client", "warnings")
+    __slots__ = ("_kind", "_object", "_old", "_review", "annotations", "client", "warnings")
 
-    def __init__(self, kind: type[R], asked: AdmissionAsked, client: Client | None = None) -> None:
+    def __init__(self, kind: type[R], review: AdmissionReviewRequest, client: Client | None = None) -> None:
         self._kind = kind
-        self._asked = asked
+        self._review = review
         self._object: R | None = None
         self._old: R | None = None
         self.client = client
-        """Reads and writes the cluster, as the operator; None where handlers are called without one."""
+        """The operator's client; None if the handler is called without one."""
         self.warnings: list[str] = []
         self.annotations: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        asked = self._asked
-        part = f"/{asked.sub_resource}" if asked.sub_resource else ""
-        where = f"{asked.namespace}/{asked.name}" if asked.namespace else asked.name
-        return f"<AdmissionRequest {asked.operation} {asked.resource.resource}{part} {where} by {self.user.username}>"
+        review = self._review
+        part = f"/{review.sub_resource}" if review.sub_resource else ""
+        where = f"{review.namespace}/{review.name}" if review.namespace else review.name
+        return f"<AdmissionRequest {review.operation} {review.resource.resource}{part} {where} by {self.user.username}>"
 
     @property
     def uid(self) -> str:
-        """Tells this question apart from others."""
-        return self._asked.uid
+        """The unique ID of the review."""
+        return self._review.uid
 
     @property
     def operation(self) -> Operation:
-        """What is asked for: "CREATE", "UPDATE", "DELETE" or "CONNECT"."""
-        return cast("Operation", self._asked.operation)
+        """The operation: "CREATE", "UPDATE", "DELETE" or "CONNECT"."""
+        return cast("Operation", self._review.operation)
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing will be stored: then nothing else may be changed either."""
-        return bool(self._asked.dry_run)
+        """Whether the request is a dry run. Then the handler must have no side effects."""
+        return bool(self._review.dry_run)
 
     @property
     def user(self) -> User:
-        """Who asks."""
-        return self._asked.user_info
+        """The user who sent the request."""
+        return self._review.user_info
 
     @property
     def name(self) -> str:
-        """The object's name; empty when the server will make one up from `metadata.generate_name`."""
-        return self._asked.name
+        """The object's name; empty if the server will generate it from `metadata.generate_name`."""
+        return self._review.name
 
     @property
     def namespace(self) -> str:
-        """The object's namespace; empty for kinds in none. A Namespace's own name is here too."""
-        return self._asked.namespace
+        """The object's namespace; empty for cluster-scoped kinds. For a Namespace, its own name."""
+        return self._review.namespace
 
     @property
     def subresource(self) -> str:
-        """The part that is asked for, such as "status"; empty for the whole object."""
-        return self._asked.sub_resource
+        """The subresource, such as "status"; empty for the object itself."""
+        return self._review.sub_resource
 
     @property
     def kind(self) -> GroupVersionKind:
         """The kind and version of `object`."""
-        return self._asked.kind
+        return self._review.kind
 
     @property
     def resource(self) -> GroupVersionResource:
-        """Where the object is."""
-        return self._asked.resource
+        """The resource of the object."""
+        return self._review.resource
 
     @property
     def request_kind(self) -> GroupVersionKind:
-        """The kind and version that the client used; another than `kind` when the server has converted the object."""
-        return self._asked.request_kind or self._asked.kind
+        """The kind and version of the client's request; differs from `kind` if the server converted the object."""
+        return self._review.request_kind or self._review.kind
 
     @property
     def request_resource(self) -> GroupVersionResource:
-        """Where the client asked."""
-        return self._asked.request_resource or self._asked.resource
+        """The resource of the client's request."""
+        return self._review.request_resource or self._review.resource
 
     @property
     def object(self) -> R | None:
-        """The object as it shall become; None when it is deleted."""
+        """The new state of the object; None for a deletion."""
         if self._object is None and (raw := self.raw_object):
             self._object = decode(self._kind, raw)
         return self._object
 
     @property
     def old(self) -> R | None:
-        """The object as it is stored; None when it is created."""
+        """The stored state of the object; None for a creation."""
         if self._old is None and (raw := self.raw_old):
             self._old = decode(self._kind, raw)
         return self._old
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the request by their names on the wire: of a DeleteOptions, a CreateOptions, and so on."""
-        found = msgspec.json.decode(self._asked.options)
+        """The options of the request by their JSON names: of a DeleteOptions, a CreateOptions, and so on."""
+        found = msgspec.json.decode(self._review.options)
         return found if isinstance(found, dict) else {}
 
     @property
     def raw_object(self) -> bytes:
-        """The JSON of `object`; empty when there is none."""
-        raw = bytes(self._asked.object)
+        """The JSON of `object`; empty if there is none."""
+        raw = bytes(self._review.object)
         return b"" if raw == _NOTHING else raw
 
     @property
     def raw_old(self) -> bytes:
-        """The JSON of `old`; empty when there is none."""
-        raw = bytes(self._asked.old_object)
+        """The JSON of `old`; empty if there is none."""
+        raw = bytes(self._review.old_object)
         return b"" if raw == _NOTHING else raw
 
     def warn(self, message: str) -> None:
-        """Tell whoever asked; `kubectl` prints it. The server shows 256 characters of it."""
+        """Adds a warning for the client, which `kubectl` prints. The server truncates it to 256 characters."""
         self.warnings.append(message)
 
     def audit(self, key: str, value: str) -> None:
-        """Note something in the audit log, under a key such as "image-policy"."""
+        """Adds an annotation to the audit log, under a key such as "image-policy"."""
         self.annotations[key] = value

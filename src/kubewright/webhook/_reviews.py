@@ -1,6 +1,6 @@
-"""Reviews on the wire: what the API server asks, and what it is answered.
+"""The JSON of reviews: requests of the API server, and their responses.
 
-Objects stay undecoded here: which model they have, the handler knows.
+Objects are not decoded here, because only the handler knows their model.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from kubewright.redaction import Redacted
 __all__ = [
     "ADMISSION",
     "CONVERSION",
-    "AdmissionAnswer",
+    "AdmissionResponse",
     "BadReview",
-    "ConversionAsked",
+    "ConversionReviewRequest",
     "GroupVersionKind",
     "GroupVersionResource",
     "User",
     "admission_review",
-    "asked_admission",
-    "asked_conversion",
     "conversion_review",
+    "decode_admission",
+    "decode_conversion",
     "uid_in",
 ]
 
@@ -34,7 +34,7 @@ CONVERSION: Final = "apiextensions.k8s.io/v1"
 
 
 class BadReview(Exception):
-    """What came is no review that can be answered. The text says why, without anything of what came."""
+    """The body is not a valid review. The message has the reason, and nothing of the body."""
 
     def __init__(self, why: str, *, code: int = 400) -> None:
         super().__init__(why)
@@ -42,7 +42,7 @@ class BadReview(Exception):
 
 
 class GroupVersionKind(msgspec.Struct, frozen=True):
-    """A kind, in one version."""
+    """A kind in a version."""
 
     group: str = ""
     version: str = ""
@@ -53,7 +53,7 @@ class GroupVersionKind(msgspec.Struct, frozen=True):
 
 
 class GroupVersionResource(msgspec.Struct, frozen=True):
-    """Where objects of a kind are, in one version: `foos`."""
+    """A resource in a version: `foos`."""
 
     group: str = ""
     version: str = ""
@@ -61,7 +61,7 @@ class GroupVersionResource(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who asks."""
+    """A user of the API server."""
 
     username: str = ""
     uid: str = ""
@@ -72,7 +72,7 @@ class User(msgspec.Struct, frozen=True):
 _NULL: Final = msgspec.Raw(b"null")
 
 
-class AdmissionAsked(msgspec.Struct, rename="camel"):
+class AdmissionReviewRequest(msgspec.Struct, rename="camel"):
     """The request of an AdmissionReview. Absent objects are `null`."""
 
     uid: str
@@ -92,7 +92,7 @@ class AdmissionAsked(msgspec.Struct, rename="camel"):
     options: msgspec.Raw = _NULL
 
 
-class ConversionAsked(msgspec.Struct, rename="camel"):
+class ConversionReviewRequest(msgspec.Struct, rename="camel"):
     """The request of a ConversionReview."""
 
     uid: str
@@ -106,7 +106,7 @@ class _Review(msgspec.Struct, rename="camel"):
     request: msgspec.Raw = _NULL
 
 
-class AdmissionAnswer(Redacted, msgspec.Struct, rename="camel", omit_defaults=True):
+class AdmissionResponse(Redacted, msgspec.Struct, rename="camel", omit_defaults=True):
     """The response of an AdmissionReview."""
 
     redacted = frozenset({"patch"})
@@ -121,66 +121,66 @@ class AdmissionAnswer(Redacted, msgspec.Struct, rename="camel", omit_defaults=Tr
 
 
 _reviews: Final = msgspec.json.Decoder(_Review)
-_admissions: Final = msgspec.json.Decoder(AdmissionAsked)
-_conversions: Final = msgspec.json.Decoder(ConversionAsked)
+_admissions: Final = msgspec.json.Decoder(AdmissionReviewRequest)
+_conversions: Final = msgspec.json.Decoder(ConversionReviewRequest)
 _encode: Final = msgspec.json.Encoder().encode
 _UID: Final = re.compile(rb'"uid"\s*:\s*"([0-9A-Za-z-]{1,64})"')
-_BEGINNING: Final = 1024
+_HEAD_BYTES: Final = 1024
 
 
-def asked_admission(body: bytes) -> AdmissionAsked:
-    """The request in an AdmissionReview; raises `BadReview`."""
+def decode_admission(body: bytes) -> AdmissionReviewRequest:
+    """Decodes the request of an AdmissionReview. Raises `BadReview`."""
     request = _request(body, ADMISSION, "AdmissionReview")
     try:
         return _admissions.decode(request)
     except UNREADABLE as error:
-        raise BadReview(f"the request of the AdmissionReview is malformed: {_told(error)}") from None
+        raise BadReview(f"the request of the AdmissionReview is malformed: {_location(error)}") from None
 
 
-def asked_conversion(body: bytes) -> ConversionAsked:
-    """The request in a ConversionReview; raises `BadReview`."""
+def decode_conversion(body: bytes) -> ConversionReviewRequest:
+    """Decodes the request of a ConversionReview. Raises `BadReview`."""
     request = _request(body, CONVERSION, "ConversionReview")
     try:
         return _conversions.decode(request)
     except UNREADABLE as error:
-        raise BadReview(f"the request of the ConversionReview is malformed: {_told(error)}") from None
+        raise BadReview(f"the request of the ConversionReview is malformed: {_location(error)}") from None
 
 
 def _request(body: bytes, version: str, kind: str) -> msgspec.Raw:
     try:
         review = _reviews.decode(body)
     except UNREADABLE as error:
-        raise BadReview(f"the body is no {kind}: {_told(error)}") from None
+        raise BadReview(f"the body is not a valid {kind}: {_location(error)}") from None
     if review.kind != kind:
         raise BadReview(f"the body is not of the kind {kind}")
     if review.api_version != version:
-        raise BadReview(f"this webhook speaks {version}: list v1 in the review versions of its configuration")
+        raise BadReview(f"this webhook supports only {version}: list v1 in the review versions of its configuration")
     if review.request is _NULL or bytes(review.request) == b"null":
         raise BadReview(f"the {kind} has no request")
     return review.request
 
 
-def _told(error: Exception) -> str:
-    """Where it is wrong, without what stands there."""
+def _location(error: Exception) -> str:
+    """Returns where the body is invalid, without its content."""
     if isinstance(error, msgspec.ValidationError):
         _, _, at = str(error).partition(" - at `")
-        return f"at {at.rstrip('`')} is something else than expected" if at else "something is missing"
-    return "it is no valid JSON"
+        return f"unexpected value at {at.rstrip('`')}" if at else "a required field is missing"
+    return "it is not valid JSON"
 
 
 def uid_in(body: bytes) -> str:
-    """The uid of a review that cannot be read, as it stands near the beginning: an answer without it would be lost."""
-    found = _UID.search(body[:_BEGINNING])
+    """Returns the uid near the start of an invalid review: the API server drops a response without it."""
+    found = _UID.search(body[:_HEAD_BYTES])
     return found[1].decode() if found else ""
 
 
-def admission_review(answer: AdmissionAnswer) -> bytes:
-    """An AdmissionReview with this response."""
-    return _encode({"apiVersion": ADMISSION, "kind": "AdmissionReview", "response": answer})
+def admission_review(response: AdmissionResponse) -> bytes:
+    """Encodes an AdmissionReview with a response."""
+    return _encode({"apiVersion": ADMISSION, "kind": "AdmissionReview", "response": response})
 
 
 def conversion_review(uid: str, converted: list[Any] | None = None, *, failure: str = "") -> bytes:
-    """A ConversionReview with these objects, or with why there are none."""
+    """Encodes a ConversionReview with converted objects, or with the reason of the failure."""
     result = {"status": "Failure", "message": failure} if failure else {"status": "Success"}
     response = {"uid": uid, "convertedObjects": converted or [], "result": result}
     return _encode({"apiVersion": CONVERSION, "kind": "ConversionReview", "response": response})

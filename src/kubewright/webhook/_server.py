@@ -1,12 +1,12 @@
-"""The server that the API server calls.
+"""`WebhookServer`: the HTTPS server that the API server calls.
 
-- It speaks HTTP/1.1 over TLS 1.2 or newer, with the certificate that its source has at that moment; with `client_ca`
-  only to clients whose certificate is signed by it.
-- A review of more than 7 MiB is refused with 413, one with objects to convert of more than 64 MiB; one that arrives
-  more slowly than the API server waits with 408. Both in a review: the API server shows the text of nothing else.
-- The API server says how long it waits; handlers get a little less, so that their answer still arrives.
-- Whatever comes in, and whatever handlers say, a proper review goes out, and the server lives on. An answer that cannot
-  be sent is a refusal, whatever the failure policy: nobody knows what it would have been.
+- It uses HTTP/1.1 over TLS 1.2 or newer, with the current certificate of its source. With `client_ca`, it requires a
+  client certificate that one of these CAs signed.
+- It rejects an AdmissionReview larger than 7 MiB and a ConversionReview larger than 64 MiB with 413, and a body that
+  arrives too slowly with 408. Both are sent as reviews, because the API server shows no other message.
+- The API server sends its timeout; handlers get slightly less, so that their response still arrives.
+- The response to every request is a valid review, whatever handlers do. A response that cannot be encoded becomes a
+  rejection, whatever the failure policy, because the decision of the handler is unknown.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
 from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
-from kubewright.webhook._bodies import LARGEST_ADMISSION, LARGEST_CONVERSION, read_body
-from kubewright.webhook._certificates_protocol import CertificateSource
+from kubewright.webhook._certificate_source import CertificateSource
 from kubewright.webhook._conversion import ConversionWebhook
 from kubewright.webhook._refusals import Refused, status_of
-from kubewright.webhook._registering import Webhooks
+from kubewright.webhook._registration import Webhooks
+from kubewright.webhook._request_body import LARGEST_ADMISSION, LARGEST_CONVERSION, read_body
 from kubewright.webhook._reviews import (
-    AdmissionAnswer,
+    AdmissionResponse,
     BadReview,
-    ConversionAsked,
+    ConversionReviewRequest,
     admission_review,
-    asked_admission,
-    asked_conversion,
     conversion_review,
+    decode_admission,
+    decode_conversion,
     uid_in,
 )
 from kubewright.webhook._threads import HandlerThreads
@@ -52,23 +52,23 @@ __all__ = ["PROBES", "WebhookServer"]
 logger = logging.getLogger("kubewright.webhook")
 
 PROBES: Final = ("/probe/mutate", "/probe/validate")
-"""Paths that are asked for nothing but to see whether they are."""
+"""The paths of probes, which only show that the API server calls this program."""
 _CONVERT: Final = "/convert"
-_PATIENCE: Final = 30.0  # what the API server grants at most, for callers that do not say
+_LONGEST_TIMEOUT: Final = 30.0  # of the API server; the default for clients that send none
 _JSON: Final = (("Content-Type", "application/json"),)
 _TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
 _IDLE_SECONDS: Final = 600.0  # an API server closes its idle connections after 90 s; closing earlier breaks reused ones
-_ADMISSION_BYTES: Final = 32 * 1024 * 1024  # reviews that are held at a time
-_CONNECTIONS: Final = 512  # an API server opens one for each call that it makes at the same time
-_LAST_SECONDS: Final = 5.0
+_ADMISSION_BYTES: Final = 32 * 1024 * 1024  # of all concurrent reviews
+_CONNECTIONS: Final = 512  # an API server opens one for each concurrent call
+_DRAIN_SECONDS: Final = 5.0
 _TIME: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)(ms|s|m)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 class WebhookServer:
-    """Serves the webhooks of an operator at one address, from `async with` to its end.
+    """Serves the webhooks of an operator at one address, until the end of `async with`.
 
-    Entering raises `OSError` when the address cannot be listened at, with the address in its text. Leaving lets running
+    Entering raises `OSError` with the address in its message if the server cannot listen there. Leaving lets running
     requests finish.
     """
 
@@ -85,11 +85,11 @@ class WebhookServer:
     ) -> None:
         self.certificate = certificate
         self.probe = ""
-        """A name that only a probe has: an object in which it occurs is converted without anybody's functions."""
+        """A name that only probes have. An object that contains it is converted without calling a handler."""
         self.probed: set[str] = set()
-        """What probes have reached: `PROBES`, and the kinds that were converted, such as `Foo.example.com`."""
+        """The probes that arrived: paths of `PROBES`, and converted kinds such as `Foo.example.com`."""
         self.leaving = False
-        """Whether each answer is the last one on its connection, because further requests had better go elsewhere."""
+        """Whether to close each connection after its response, so that clients connect to another replica."""
         self._host, self._wanted_port = host, port
         self._client_ca = client_ca
         self._clock = clock = clock or SystemClock()
@@ -100,8 +100,8 @@ class WebhookServer:
             handler.declaration.path: Admission(
                 handler.declaration,
                 handler.kind,
-                handler.calls.make(),
-                threads=self._threads.share(handler.declaration.name, alone=alone),
+                handler.factory.make(),
+                threads=self._threads.quota(handler.declaration.name, alone=alone),
                 clock=clock,
                 client=client,
             )
@@ -109,24 +109,24 @@ class WebhookServer:
         }
         self._conversion: ConversionWebhook | None = None
         if webhooks.conversions.steps:
-            share = self._threads.share("the conversion", alone=alone)
-            self._conversion = ConversionWebhook(webhooks.conversions, threads=share, clock=clock)
+            quota = self._threads.quota("the conversion", alone=alone)
+            self._conversion = ConversionWebhook(webhooks.conversions, threads=quota, clock=clock)
         self._server: Server | None = None
-        self._respond: type[ServerResponse]  # known when it listens, because the HTTP server is imported then
+        self._respond: type[ServerResponse]  # imported with the HTTP server when it starts to listen
 
     @property
     def port(self) -> int:
-        """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
+        """The port that the server listens on, chosen by the system for port 0; 0 if it does not listen."""
         return self._server.port if self._server is not None else 0
 
     @property
     def problem(self) -> str | None:
-        """Why plain handlers cannot be called any more, although it listens; None while they can."""
+        """Why plain handlers can no longer be called; None if they can."""
         return self._threads.problem
 
     @property
     def paths(self) -> list[str]:
-        """All that it serves."""
+        """The paths of all webhooks."""
         return sorted([*self._admissions, *([_CONVERT] if self._conversion is not None else ())])
 
     async def __aenter__(self) -> Self:
@@ -134,7 +134,7 @@ class WebhookServer:
 
         try:
             server = Server(
-                self._answer,
+                self._respond_to,
                 host=self._host,
                 port=self._wanted_port,
                 tls=serving_context(self.certificate, self._client_ca),
@@ -143,7 +143,7 @@ class WebhookServer:
                     idle_seconds=_IDLE_SECONDS,
                     body_bytes=_ADMISSION_BYTES + (LARGEST_CONVERSION if self._conversion is not None else 0),
                 ),
-                drain_seconds=_LAST_SECONDS,
+                drain_seconds=_DRAIN_SECONDS,
             )
             self._server = await server.__aenter__()
         except OSError as error:
@@ -163,81 +163,83 @@ class WebhookServer:
 
     # Requests
 
-    async def _answer(self, request: ServerRequest) -> ServerResponse:
+    async def _respond_to(self, request: ServerRequest) -> ServerResponse:
         path = request.path
         if path in PROBES and request.method == "POST":
             self.probed.add(path)
             body, _ = await self._read(request)
-            review = admission_review(AdmissionAnswer(uid=uid_in(body), allowed=True))
+            review = admission_review(AdmissionResponse(uid=uid_in(body), allowed=True))
             return self._respond(200, review, _JSON)
         if path not in self._admissions and (path != _CONVERT or self._conversion is None):
             return self._respond(404, b"there is no such webhook\n", _TEXT)
         if request.method != "POST":
             allowed = (*_TEXT, ("Allow", "POST"))
-            return self._respond(405, b"the API server asks webhooks by POST\n", allowed)
+            return self._respond(405, b"webhooks accept only POST\n", allowed)
         began, stats = time.perf_counter(), self.stats
         stats.in_flight[path] += 1
         status = "500"
         try:
-            answer, result = await self._review(path, request)
+            response, result = await self._review(path, request)
             status = "200"
         finally:
             stats.in_flight[path] -= 1
             stats.requests[path, status] += 1
             stats.latency[path].observe(time.perf_counter() - began)
         stats.reviews[path, result] += 1
-        return self._respond(200, answer, _JSON, close=self.leaving)
+        return self._respond(200, response, _JSON, close=self.leaving)
 
     async def _read(self, request: ServerRequest) -> tuple[bytes, BadReview | None]:
         largest = LARGEST_CONVERSION if request.path == _CONVERT else LARGEST_ADMISSION
         return await read_body(request, largest=largest, clock=self._clock, seconds=_seconds(request.query))
 
     async def _review(self, path: str, request: ServerRequest) -> tuple[bytes, Review]:
-        body, trouble = await self._read(request)
+        body, problem = await self._read(request)
         try:
-            if trouble is not None:
-                raise trouble
+            if problem is not None:
+                raise problem
             seconds = _seconds(request.query)
-            asked = asked_conversion(body) if path == _CONVERT else asked_admission(body)
+            review = decode_conversion(body) if path == _CONVERT else decode_admission(body)
         except BadReview as error:
             logger.warning("%s at %s: %s", request.peer, path, error)
-            return _refusal(path, uid_in(body), str(error), error.code), "failed"
+            return _rejection(path, uid_in(body), str(error), error.code), "failed"
         try:
-            with self._clock.serving(asked.uid, foreign=True):
-                if isinstance(asked, ConversionAsked):
-                    return await self._convert(asked, body, seconds)
-                answer, result = await self._admissions[path].answer(asked, seconds)
-            return admission_review(answer), result
+            with self._clock.serving(review.uid, foreign=True):
+                if isinstance(review, ConversionReviewRequest):
+                    return await self._convert(review, body, seconds)
+                response, result = await self._admissions[path].respond(review, seconds)
+            return admission_review(response), result
         except Exception:
-            logger.exception("the answer at %s cannot be sent, and is a refusal", path)
-            return _refusal(path, asked.uid, f"the answer at {path} cannot be sent; its log says more", 500), "failed"
+            logger.exception("the response of %s cannot be sent; rejecting the request", path)
+            return _rejection(
+                path, review.uid, f"the response of {path} cannot be sent; see the log of the operator", 500
+            ), "failed"
 
-    async def _convert(self, asked: ConversionAsked, body: bytes, seconds: float) -> tuple[bytes, Review]:
+    async def _convert(self, review: ConversionReviewRequest, body: bytes, seconds: float) -> tuple[bytes, Review]:
         assert self._conversion is not None
         if self.probe and self.probe.encode() in body:
-            return self._converted_probe(asked), "allowed"
-        answer, converted = await self._conversion.answer(asked, seconds)
-        return answer, "allowed" if converted else "failed"
+            return self._converted_probe(review), "allowed"
+        response, converted = await self._conversion.respond(review, seconds)
+        return response, "allowed" if converted else "failed"
 
-    def _converted_probe(self, asked: ConversionAsked) -> bytes:
-        objects = [msgspec.json.decode(raw) for raw in asked.objects]
-        group = asked.desired.partition("/")[0]
+    def _converted_probe(self, review: ConversionReviewRequest) -> bytes:
+        objects = [msgspec.json.decode(raw) for raw in review.objects]
+        group = review.desired.partition("/")[0]
         self.probed |= {f"{one['kind']}.{group}" for one in objects}
-        return conversion_review(asked.uid, [one | {"apiVersion": asked.desired} for one in objects])
+        return conversion_review(review.uid, [one | {"apiVersion": review.desired} for one in objects])
 
 
-def _refusal(path: str, uid: str, why: str, code: int) -> bytes:
-    """A review that holds nothing but why there is no other."""
+def _rejection(path: str, uid: str, why: str, code: int) -> bytes:
+    """Encodes a review that rejects the request."""
     if path == _CONVERT:
         return conversion_review(uid, failure=why)
     status = status_of(Refused(why, code=code), group="", kind="", name="")
-    return admission_review(AdmissionAnswer(uid=uid, allowed=False, status=status))
+    return admission_review(AdmissionResponse(uid=uid, allowed=False, status=status))
 
 
 @lru_cache(maxsize=64)
 def _seconds(query: str) -> float:
-    """How long a handler may take: what the API server waits, less what an answer needs to arrive."""
+    """Returns the time limit of a handler: the timeout of the API server, less the time for the response."""
     given = dict(parse_qsl(query)).get("timeout", "")
-    said = sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(given))
-    waits = min(said or _PATIENCE, _PATIENCE)
+    sent = sum(float(number) * _UNITS[unit] for number, unit in _TIME.findall(given))
+    waits = min(sent or _LONGEST_TIMEOUT, _LONGEST_TIMEOUT)
     return waits - min(1.0, waits * 0.2)

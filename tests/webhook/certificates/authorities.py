@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 from kubewright.certificates import KeyPair
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.webhook import Served
+from kubewright.webhook import WebhookDeployment
 
 HOST = "made-webhook.home.svc"
 
@@ -43,7 +43,7 @@ def weak_pair(now: datetime) -> KeyPair:
     return KeyPair(certificate, key.private_bytes(serialization.Encoding.PEM, pkcs8, unlocked))
 
 
-def served(client: Client, clock: Clock, namespace: str = "home", **changes: Any) -> Served:
+def served(client: Client, clock: Clock, namespace: str = "home", **changes: Any) -> WebhookDeployment:
     """What an operator called `made` says of itself."""
     given: dict[str, Any] = {
         "operator": "made",
@@ -54,4 +54,4 @@ def served(client: Client, clock: Clock, namespace: str = "home", **changes: Any
         "clock": clock,
         "rng": random.Random(7),
     }
-    return Served(**(given | changes))
+    return WebhookDeployment(**(given | changes))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kubewright.api import ObjectMeta, admissionregistration, core, meta
 from kubewright.client import Client
-from kubewright.webhook import Served
+from kubewright.webhook import WebhookDeployment
 from tests.patience import PATIENCE
 
 T = TypeVar("T")
@@ -61,6 +61,6 @@ async def bundles(client: Client, namespace: str) -> list[bytes | None]:
     return [webhook.client_config.ca_bundle for webhook in found.webhooks or ()]
 
 
-async def secret_of(served: Served) -> core.Secret:
+async def secret_of(served: WebhookDeployment) -> core.Secret:
     """The Secret as it is."""
     return await served.client.get(core.Secret, served.secret, served.namespace)

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import serialization
 
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import VirtualClock
-from kubewright.webhook.certificates import CertificateError, CertificateFiles, Place, expiry_problem
-from kubewright.webhook.certificates._sources import places_for
+from kubewright.webhook.certificates import CertificateError, CertificateFiles, CertificatePaths, expiry_problem
+from kubewright.webhook.certificates._sources import paths_for
 from tests.webhook.certificates.authorities import HOST, weak_pair
 
 Put = Callable[[Path, KeyPair], None]
@@ -63,7 +63,7 @@ def as_kubernetes_does(folder: Path, pair: KeyPair) -> None:
 
 
 def files(folder: Path, clock: VirtualClock) -> CertificateFiles:
-    return CertificateFiles(places_for("files", folder), clock=clock)
+    return CertificateFiles(paths_for("files", folder), clock=clock)
 
 
 @pytest.mark.promise(
@@ -115,7 +115,7 @@ async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
         await clock.advance(60)
         assert source.pair == old
         (message,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-        assert message.endswith(f"{tmp_path}/tls.key is not the key of {tmp_path}/tls.crt; the old one stays")
+        assert message.endswith(f"{tmp_path}/tls.key is not the key of {tmp_path}/tls.crt; keeping the old one")
         assert source.read_errors == 6
         (tmp_path / "tls.key").write_bytes(new.key)
         await clock.advance(10)
@@ -140,11 +140,11 @@ def _pipe(path: Path) -> None:
     [
         (lambda folder: (folder / "tls.key").unlink(), "tls.key: No such file or directory"),
         (lambda folder: (folder / "tls.crt").unlink(), "there is no "),
-        (lambda folder: (folder / "tls.crt").write_bytes(b""), "tls.crt holds no readable certificate"),
-        (lambda folder: (folder / "tls.key").write_bytes(b"-----BEGIN"), "tls.key holds no readable private key"),
-        (lambda folder: (folder / "tls.crt").write_bytes(b"x" * 2_000_000), "is larger than a certificate can be"),
-        (lambda folder: _pipe(folder / "tls.key"), "tls.key is no file"),
-        (lambda folder: (folder / "tls.key").write_bytes(_OF_NO_KIND), "tls.key holds no readable private key"),
+        (lambda folder: (folder / "tls.crt").write_bytes(b""), "tls.crt has no readable certificate"),
+        (lambda folder: (folder / "tls.key").write_bytes(b"-----BEGIN"), "tls.key has no readable private key"),
+        (lambda folder: (folder / "tls.crt").write_bytes(b"x" * 2_000_000), "is too large for a certificate"),
+        (lambda folder: _pipe(folder / "tls.key"), "tls.key is not a regular file"),
+        (lambda folder: (folder / "tls.key").write_bytes(_OF_NO_KIND), "tls.key has no readable private key"),
     ],
 )
 async def test_what_cannot_be_read_leaves_the_old_one(
@@ -182,7 +182,7 @@ async def test_one_that_openssl_refuses_leaves_the_old_one(
         assert source.pair == old
         assert (source.reads, source.read_errors) == (3, 2)
         (message,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-        assert f"{tmp_path}/tls.crt cannot be served: OpenSSL refuses it: " in message
+        assert f"{tmp_path}/tls.crt cannot be served: OpenSSL rejects it: " in message
 
 
 async def test_a_start_with_one_that_openssl_refuses_ends_with_the_reason(tmp_path: Path, clock: VirtualClock) -> None:
@@ -192,7 +192,7 @@ async def test_a_start_with_one_that_openssl_refuses_ends_with_the_reason(tmp_pa
         async with files(tmp_path, clock):
             pass
 
-    with pytest.raises(CertificateError, match=r"tls\.crt cannot be served: OpenSSL refuses it: "):
+    with pytest.raises(CertificateError, match=r"tls\.crt cannot be served: OpenSSL rejects it: "):
         await clock.run(start())
 
 
@@ -210,7 +210,7 @@ async def test_an_encrypted_key_says_so(
     async with files(tmp_path, clock):
         (tmp_path / "tls.key").write_bytes(locked)
         await clock.advance(10)
-    assert "tls.key is encrypted; the key has to be readable without a password" in caplog.text
+    assert "tls.key is encrypted; use a key without a password" in caplog.text
 
 
 async def test_one_that_has_expired_does_not_replace_one_that_has_not(
@@ -223,7 +223,7 @@ async def test_one_that_has_expired_does_not_replace_one_that_has_not(
         write_over(tmp_path, short)
         await clock.advance(10)
         assert source.pair == long
-        assert "has expired at" in caplog.text
+        assert "expired at" in caplog.text
 
 
 async def test_an_expired_certificate_makes_the_replica_unready(
@@ -234,7 +234,7 @@ async def test_an_expired_certificate_makes_the_replica_unready(
         assert expiry_problem(source, clock.now()) is None
         await clock.advance(864)
         problem = expiry_problem(source, clock.now())
-        assert problem == f"the certificate of the webhooks has expired at {source.expires.isoformat()}"
+        assert problem == f"the webhook certificate expired at {source.expires.isoformat()}"
         write_over(tmp_path, issue())
         await clock.advance(10)
         assert expiry_problem(source, clock.now()) is None
@@ -249,7 +249,7 @@ async def test_one_that_is_not_valid_yet_does_not_replace_one_that_is(
         write_over(tmp_path, early)
         await clock.advance(10)
         assert source.pair == old
-        assert "tls.crt is not valid before 2030-01-01T00:55:00+00:00; the old one stays" in caplog.text
+        assert "tls.crt is not valid before 2030-01-01T00:55:00+00:00; keeping the old one" in caplog.text
         await clock.advance(3600)
         assert source.pair == early
 
@@ -264,7 +264,7 @@ async def test_a_certificate_that_is_not_valid_yet_makes_the_replica_unready(
     write_over(tmp_path, issue(begins=timedelta(hours=1)))
     async with files(tmp_path, clock) as source:
         problem = expiry_problem(source, clock.now())
-        assert problem == "the certificate of the webhooks is not valid before 2030-01-01T00:55:00+00:00"
+        assert problem == "the webhook certificate is not valid before 2030-01-01T00:55:00+00:00"
         await clock.advance(51 * 60)
         assert expiry_problem(source, clock.now()) is None, "the clock may be a few minutes behind"
 
@@ -307,15 +307,15 @@ async def test_both_names_that_olm_mounts_are_found(
 ) -> None:
     pair = issue()
     pair.write(tmp_path, name)
-    async with CertificateFiles(places_for("olm", tmp_path), clock=clock) as source:
+    async with CertificateFiles(paths_for("olm", tmp_path), clock=clock) as source:
         assert source.pair == pair
 
 
 def test_the_places_are_those_that_are_mounted() -> None:
-    assert [str(place) for place in places_for("olm")] == [
+    assert [str(place) for place in paths_for("olm")] == [
         "/tmp/k8s-webhook-server/serving-certs/tls.crt and tls.key",
         "/apiserver.local.config/certificates/apiserver.crt and apiserver.key",
     ]
     folder = Path("/var/run/kubewright/webhook")
-    place = Place(folder / "tls.crt", folder / "tls.key", folder / "ca.crt")
-    assert places_for("files") == places_for("cert-manager") == (place,)
+    place = CertificatePaths(folder / "tls.crt", folder / "tls.key", folder / "ca.crt")
+    assert paths_for("files") == paths_for("cert-manager") == (place,)

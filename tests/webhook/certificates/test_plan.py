@@ -8,50 +8,52 @@ import pytest
 from msgspec.structs import replace
 
 from kubewright.certificates import CertificateAuthority
-from kubewright.webhook.certificates import Terms
-from kubewright.webhook.certificates._held import Held
+from kubewright.webhook.certificates import CertificatePolicy
 from kubewright.webhook.certificates._plan import Change, decide, next_time
+from kubewright.webhook.certificates._stored import StoredCertificate
 from tests.webhook.certificates.authorities import HOST, is_trusted
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
-TERMS = Terms(name="made", hosts=(HOST,))
+POLICY = CertificatePolicy(name="made", hosts=(HOST,))
 DAY = timedelta(days=1)
 
 
-def changed(held: Held | None, now: datetime, *, settled: bool = False, terms: Terms = TERMS) -> Change:
-    change = decide(held, terms, now, settled=settled)
+def changed(
+    stored: StoredCertificate | None, now: datetime, *, settled: bool = False, policy: CertificatePolicy = POLICY
+) -> Change:
+    change = decide(stored, policy, now, settled=settled)
     assert change is not None
     return change
 
 
 @pytest.fixture(scope="module")
-def first() -> Held:
+def first() -> StoredCertificate:
     """What there is after the first step."""
-    return changed(None, START).held
+    return changed(None, START).stored
 
 
-def test_the_first_certificate_can_be_served_at_once(first: Held) -> None:
+def test_the_first_certificate_can_be_served_at_once(first: StoredCertificate) -> None:
     assert is_trusted(first.leaf, first.bundle, START)
     assert first.signer is not None
     assert (len(first.trusted), first.successor) == (1, None)
-    assert decide(first, TERMS, START, settled=False) is None
+    assert decide(first, POLICY, START, settled=False) is None
 
 
-def test_it_counts_a_little_before_it_was_made_since_clocks_differ(first: Held) -> None:
+def test_it_counts_a_little_before_it_was_made_since_clocks_differ(first: StoredCertificate) -> None:
     assert is_trusted(first.leaf, first.bundle, START - timedelta(minutes=4))
 
 
-def test_a_certificate_is_renewed_at_two_thirds_of_its_life_with_a_new_key(first: Held) -> None:
-    assert decide(first, TERMS, START + 59 * DAY, settled=False) is None
+def test_a_certificate_is_renewed_at_two_thirds_of_its_life_with_a_new_key(first: StoredCertificate) -> None:
+    assert decide(first, POLICY, START + 59 * DAY, settled=False) is None
     change = changed(first, START + 60 * DAY)
-    assert change.why == "two thirds of the certificate's life are over"
-    assert change.held.leaf.key != first.leaf.key
-    assert change.held.trusted == first.trusted
-    assert change.held.validity.ends == START + 150 * DAY
+    assert change.why == "the certificate is at two thirds of its lifetime"
+    assert change.stored.leaf.key != first.leaf.key
+    assert change.stored.trusted == first.trusted
+    assert change.stored.validity.ends == START + 150 * DAY
 
 
-def test_jitter_lets_one_replica_come_first(first: Held) -> None:
-    late = replace(TERMS, jitter=1.0)
+def test_jitter_lets_one_replica_come_first(first: StoredCertificate) -> None:
+    late = replace(POLICY, jitter=1.0)
     assert decide(first, late, START + 61 * DAY, settled=False) is None
     assert decide(first, late, START + 63 * DAY, settled=False) is not None
 
@@ -60,16 +62,16 @@ def test_jitter_lets_one_replica_come_first(first: Held) -> None:
     "The certificate of the webhooks",
     "A new authority is trusted before it signs, and an old one until all that it signed has expired.",
 )
-def test_a_new_authority_is_trusted_first_and_signs_later(first: Held) -> None:
-    current = replace(first, leaf=changed(first, START + 200 * DAY).held.leaf)
+def test_a_new_authority_is_trusted_first_and_signs_later(first: StoredCertificate) -> None:
+    current = replace(first, leaf=changed(first, START + 200 * DAY).stored.leaf)
     now = START + 244 * DAY
     change = changed(current, now)
-    assert change.why == "two thirds of the authority's life are over: a new one is trusted"
-    added = change.held
+    assert change.why == "the CA is at two thirds of its lifetime: trusting a new one"
+    added = change.stored
     assert (len(added.trusted), added.leaf, added.signer) == (2, current.leaf, current.signer)
-    assert decide(added, TERMS, now, settled=False) is None, "nothing else until the server has it"
+    assert decide(added, POLICY, now, settled=False) is None, "nothing else until the server has it"
 
-    signed = changed(added, now, settled=True).held
+    signed = changed(added, now, settled=True).stored
     assert (signed.signer, signed.successor, signed.trusted) == (added.successor, None, added.trusted)
     for leaf in (current.leaf, signed.leaf):
         assert is_trusted(leaf, signed.bundle, now), "another replica may serve the old one for another moment"
@@ -78,18 +80,18 @@ def test_a_new_authority_is_trusted_first_and_signs_later(first: Held) -> None:
     assert first.signer.key not in signed.data().values(), "nobody can sign with the old one again"
 
     later = START + 366 * DAY
-    renewed = replace(signed, leaf=changed(signed, now + 80 * DAY).held.leaf)
+    renewed = replace(signed, leaf=changed(signed, now + 80 * DAY).stored.leaf)
     gone = changed(renewed, later)
-    assert gone.why == "an old authority has expired, and is not trusted any more"
-    assert gone.held.trusted == added.trusted[1:]
-    assert is_trusted(renewed.leaf, gone.held.bundle, later)
+    assert gone.why == "an old CA has expired, and is no longer trusted"
+    assert gone.stored.trusted == added.trusted[1:]
+    assert is_trusted(renewed.leaf, gone.stored.bundle, later)
 
 
-def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
+def test_what_has_expired_is_replaced_at_once(first: StoredCertificate) -> None:
     change = changed(first, START + 100 * DAY)
     assert change.why == "the certificate has expired"
-    assert change.held.signer == first.signer
-    everything = changed(first, START + 400 * DAY).held
+    assert change.stored.signer == first.signer
+    everything = changed(first, START + 400 * DAY).stored
     assert is_trusted(everything.leaf, everything.bundle, START + 400 * DAY)
     assert not set(everything.trusted) & set(first.trusted)
 
@@ -99,69 +101,69 @@ def test_what_has_expired_is_replaced_at_once(first: Held) -> None:
     "What a clock that was ahead has made is replaced, and makes a replica unready.",
 )
 @pytest.mark.parametrize("ahead", [100 * DAY, 730 * DAY], ids=["the leaf", "the leaf and who signed it"])
-def test_what_a_clock_that_was_ahead_has_made_is_replaced_at_once(first: Held, ahead: timedelta) -> None:
-    early = changed(first, START + ahead).held
+def test_what_a_clock_that_was_ahead_has_made_is_replaced_at_once(first: StoredCertificate, ahead: timedelta) -> None:
+    early = changed(first, START + ahead).stored
     assert not is_trusted(early.leaf, early.bundle, START)
     change = changed(early, START)
     assert change.why == "the certificate is not valid yet"
-    assert is_trusted(change.held.leaf, change.held.bundle, START)
-    assert (change.held.signer == first.signer) == (early.signer == first.signer), "who can sign goes on"
-    assert len(change.held.trusted) == 1
-    assert decide(change.held, TERMS, START, settled=False) is None
+    assert is_trusted(change.stored.leaf, change.stored.bundle, START)
+    assert (change.stored.signer == first.signer) == (early.signer == first.signer), "who can sign goes on"
+    assert len(change.stored.trusted) == 1
+    assert decide(change.stored, POLICY, START, settled=False) is None
 
 
-def test_a_certificate_of_an_authority_that_is_not_valid_yet_is_replaced_with_it(first: Held) -> None:
-    early = changed(None, START + DAY).held
+def test_a_certificate_of_an_authority_that_is_not_valid_yet_is_replaced_with_it(first: StoredCertificate) -> None:
+    early = changed(None, START + DAY).stored
     assert early.signer is not None
     signed = replace(early, leaf=CertificateAuthority.load(early.signer).issue("made", hosts=[HOST], now=START))
-    renewed = changed(signed, START).held
+    renewed = changed(signed, START).stored
     assert is_trusted(renewed.leaf, renewed.bundle, START)
     assert not set(renewed.trusted) & set(early.trusted)
 
 
-def test_an_authority_that_is_not_valid_yet_never_signs(first: Held) -> None:
-    early = changed(None, START + DAY).held
+def test_an_authority_that_is_not_valid_yet_never_signs(first: StoredCertificate) -> None:
+    early = changed(None, START + DAY).stored
     waiting = replace(first, successor=early.signer, trusted=first.trusted + early.trusted)
     change = changed(waiting, START, settled=True)
-    assert change.why == "an authority is not valid yet, and is not trusted any more"
-    assert change.held == first
+    assert change.why == "a CA is not valid yet, and is no longer trusted"
+    assert change.stored == first
 
 
-def test_a_clock_that_is_a_few_minutes_behind_makes_nothing_anew(first: Held) -> None:
-    assert decide(first, TERMS, START - timedelta(minutes=9), settled=False) is None
+def test_a_clock_that_is_a_few_minutes_behind_makes_nothing_anew(first: StoredCertificate) -> None:
+    assert decide(first, POLICY, START - timedelta(minutes=9), settled=False) is None
 
 
-def test_while_a_service_is_renamed_one_certificate_serves_replicas_of_both_opinions(first: Held) -> None:
-    other = replace(TERMS, hosts=("other.home.svc",))
-    change = changed(first, START, terms=other)
+def test_while_a_service_is_renamed_one_certificate_serves_replicas_of_both_opinions(first: StoredCertificate) -> None:
+    other = replace(POLICY, hosts=("other.home.svc",))
+    change = changed(first, START, policy=other)
     assert change.why == "the certificate is for another Service"
     for host in (HOST, "other.home.svc"):
-        assert is_trusted(change.held.leaf, change.held.bundle, START, host)
-    for terms in (TERMS, other):
-        assert decide(change.held, terms, START, settled=False) is None, "nobody makes it anew again and again"
-    renewed = changed(change.held, START + 60 * DAY, terms=other).held
+        assert is_trusted(change.stored.leaf, change.stored.bundle, START, host)
+    for policy in (POLICY, other):
+        assert decide(change.stored, policy, START, settled=False) is None, "nobody makes it anew again and again"
+    renewed = changed(change.stored, START + 60 * DAY, policy=other).stored
     assert renewed.hosts == {"other.home.svc"}
 
 
-def test_without_a_key_to_sign_with_there_is_a_new_authority_and_no_gap(first: Held) -> None:
+def test_without_a_key_to_sign_with_there_is_a_new_authority_and_no_gap(first: StoredCertificate) -> None:
     change = changed(replace(first, signer=None), START)
-    assert change.why == "nobody can sign any more: a new one is trusted"
-    assert change.held.leaf == first.leaf
-    assert len(change.held.trusted) == 2
+    assert change.why == "there is no CA that can sign: trusting a new one"
+    assert change.stored.leaf == first.leaf
+    assert len(change.stored.trusted) == 2
 
 
-def test_no_certificate_outlives_its_authority_and_none_is_made_for_nothing(first: Held) -> None:
-    waiting = changed(replace(first, leaf=changed(first, START + 200 * DAY).held.leaf), START + 244 * DAY).held
+def test_no_certificate_outlives_its_authority_and_none_is_made_for_nothing(first: StoredCertificate) -> None:
+    waiting = changed(replace(first, leaf=changed(first, START + 200 * DAY).stored.leaf), START + 244 * DAY).stored
     now = START + 300 * DAY
-    last = changed(waiting, now).held  # the successor never settles: the old authority goes on
+    last = changed(waiting, now).stored  # the successor never settles: the old authority goes on
     assert last.validity.ends == START + 365 * DAY
     for days in range(300, 365):
-        change = decide(last, TERMS, START + days * DAY, settled=False)
+        change = decide(last, POLICY, START + days * DAY, settled=False)
         assert change is None, "it would end at the same time"
 
 
-def test_the_next_look_is_at_the_next_moment_that_counts(first: Held) -> None:
-    assert next_time(first, TERMS, START) == first.validity.at(2 / 3)
-    assert next_time(first, TERMS, START + 80 * DAY) == first.validity.ends
-    signer_is_due = next_time(first, TERMS, START + 100 * DAY)
+def test_the_next_look_is_at_the_next_moment_that_counts(first: StoredCertificate) -> None:
+    assert next_time(first, POLICY, START) == first.validity.at(2 / 3)
+    assert next_time(first, POLICY, START + 80 * DAY) == first.validity.ends
+    signer_is_due = next_time(first, POLICY, START + 100 * DAY)
     assert START + 243 * DAY < signer_is_due < START + 244 * DAY

@@ -15,9 +15,9 @@ from aiohttp import web
 from kubewright.api import ObjectMeta, core
 from kubewright.client import Client, MergePatch
 from kubewright.clock import SystemClock
-from kubewright.webhook import Served
+from kubewright.webhook import WebhookDeployment
 from kubewright.webhook._tls import serving_context
-from kubewright.webhook.certificates import SelfManaged, Terms
+from kubewright.webhook.certificates import CertificatePolicy, SelfManaged
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, until, validating
 
@@ -67,7 +67,9 @@ class Load:
 
 
 @asynccontextmanager
-async def replica(of: Served, terms: Terms, *, close: bool) -> AsyncIterator[tuple[SelfManaged, int]]:
+async def replica(
+    of: WebhookDeployment, policy: CertificatePolicy, *, close: bool
+) -> AsyncIterator[tuple[SelfManaged, int]]:
     """A webhook server that says yes, with a certificate of its own source. With `close`, every call is a new
     connection, and so shakes hands with the certificate and the trust of that moment.
     """
@@ -81,7 +83,7 @@ async def replica(of: Served, terms: Terms, *, close: bool) -> AsyncIterator[tup
             made.force_close()
         return made
 
-    async with SelfManaged(of, terms=terms) as source:
+    async with SelfManaged(of, policy=policy) as source:
         runner = web.ServerRunner(web.Server(answer, keepalive_timeout=600))
         await runner.setup()
         try:
@@ -100,7 +102,7 @@ async def test_no_write_fails_while_authorities_come_and_go(
     settle = 4.0 if "real" in request.node.name else 0.5
     configuration = validating(namespace)
     of = served(client, clock, namespace, validating=configuration.metadata.name)
-    terms = Terms(name="made", hosts=of.hosts, life=timedelta(days=330), settle=settle)
+    policy = CertificatePolicy(name="made", hosts=of.hosts, life=timedelta(days=330), settle=settle)
     # The API server looks up the address of this Service, and finds us.
     service = core.Service(
         metadata=ObjectMeta(name=of.service, namespace=namespace),
@@ -128,7 +130,7 @@ async def test_no_write_fails_while_authorities_come_and_go(
 
         await until(found)
 
-    async with replica(of, terms, close=True) as (one, port), replica(of, terms, close=False) as (two, other_port):
+    async with replica(of, policy, close=True) as (one, port), replica(of, policy, close=False) as (two, other_port):
         configuration.webhooks = validating(
             namespace, address(namespace, port=port), address(namespace, port=other_port)
         ).webhooks

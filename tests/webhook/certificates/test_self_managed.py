@@ -30,10 +30,10 @@ from kubewright.client import (
 from kubewright.clock import SystemClock
 from kubewright.manifests import Project, webhook_configurations
 from kubewright.manifests.manager import certificate_access
-from kubewright.webhook import Served
-from kubewright.webhook.certificates import CertificateError, SelfManaged, Terms, expiry_problem
-from kubewright.webhook.certificates._held import Held
-from kubewright.webhook.certificates._keeper import Keeper
+from kubewright.webhook import WebhookDeployment
+from kubewright.webhook.certificates import CertificateError, CertificatePolicy, SelfManaged, expiry_problem
+from kubewright.webhook.certificates._reconciler import CertificateReconciler
+from kubewright.webhook.certificates._stored import StoredCertificate
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, secret_of, until, validating
 
@@ -43,7 +43,7 @@ CLOCK = SystemClock()
 
 
 @pytest_asyncio.fixture
-async def asked(client: Client, namespace: str) -> AsyncIterator[Served]:
+async def asked(client: Client, namespace: str) -> AsyncIterator[WebhookDeployment]:
     """An operator whose webhook configuration is there: one address is its own, the others are not."""
     elsewhere = admissionregistration.WebhookClientConfig(url="https://127.0.0.1:9/validate")
     configuration = validating(namespace, address(namespace), address(namespace, "another"), elsewhere)
@@ -55,7 +55,7 @@ async def asked(client: Client, namespace: str) -> AsyncIterator[Served]:
 
 
 @pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
-async def test_the_secret_and_the_trust_are_made_at_the_start(asked: Served) -> None:
+async def test_the_secret_and_the_trust_are_made_at_the_start(asked: WebhookDeployment) -> None:
     async with SelfManaged(asked) as source:
         own, another, elsewhere = await bundles(asked.client, asked.namespace)
         assert (own, another, elsewhere) == (source.ca_bundle, None, None)
@@ -113,12 +113,12 @@ async def test_a_definition_with_conversion_trusts_it_too(client: Client, namesp
 
 
 @pytest.mark.promise("The certificate of the webhooks", "Replicas that start at once serve one certificate.")
-async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) -> None:
+async def test_replicas_that_start_at_once_serve_one_certificate(asked: WebhookDeployment) -> None:
     for number in range(10):
         of = served(asked.client, CLOCK, asked.namespace, validating=asked.validating, secret=f"race-{number}")
-        replicas = [Keeper(of) for _ in range(4)]
-        await asyncio.gather(*(replica.step() for replica in replicas))
-        leaves = {replica.held.leaf.certificate for replica in replicas if replica.held}
+        replicas = [CertificateReconciler(of) for _ in range(4)]
+        await asyncio.gather(*(replica.reconcile() for replica in replicas))
+        leaves = {replica.stored.leaf.certificate for replica in replicas if replica.stored}
         assert leaves == {(await secret_of(of)).data["tls.crt"]}  # type: ignore[index]
         (own, *_) = await bundles(of.client, of.namespace)
         assert own == (await secret_of(of)).data["ca.crt"]  # type: ignore[index]
@@ -128,7 +128,7 @@ async def test_replicas_that_start_at_once_serve_one_certificate(asked: Served) 
     "The certificate of the webhooks",
     "A bundle that is emptied and a Secret that is deleted or spoiled are repaired.",
 )
-async def test_a_bundle_that_somebody_empties_comes_back(asked: Served) -> None:
+async def test_a_bundle_that_somebody_empties_comes_back(asked: WebhookDeployment) -> None:
     async with SelfManaged(asked) as source:
         found = await asked.client.get(admissionregistration.ValidatingWebhookConfiguration, str(asked.validating))
         assert found.webhooks is not None
@@ -166,11 +166,11 @@ async def test_a_configuration_that_comes_later_trusts_it(client: Client, namesp
 @pytest.mark.promise("The certificate of the webhooks", "No private key of a certificate is shown.")
 @pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled", "without a key"])
 async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
-    how: str, asked: Served, caplog: pytest.LogCaptureFixture
+    how: str, asked: WebhookDeployment, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    terms = Terms(name="made", hosts=asked.hosts, settle=1.0)
-    async with SelfManaged(asked, terms=terms) as source, SelfManaged(asked, terms=terms) as other:
+    policy = CertificatePolicy(name="made", hosts=asked.hosts, settle=1.0)
+    async with SelfManaged(asked, policy=policy) as source, SelfManaged(asked, policy=policy) as other:
         old, old_key = source.pair, (await secret_of(asked)).data["ca.key"]  # type: ignore[index]
         if how == "deleted":
             await asked.client.delete(core.Secret, asked.secret, asked.namespace)
@@ -194,9 +194,9 @@ async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
 
         await until(renewed)
         assert source.pair == other.pair
-        held = Held.read((await secret_of(asked)).data or {})
-        assert held.leaf == source.pair
-        assert old_key not in held.data().values()
+        stored = StoredCertificate.read((await secret_of(asked)).data or {})
+        assert stored.leaf == source.pair
+        assert old_key not in stored.data().values()
     assert "PRIVATE KEY" not in caplog.text
 
 
@@ -209,10 +209,10 @@ async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], c
     meta = ObjectMeta(name=of.secret, namespace=namespace, labels=labels)
     await client.create(core.Secret(metadata=meta, data={"tls.crt": b"theirs"}))
     with pytest.raises(CertificateError) as caught:
-        await Keeper(of).step()
+        await CertificateReconciler(of).reconcile()
     assert str(caught.value) == (
-        f"the Secret {namespace}/made-webhook-certificate is there, but was not made by this operator: delete it, or"
-        " choose another name by --webhook-secret, or let the certificate come from it by --webhook-certificates=files"
+        f"the Secret {namespace}/made-webhook-certificate exists, but another program created it: delete it, choose"
+        " another name with --webhook-secret, or use its certificate with --webhook-certificates=files"
     )
     assert (await secret_of(of)).data == {"tls.crt": b"theirs"}
 
@@ -221,27 +221,27 @@ async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], c
     "The certificate of the webhooks",
     "A replica that is behind cannot take a new authority out of a bundle again.",
 )
-async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(asked: Served) -> None:
-    terms = Terms(name="made", hosts=asked.hosts, settle=3600)
-    ahead, behind = Keeper(asked, terms), Keeper(asked, terms)
-    await asyncio.gather(ahead.step(), behind.step())
+async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(asked: WebhookDeployment) -> None:
+    policy = CertificatePolicy(name="made", hosts=asked.hosts, settle=3600)
+    ahead, behind = CertificateReconciler(asked, policy), CertificateReconciler(asked, policy)
+    await asyncio.gather(ahead.reconcile(), behind.reconcile())
     secret = await secret_of(asked)
     assert secret.data is not None
     del secret.data["ca.key"]  # so that a new authority is made
     await asked.client.update(secret)
-    await ahead.step()
+    await ahead.reconcile()
     (both, *_) = await bundles(asked.client, asked.namespace)
     assert both is not None
     assert both.count(b"BEGIN CERTIFICATE") == 2
     for _ in range(3):
-        await asyncio.gather(behind.step(), ahead.step())
+        await asyncio.gather(behind.reconcile(), ahead.reconcile())
         assert (await bundles(asked.client, asked.namespace))[0] == both
 
 
 def test_the_usual_lives_leave_room_for_renewal() -> None:
-    terms = Terms(name="made", hosts=())
-    assert terms.life < terms.authority_life / 3
-    assert terms.life >= timedelta(days=30)
+    policy = CertificatePolicy(name="made", hosts=())
+    assert policy.life < policy.authority_life / 3
+    assert policy.life >= timedelta(days=30)
 
 
 @pytest.mark.promise(
@@ -276,7 +276,7 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
                 secret=project.certificate_secret,
                 validating=project.prefix,
             )
-            async with SelfManaged(of, terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as source:
+            async with SelfManaged(of, policy=CertificatePolicy(name="made", hosts=of.hosts, settle=0.0)) as source:
                 first = source.pair
                 await client.delete(core.Secret, of.secret, namespace)
 
@@ -301,10 +301,12 @@ async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespac
                 await client.delete(type(one), str(one.metadata.name), one.metadata.namespace or None)
 
 
-async def without_permissions(source: SelfManaged, of: Served, client: Client, project: Project) -> None:
+async def without_permissions(source: SelfManaged, of: WebhookDeployment, client: Client, project: Project) -> None:
     """Who may not look at the configuration any more still serves what other replicas have renewed."""
     await client.delete(rbac.ClusterRoleBinding, f"{project.prefix}-webhook-certificate")
-    async with SelfManaged(replace(of, client=client), terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as other:
+    async with SelfManaged(
+        replace(of, client=client), policy=CertificatePolicy(name="made", hosts=of.hosts, settle=0.0)
+    ) as other:
         old = source.pair
         await client.delete(core.Secret, of.secret, of.namespace)
 
@@ -345,14 +347,14 @@ async def test_while_the_server_is_away_the_certificate_goes_on_being_served(
         return ways[-1]
 
     of = served(client.through(through, retry=RetryPolicy(attempts=1)), CLOCK, namespace)
-    async with SelfManaged(of, terms=Terms(name="made", hosts=of.hosts, settle=0.0)) as source:
+    async with SelfManaged(of, policy=CertificatePolicy(name="made", hosts=of.hosts, settle=0.0)) as source:
         first = source.pair
         for way in ways:
             way.away = True
         await client.delete(core.Secret, of.secret, namespace)
 
         async def told() -> bool:
-            return "the webhook certificate cannot be looked after: the server is away" in caplog.text
+            return "reconciling the webhook certificate failed: the server is away" in caplog.text
 
         await until(told)
         assert source.pair is first

@@ -15,8 +15,8 @@ from kubewright.certificates import KeyPair
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.webhook.certificates import Terms
-from kubewright.webhook.certificates._keeper import Keeper
+from kubewright.webhook.certificates import CertificatePolicy
+from kubewright.webhook.certificates._reconciler import CertificateReconciler
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, validating
 
@@ -34,14 +34,14 @@ class Years:
         self.clock = clock
         self.client = client
         self.of = served(client, clock, "default", validating="certificates-default")
-        terms = Terms(
+        policy = CertificatePolicy(
             name="made",
             hosts=self.of.hosts,
             authority_life=timedelta(days=180),
             life=timedelta(days=45),
             settle=SETTLE,
         )
-        self.keepers = [Keeper(self.of, replace(terms, jitter=jitter)) for jitter in (0.1, 0.9)]
+        self.reconcilers = [CertificateReconciler(self.of, replace(policy, jitter=jitter)) for jitter in (0.1, 0.9)]
         self.due = [0.0, 0.0]
         self.rng = random.Random(4)
         self.bundles: list[tuple[float, bytes]] = []
@@ -52,14 +52,14 @@ class Years:
         """Let time pass until a replica has something to do, and check what everybody believes then."""
         number = self.due.index(min(self.due))
         await self.clock.advance(max(self.due[number] - self.clock.monotonic(), 0))
-        pause = await self.keepers[number].step()
+        pause = await self.reconcilers[number].reconcile()
         self.due[number] = self.clock.monotonic() + pause + self.rng.uniform(0, BEHIND)
         (bundle,) = await bundles(self.client, "default")
         assert bundle is not None
         self.bundles.append((self.clock.monotonic(), bundle))
-        holding = [keeper.held for keeper in self.keepers if keeper.held]
-        assert all(self.clock.now() < held.validity.ends for held in holding)
-        pairs = {held.leaf for held in holding}
+        holding = [reconciler.stored for reconciler in self.reconcilers if reconciler.stored]
+        assert all(self.clock.now() < stored.validity.ends for stored in holding)
+        pairs = {stored.leaf for stored in holding}
         self.leaves |= pairs
         week = self.clock.monotonic() // (7 * DAY)
         met = {(pair, believed, week) for pair in pairs for believed in self.believed()}
@@ -103,14 +103,14 @@ async def test_a_clock_that_was_ahead_for_a_step_breaks_nothing_for_longer() -> 
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
         await client.create(validating("default", address("default")))
         of = served(client, clock, "default", validating="certificates-default")
-        await Keeper(of).step()
-        await Keeper(replace(of, clock=VirtualClock(clock.now() + AHEAD))).step()
-        healing = Keeper(of)
-        pause = await healing.step()
-        assert healing.held is not None
+        await CertificateReconciler(of).reconcile()
+        await CertificateReconciler(replace(of, clock=VirtualClock(clock.now() + AHEAD))).reconcile()
+        healing = CertificateReconciler(of)
+        pause = await healing.reconcile()
+        assert healing.stored is not None
         (bundle,) = await bundles(client, "default")
-        assert bundle == healing.held.bundle
-        assert is_trusted(healing.held.leaf, bundle, clock.now(), of.hosts[0])
+        assert bundle == healing.stored.bundle
+        assert is_trusted(healing.stored.leaf, bundle, clock.now(), of.hosts[0])
         assert pause <= 600, "whether this clock was right shows soon"
 
 
@@ -122,16 +122,16 @@ async def test_replicas_whose_clocks_disagree_for_good_do_not_write_without_a_pa
     clock, ahead = VirtualClock(), VirtualClock(VirtualClock().now() + AHEAD)
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
         of = served(client, clock, "default")
-        right, wrong = Keeper(of), Keeper(replace(of, clock=ahead))
+        right, wrong = CertificateReconciler(of), CertificateReconciler(replace(of, clock=ahead))
         leaves = set()
         for _ in range(10):  # each is woken by what the other has written
-            for keeper in (right, wrong):
-                await keeper.step()
-                assert keeper.held is not None
-                leaves.add(keeper.held.leaf)
+            for reconciler in (right, wrong):
+                await reconciler.reconcile()
+                assert reconciler.stored is not None
+                leaves.add(reconciler.stored.leaf)
         assert len(leaves) == 4, "one each, and one more each since the other's cannot be used"
         await clock.advance(60)
-        await right.step()
-        assert right.held is not None
-        assert right.held.leaf not in leaves, "it is tried again"
-        assert right.held.validity.covers(clock.now())
+        await right.reconcile()
+        assert right.stored is not None
+        assert right.stored.leaf not in leaves, "it is tried again"
+        assert right.stored.validity.covers(clock.now())

@@ -89,7 +89,7 @@ def _variables_from(here: Path) -> Iterator[None]:
     """Let the variables that name files mean the same in another folder."""
     from kubewright.operator.settings import SETTINGS
 
-    names = ["KUBECONFIG", *(each.variable for each in SETTINGS.values() if each.kind.metavar in _PATHS)]
+    names = ["KUBECONFIG", *(each.variable for each in SETTINGS.values() if each.type.metavar in _PATHS)]
     before = {name: os.environ[name] for name in names if os.environ.get(name)}
     for name, value in before.items():
         os.environ[name] = os.pathsep.join(each and str(_from(here, each)) for each in value.split(os.pathsep))

@@ -39,19 +39,19 @@ def _reader(setting: Setting) -> Callable[[click.Context, click.Parameter, Any],
 def _offered(setting: Setting) -> Complete | None:
     if setting.name == "context":
         return contexts
-    if setting.kind.choices:
-        choices = setting.kind.choices
+    if setting.type.choices:
+        choices = setting.type.choices
         return one_of(lambda _: choices)
-    return files if setting.kind.metavar == "FILE" else None
+    return files if setting.type.metavar == "FILE" else None
 
 
 def _option(setting: Setting) -> Callable[[Any], Any]:
     flags, several = setting.flags, setting.repeatable
-    shown: str | None = setting.kind.metavar
+    shown: str | None = setting.type.metavar
     if setting.is_switch:
         flags, shown = (f"{flags[0]}/--no-{flags[0][2:]}",), None
-    elif setting.kind.choices:
-        shown = "|".join(setting.kind.choices)
+    elif setting.type.choices:
+        shown = "|".join(setting.type.choices)
     return click.option(
         *flags,
         setting.name,

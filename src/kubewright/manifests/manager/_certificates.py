@@ -100,7 +100,7 @@ def certificate_addition(project: Project) -> Addition:
     way = core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value=project.certificates)
     if project.certificates == "self-managed":
         return Addition(env=[way, core.EnvVar(name="KUBEWRIGHT_WEBHOOK_SECRET", value=project.certificate_secret)])
-    folder = certificates.FOLDER
+    folder = certificates.CERTIFICATE_FOLDER
     return Addition(
         env=[way, core.EnvVar(name="KUBEWRIGHT_WEBHOOK_FOLDER", value=folder)],
         mounts=[core.VolumeMount(name=_VOLUME, mount_path=folder, read_only=True)],

@@ -10,23 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.client.wire import qualified_resource
 from kubewright.controller import NotDeclared, Registration
+from kubewright.operator.settings import Settings
 from kubewright.rbac import Permission
 
-if TYPE_CHECKING:
-    from kubewright.operator._operator import Operator
-    from kubewright.operator.settings import Settings
-
-__all__ = ["CallObserver", "DeclaredAccess", "observing_calls"]
+__all__ = ["CallObserver", "DeclaredAccess", "DeclaringOperator", "observing_calls"]
 
 ClientT = TypeVar("ClientT", bound=Client)
 
 CallObserver: TypeAlias = "Callable[[DeclaredAccess, Request, int], None]"
 """Called for each call of a run when its response begins, with the access of the run, the request, the HTTP status."""
+
+
+class DeclaringOperator(Protocol):
+    """The declarations of an operator, as `OperatorDefinition` has them."""
+
+    name: str
+    has_roles: bool
+
+    def permissions(self, settings: Settings | None = None) -> list[Permission]:
+        """Returns every permission that the program needs."""
+
+    def registrations(self, settings: Settings | None = None) -> list[Registration[Any]]:
+        """Returns the controllers as they will run."""
+
 
 # A context variable, not a list: a run takes the observers of the code that starts it, and shares them with no other.
 _observers: Final[ContextVar[tuple[CallObserver, ...]]] = ContextVar("kubewright_call_observers", default=())
@@ -55,7 +66,7 @@ class DeclaredAccess:
         namespaces: the namespaces that the run is limited to; empty means all.
     """
 
-    def __init__(self, operator: Operator, settings: Settings) -> None:
+    def __init__(self, operator: DeclaringOperator, settings: Settings) -> None:
         self.operator = operator
         self.permissions = tuple(operator.permissions(settings))
         self.namespaces = settings.namespaces

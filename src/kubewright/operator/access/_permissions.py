@@ -1,15 +1,15 @@
-"""From what a program declares to what it asks of the API server.
+"""Derives the permissions of a program from its declarations.
 
-The verbs are those of the calls that the framework really makes:
+The verbs are those of the calls that Kubewright makes:
 
-- a kind that is followed (reconciled, owned, watched, read): `list` and `watch`, and `get` where a cache is not enough;
-- finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none. Status
-  fields that an earlier release wrote are taken over once: that is a `patch` on the object, too;
+- cached kinds (reconciled, owned, watched, read): `list` and `watch`, and `get` where the cache does not suffice;
+- finalizers: `patch` on the object; a status: `patch` on its subresource, or on the object if it has none. Taking over
+  status fields of an earlier release is one more `patch` on the object;
 - owned kinds: `ctx.apply` is `create` or `patch`; `ctx.prune` and `ctx.delete` are `delete`.
-  Clusters that check who may block an owner's deletion want `update` on the owner's `finalizers` as well: no call shows
-  that;
-- events, in the API that they are written in: `create`, and `patch` to count up. Those about objects in no namespace
-  are in `default`;
+  Clusters with OwnerReferencesPermissionEnforcement also require `update` on the owner's `finalizers`, although no
+  call shows it;
+- events, in their API: `create`, and `patch` to increase the count. Events about cluster-scoped objects are in
+  `default`;
 - leader election: `get` and `update` of one Lease, and `create`, which cannot be limited to a name;
 - metrics outside of loopback: `create` of token reviews and subject access reviews.
 """
@@ -37,7 +37,7 @@ _OWNED = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("list", "watch")
 _LEASES = "coordination.k8s.io"
 EVENTS = "events.k8s.io/v1"
-"""The version of the API in which events are written, unless the settings name the other."""
+"""The default API of events."""
 
 
 def permissions_of(
@@ -47,7 +47,7 @@ def permissions_of(
     *,
     events: str = EVENTS,
 ) -> list[Permission]:
-    """All permissions of a program: those of its controllers, of the recorder of events, and what it says besides."""
+    """Returns all permissions of a program: of its controllers, of the event recorder, and the extra ones."""
     found: list[Permission] = []
     for registration in registrations:
         found += _of_primary(registration)
@@ -70,7 +70,7 @@ def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
     else:
         yield from _of_verbs(info, ("get", *_READ), why)
         if hasattr(registration.kind, "__definition__"):
-            # Kubernetes' own kinds have controllers that write their status.
+            # The status of built-in kinds belongs to their own controllers.
             part = "status" if "status" in info.subresources else None
             if part or _has_status(registration.kind):
                 yield permission(info, "patch", subresource=part, why=f"the status of {registration.kind.__name__}")
@@ -85,7 +85,7 @@ def _of_primary(registration: Registration[Any]) -> Iterator[Permission]:
 
 
 def _has_status(kind: type[Object]) -> bool:
-    """Whether there is a status to be written: not in a `Resource[Spec, None]`."""
+    """Returns whether the kind has a status; a `Resource[Spec, None]` has none."""
     found = [field.type for field in msgspec.structs.fields(kind) if field.name == "status"]
     return bool(found) and found[0] not in (None, NoneType)
 
@@ -93,7 +93,7 @@ def _has_status(kind: type[Object]) -> bool:
 def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: bool = False) -> Iterator[Permission]:
     for text in verbs:
         verb, _, part = text.partition(" ")
-        # A cache lists only where it cannot stream; a get is for the day when the cache is behind.
+        # A cache lists only if it cannot stream, and a get is needed only if the cache is behind.
         rare = verb == "list" or (verb == "get" and not narrowed)
         yield permission(info, verb, subresource=part or None, why=why, rare=rare)
 
@@ -101,8 +101,8 @@ def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: b
 def _of_events(
     registrations: Sequence[Registration[Any]], namespaces: Sequence[str], version: str
 ) -> Iterator[Permission]:
-    places = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
-    for where in sorted(places):
+    namespaces_of_events = {WATCHED if one.info.namespaced or not namespaces else "default" for one in registrations}
+    for where in sorted(namespaces_of_events):
         yield from _events_at(where, version)
 
 
@@ -113,7 +113,7 @@ def _events_at(where: str, version: str) -> Iterator[Permission]:
 
 
 def for_leading(lease: str, namespace: str | None = None, *, events: str = EVENTS) -> list[Permission]:
-    """What leader election asks for: one Lease, and events about it. Nobody can be allowed to create just one name."""
+    """Returns the permissions of leader election: one Lease, and events. RBAC cannot limit `create` to a name."""
     where, why = namespace or OWN, "leader election"
     wanted = (("create", ""), ("get", lease), ("update", lease))
     return [
@@ -126,7 +126,7 @@ def for_leading(lease: str, namespace: str | None = None, *, events: str = EVENT
 
 
 def for_reviewing() -> list[Permission]:
-    """What secure metrics ask for: reviews of tokens. Both kinds are in no namespace, so they need a ClusterRole."""
+    """Returns the permissions of secure metrics: token reviews. They are cluster-scoped and need a ClusterRole."""
     reviews = (("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews"))
     return [
         Permission(group=group, resource=resource, verb="create", where=CLUSTER, why="secure metrics", rare=True)
@@ -135,7 +135,7 @@ def for_reviewing() -> list[Permission]:
 
 
 def for_installing(*kinds: type[Object]) -> list[Permission]:
-    """What `kubewright.crd.install` asks for, where a program defines its kinds itself."""
+    """Returns the permissions of `kubewright.crd.install`, for a program that installs its definitions itself."""
     names = sorted({f"{info.plural}.{info.group}" for info in (check_kind(kind, "install") for kind in kinds)})
     crds = {"group": "apiextensions.k8s.io", "resource": "customresourcedefinitions", "where": "*"}
     why = "installs its definitions"
@@ -156,28 +156,28 @@ def needed(
     names: Sequence[str] = (),
     namespace: str | None = None,
 ) -> list[Permission]:
-    """See `Operator.needs`."""
+    """Returns the permissions of one call of `Operator.needs`."""
     if namespace is not None:
-        check_text("needs: namespace", namespace, '"kube-system", or "." for the one that the operator runs in')
+        check_text("needs: namespace", namespace, '"kube-system", or "." for the namespace of the operator')
     if isinstance(kind, Sequence) and not isinstance(kind, str):
         for one in kind:
             if not isinstance(one, Permission):
-                told = one.__name__ if isinstance(one, type) else type(one).__name__
+                item = one.__name__ if isinstance(one, type) else type(one).__name__
                 raise TypeError(
-                    f"needs takes one thing at a time, needs({told}, ...), or the permissions of a part of"
-                    f" the program, such as for_installing(Foo); not a list with {told} in it"
+                    f"needs takes one kind at a time, needs({item}, ...), or the permissions of a part of"
+                    f" the program, such as for_installing(Foo); not a list that contains {item}"
                 )
         if verbs or names or namespace:
-            raise TypeError("needs: permissions say their verbs, names and places themselves")
+            raise TypeError("needs: permissions already have verbs, names and a namespace: leave out these arguments")
         return list(kind)
     if not isinstance(kind, type) and hasattr(kind, "api_groups"):
         if verbs or names:
-            raise TypeError("needs: a PolicyRule says its verbs and names itself")
+            raise TypeError("needs: a PolicyRule already has verbs and names: leave out these arguments")
         return list(_of_rule(kind, namespace))
     info = check_kind(kind, "needs")
     what = f"needs({info.kind})"
     if not are_texts(names):
-        raise TypeError(f'{what}: names takes a list of texts, names=["settings"], not {names!r}')
+        raise TypeError(f'{what}: names takes a list of strings, names=["settings"], not {names!r}')
     return [
         permission(info, verb, subresource=part or None, where=namespace, name=name, why=what)
         for verb, _, part in (text.partition(" ") for text in check_verbs(what, verbs))
@@ -187,7 +187,7 @@ def needed(
 
 def _of_rule(rule: PolicyRule, namespace: str | None) -> Iterator[Permission]:
     if not rule.verbs or not (rule.resources or rule.non_resource_urls):
-        raise ValueError("needs: a PolicyRule has verbs, and resources or non_resource_urls")
+        raise ValueError("needs: a PolicyRule requires verbs, and resources or non_resource_urls")
     where = WATCHED if namespace is None else namespace
     for verb in rule.verbs:
         for url in rule.non_resource_urls or ():
@@ -201,7 +201,7 @@ def _of_rule(rule: PolicyRule, namespace: str | None) -> Iterator[Permission]:
 
 
 def _distinct(found: Iterable[Permission]) -> list[Permission]:
-    """Each once; one that an ordinary run uses stays so, whoever else asks for it too."""
+    """Returns each permission once. It is rare only if every declaration of it is."""
     kept: dict[tuple[str, ...], Permission] = {}
     for one in found:
         key = (one.where, one.group, one.resource, one.verb, one.name, one.url)

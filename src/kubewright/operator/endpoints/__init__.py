@@ -12,40 +12,37 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.operator.endpoints._health import Check, HealthPage, check_check
-    from kubewright.operator.endpoints._pages import is_secure, sites_of
+    from kubewright.operator.endpoints._health import HealthPage
+    from kubewright.operator.endpoints._pages import RunState, sites_of
     from kubewright.operator.endpoints._server import Handler, HttpServer, Page, PageRequest, Query
     from kubewright.operator.endpoints._serving import serve_endpoints
 
-_HOMES = {
-    "Check": "_health",
-    "Handler": "_server",
-    "HealthPage": "_health",
-    "HttpServer": "_server",
-    "Page": "_server",
-    "PageRequest": "_server",
-    "Query": "_server",
-    "check_check": "_health",
-    "is_secure": "_pages",
-    "serve_endpoints": "_serving",
-    "sites_of": "_pages",
-}
-
 __all__ = [
-    "Check",
     "Handler",
     "HealthPage",
     "HttpServer",
     "Page",
     "PageRequest",
     "Query",
-    "check_check",
-    "is_secure",
+    "RunState",
     "serve_endpoints",
     "sites_of",
 ]
 
-if not TYPE_CHECKING:
+# Imported on first use: importing an operator's file needs only its definition.
+_HOMES = {
+    "Handler": "_server",
+    "HealthPage": "_health",
+    "HttpServer": "_server",
+    "Page": "_server",
+    "PageRequest": "_server",
+    "Query": "_server",
+    "RunState": "_pages",
+    "serve_endpoints": "_serving",
+    "sites_of": "_pages",
+}
+
+if not TYPE_CHECKING:  # type checkers report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)
 
 

@@ -1,8 +1,8 @@
 """Authorization of requests by the API server, for pages that are served outside of loopback.
 
-A request carries a bearer token. The API server answers whose token it is (TokenReview), and whether that user may
-`get` the path of the page (SubjectAccessReview). The path is the one that the page is registered for: one permission
-covers the pages below it, and a client cannot cause a review for each path that it invents.
+A request carries a bearer token. The API server authenticates it (TokenReview) and decides whether its user may `get`
+the path of the page (SubjectAccessReview). The path is the registered one: one permission covers the pages below it,
+and a client cannot cause a review for each path that it invents.
 
 `Authorizer` caches decisions and bounds the number of reviews. Tokens are not logged. The cache keeps their hashes.
 """
@@ -19,6 +19,7 @@ import msgspec
 
 from kubewright.clock import Clock
 from kubewright.operator.endpoints._server import Handler, Page, PageRequest
+from kubewright.tasks import cancel_and_wait
 
 __all__ = [
     "ALLOWED",
@@ -34,13 +35,13 @@ __all__ = [
 ]
 
 ALLOW_SECONDS: Final = 10.0
-"""How long a permission is cached: a revoked token works for so long."""
+"""How long a permission is cached. A revoked token works for that long."""
 DENY_SECONDS: Final = 5.0
 """How long a refusal is cached, including a failed review."""
 MOST_REVIEWS: Final = 4
-"""Reviews in flight of tokens without a previous permission, and again as many of the others."""
+"""Concurrent reviews of tokens without a previous permission, and as many again of tokens with one."""
 MOST_WAITING: Final = 100
-"""Requests that wait for a review, of each of the two groups. Others are answered with 503."""
+"""Requests of each of the two groups that may wait for a review. Further ones get 503."""
 _MOST_CACHED: Final = 1_000
 _LONGEST_TOKEN: Final = 16_384
 _TOKEN: Final = re.compile(r"[!-~]+")
@@ -49,7 +50,7 @@ _LATER: Final = {"Retry-After": "5"}
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The answer to a token: an HTTP status, 200 if the request is allowed, and a message for the client."""
+    """A decision about a token: an HTTP status, 200 if the request is allowed, and a message for the client."""
 
     status: int
     message: str = ""
@@ -61,11 +62,11 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 ALLOWED: Final = Decision(200)
-_NO_TOKEN: Final = Decision(401, "this page needs a token of the cluster, sent as `Authorization: Bearer TOKEN`")
+_NO_TOKEN: Final = Decision(401, "this page requires a token of the cluster, sent as `Authorization: Bearer TOKEN`")
 _BUSY: Final = Decision(503, "too many requests wait for the API server to review their tokens; try again")
 
 Review: TypeAlias = Callable[[str, str], Awaitable[Decision]]
-"""Decides about a token and a path. Returns a decision also if the API server cannot be asked."""
+"""Decides about a token and a path. Returns a decision even if the API server does not respond."""
 
 _Key: TypeAlias = tuple[bytes, str]
 
@@ -73,11 +74,11 @@ _Key: TypeAlias = tuple[bytes, str]
 class Authorizer:
     """Decides which tokens may read which paths.
 
-    - Decisions are cached: `ALLOW_SECONDS` and `DENY_SECONDS`. At most 1,000 of each are kept.
+    - Decisions are cached for `ALLOW_SECONDS` and `DENY_SECONDS`, at most 1,000 of each.
     - Concurrent requests with one token share one review. A canceled request does not cancel the review.
-    - `MOST_REVIEWS` reviews run at a time. Tokens that were allowed before have their own share, so a flood of invalid
-      tokens does not keep them from their next review.
-    - `review` decides. If it raises, so does `decide`, and nothing is cached.
+    - At most `MOST_REVIEWS` reviews run concurrently. Tokens that were allowed before have their own limit, so a flood
+      of invalid tokens does not delay their next review.
+    - `review` decides. If it raises, `decide` raises the same exception, and nothing is cached.
 
     `close` cancels the reviews in flight.
     """
@@ -85,7 +86,7 @@ class Authorizer:
     def __init__(self, review: Review, clock: Clock) -> None:
         self._review = review
         self._clock = clock
-        # Two caches: invalid tokens cannot evict those that were allowed. Both are in the order of their use.
+        # Two caches: invalid tokens cannot evict allowed ones. Both are in the order of use.
         self._allowed: dict[_Key, float] = {}
         self._denied: dict[_Key, tuple[float, Decision]] = {}
         self._running: dict[_Key, asyncio.Task[Decision]] = {}
@@ -109,11 +110,8 @@ class Authorizer:
         return await asyncio.shield(running)
 
     async def close(self) -> None:
-        """Cancel the reviews in flight."""
-        running = [*self._running.values()]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        """Cancels the reviews in flight."""
+        await cancel_and_wait(*self._running.values())
 
     def _cached(self, key: _Key) -> Decision | None:
         now = self._clock.monotonic()
@@ -140,22 +138,22 @@ class Authorizer:
 
     def _ended(self, key: _Key, task: asyncio.Task[Decision], *, known: bool) -> None:
         if not task.cancelled():
-            task.exception()  # those who still wait raise it; without them it would be logged as never retrieved
+            task.exception()  # the waiting requests raise it; without any, asyncio would log it as never retrieved
         self._waiting[known] -= 1
         del self._running[key]
 
 
 def authorized(handler: Handler, path: str, authorizer: Authorizer) -> Handler:
-    """A page that only authorized clients read. Others get 401 without a valid token, 403 without the permission.
+    """Restricts a page to authorized clients. Others get 401 without a valid token, 403 without the permission.
 
-    Clients get 503 if the API server cannot be asked.
+    Clients get 503 if the API server does not respond.
     """
 
-    async def page(asked: PageRequest) -> Page:
-        token = bearer_token(asked.headers.get("Authorization", ""))
+    async def page(request: PageRequest) -> Page:
+        token = bearer_token(request.headers.get("Authorization", ""))
         decision = _NO_TOKEN if token is None else await authorizer.decide(token, path)
         if decision.allowed:
-            return await handler(asked)
+            return await handler(request)
         headers = {401: _REALM, 503: _LATER}.get(decision.status, {})
         return Page(f"{decision.message}\n".encode(), decision.status, headers=headers)
 
@@ -163,7 +161,7 @@ def authorized(handler: Handler, path: str, authorizer: Authorizer) -> Handler:
 
 
 def bearer_token(header: str) -> str | None:
-    """The token of an `Authorization` header; None if there is none that could be valid."""
+    """Returns the token of an `Authorization` header, or None if the header has no well-formed one."""
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or len(token) > _LONGEST_TOKEN or not _TOKEN.fullmatch(token):

@@ -1,70 +1,89 @@
-"""The pages that a running operator serves: at which address, with or without HTTPS, and for whom.
+"""The pages of a running operator: their addresses, with or without HTTPS, and their clients.
 
-| page | at | |
+| page | address | clients |
 |---|---|---|
-| `/healthz`, `/readyz` | `health_bind` | plain HTTP, for every client: the kubelet has no token |
-| `/metrics` | `metrics_bind` | HTTPS, for authorized clients; plain HTTP, for every client, if it is not secure |
-| `/debug/kubewright` | both | on loopback for every client; elsewhere where metrics are secure |
+| `/healthz`, `/readyz` | `health_bind` | plain HTTP, every client: the kubelet has no token |
+| `/metrics` | `metrics_bind` | HTTPS for authorized clients; plain HTTP for every client if it is not secure |
+| `/debug/kubewright` | both | on loopback for every client; elsewhere only where metrics are secure |
 
-Metrics are secure unless the settings say otherwise or their address is on loopback (`is_secure`).
+Metrics are secure unless the settings disable it or the address is on loopback (`Settings.has_secure_metrics`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final, Protocol
 
 import msgspec
 
-from kubewright.observe import DEBUG_PATH, DebugPages, is_loopback
-from kubewright.operator.endpoints._health import Check, HealthPage
+from kubewright.cache import Caches
+from kubewright.clock import Clock
+from kubewright.observe import DEBUG_PATH, DebugPages, LogBook, Sources, is_loopback
+from kubewright.operator.definition import Check, OperatorDefinition
+from kubewright.operator.endpoints._health import HealthPage
 from kubewright.operator.endpoints._server import Handler, Page, PageRequest
 from kubewright.operator.settings import SettingError, Settings, split_address
 
-if TYPE_CHECKING:
-    from kubewright.operator._operator import Operator
-    from kubewright.operator._running import Running
-
-__all__ = ["DEBUG_PAGES", "Site", "is_secure", "sites_of"]
+__all__ = ["DEBUG_PAGES", "RunState", "Site", "sites_of"]
 
 DEBUG_PAGES: Final = DEBUG_PATH
 
 logger = logging.getLogger("kubewright.operator")
 
 
+class WebhookState(Protocol):
+    """The state of the webhooks of a run."""
+
+    wanted: bool
+
+    def not_ready(self) -> str | None:
+        """Returns why the API server cannot call the webhooks of this replica, or None."""
+
+
+class RunState(Protocol):
+    """The state of a run that the pages show, as `Running` has it."""
+
+    settings: Settings
+    clock: Clock
+    started_at: datetime
+    stopping: bool
+    caches: Caches | None
+    sources: Sources
+    logs: LogBook
+
+    @property
+    def webhooks(self) -> WebhookState:
+        """The webhooks of the run."""
+
+    def keep_logs(self) -> LogBook:
+        """Starts to keep the last log lines about each object."""
+
+
 class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """An address with its pages. A secure one is HTTPS, and all of its pages are for authorized clients."""
+    """An address with its pages. A secure one is HTTPS, and all its pages require authorization."""
 
     bind: str
     secure: bool
     pages: dict[str, Handler]
 
 
-def is_secure(settings: Settings) -> bool:
-    """Whether there is a `/metrics` over HTTPS, for authorized clients."""
-    if settings.metrics_bind is None:
-        return False
-    if settings.metrics_secure is None:
-        return not is_loopback(split_address(settings.metrics_bind)[0])
-    return settings.metrics_secure
+def sites_of(operator: OperatorDefinition, run: RunState) -> list[Site]:
+    """Returns the addresses of the settings with their pages, probes first. A page without an address is not served.
 
-
-def sites_of(operator: Operator, running: Running) -> list[Site]:
-    """The addresses that the settings name, with their pages, probes first. A page without an address is not served.
-
-    Raises `SettingError` if probes and secure metrics are to share an address.
+    Raises `SettingError` if probes and secure metrics share an address.
     """
-    settings = running.settings
+    settings = run.settings
     sites: dict[tuple[str, int, bool], Site] = {}
 
     def at(bind: str, *, secure: bool) -> dict[str, Handler]:
         return sites.setdefault((*split_address(bind), secure), Site(bind=bind, secure=secure, pages={})).pages
 
     if settings.health_bind is not None:
-        at(settings.health_bind, secure=False).update(_health_pages(operator, running))
+        at(settings.health_bind, secure=False).update(_health_pages(operator, run))
     if settings.metrics_bind is not None:
-        at(settings.metrics_bind, secure=is_secure(settings))["/metrics"] = _metrics_page(operator)
+        at(settings.metrics_bind, secure=settings.has_secure_metrics)["/metrics"] = _metrics_page(operator)
     addresses = [(host, port) for host, port, _ in sites if port]  # port 0 is a different port for each server
     if len(addresses) != len(set(addresses)):
         raise SettingError(
@@ -73,7 +92,7 @@ def sites_of(operator: Operator, running: Running) -> list[Site]:
         )
     for site in sites.values():
         if _serves_debug_pages(site, settings, warn=not any(one.secure for one in sites.values())):
-            site.pages[DEBUG_PAGES] = _debug_page(operator, running, checks_host=not site.secure)
+            site.pages[DEBUG_PAGES] = _debug_page(operator, run, checks_host=not site.secure)
     return list(sites.values())
 
 
@@ -92,46 +111,45 @@ def _serves_debug_pages(site: Site, settings: Settings, *, warn: bool) -> bool:
     return False
 
 
-def _metrics_page(operator: Operator) -> Handler:
-    async def page(asked: PageRequest) -> Page:
-        if asked.below:
+def _metrics_page(operator: OperatorDefinition) -> Handler:
+    async def page(request: PageRequest) -> Page:
+        if request.below:
             return Page(b"not found\n", 404)
-        content_type, body = operator.metrics.render(asked.headers.get("Accept", ""))
+        content_type, body = operator.metrics.render(request.headers.get("Accept", ""))
         return Page(body, content_type=content_type)
 
     return page
 
 
-def _debug_page(operator: Operator, running: Running, *, checks_host: bool) -> Handler:
-    debug = DebugPages(running.sources, name=operator.name, started_at=running.started_at, logs=running.logs)
+def _debug_page(operator: OperatorDefinition, run: RunState, *, checks_host: bool) -> Handler:
+    debug = DebugPages(run.sources, name=operator.name, started_at=run.started_at, logs=run.logs)
     may_ask: Callable[[str], bool] = debug.may_ask if checks_host else lambda host: True
 
-    async def page(asked: PageRequest) -> Page:
-        # A name that somebody else made lead here would let a web page read what is on this machine.
-        if not may_ask(asked.headers.get("Host", "")) and not running.settings.debug_pages:
+    async def page(request: PageRequest) -> Page:
+        # Prevents DNS rebinding: a web page must not read this page by a host name that resolves to loopback.
+        if not may_ask(request.headers.get("Host", "")) and not run.settings.debug_pages:
             return Page(b"ask by an address of this machine, such as 127.0.0.1\n", 403)
-        status, body = debug.answer(asked.below)
+        status, body = debug.answer(request.below)
         return Page(body, status, "application/json")
 
     return page
 
 
-def _health_pages(operator: Operator, running: Running) -> dict[str, Handler]:
-    clock = running.clock
+def _health_pages(operator: OperatorDefinition, run: RunState) -> dict[str, Handler]:
     ready: dict[str, Check] = {
-        "caches": lambda: _missing_caches(running),
-        "stopping": lambda: "the operator is stopping" if running.stopping else None,
-        **({"webhooks": running.webhooks.not_ready} if running.webhooks.wanted else {}),
+        "caches": lambda: _missing_caches(run.caches),
+        "stopping": lambda: "the operator is stopping" if run.stopping else None,
+        **({"webhooks": run.webhooks.not_ready} if run.webhooks.wanted else {}),
         **operator.ready_checks,
     }
     return {
-        "/healthz": HealthPage("healthz", operator.health_checks, clock),
-        "/readyz": HealthPage("readyz", ready, clock),
+        "/healthz": HealthPage("healthz", operator.health_checks, run.clock),
+        "/readyz": HealthPage("readyz", ready, run.clock),
     }
 
 
-def _missing_caches(running: Running) -> str | None:
-    if running.caches is None:
+def _missing_caches(caches: Caches | None) -> str | None:
+    if caches is None:
         return "not started yet"
-    missing = sorted({informer.kind.__name__ for informer in running.caches.informers if not informer.synced})
+    missing = sorted({informer.kind.__name__ for informer in caches.informers if not informer.synced})
     return f"not in sync yet: {', '.join(missing)}" if missing else None

@@ -1,6 +1,6 @@
 """A small HTTP server for pages that programs read: health, metrics.
 
-It answers GET and HEAD of known paths, keeps nothing and logs nothing. It listens where it is told, and nowhere else.
+It responds to GET and HEAD of known paths, stores nothing, and does not log requests.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["Handler", "HttpServer", "Page", "PageRequest", "Query"]
 logger = logging.getLogger("kubewright.operator")
 
 Query: TypeAlias = Mapping[str, list[str]]
-"""The values of each parameter of a request; a parameter without a value has one that is empty."""
+"""The values of each query parameter; a parameter without a value has the empty string."""
 
-_CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood may cost 16 MB at most
-_LAST_SECONDS: Final = 1.0
+_CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood costs at most 16 MB
+_DRAIN_SECONDS: Final = 1.0
 _MOST_PARAMETERS: Final = 100
 
 
 class Page(msgspec.Struct, frozen=True):
-    """An answer."""
+    """A response."""
 
     body: bytes
     status: int = 200
@@ -42,26 +42,26 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class PageRequest(Redacted, msgspec.Struct, frozen=True):
-    """A question."""
+    """A request for a page."""
 
     redacted = frozenset({"headers"})
 
     below: str
-    """The path below the one that the page is registered for: "" or "/ping"."""
+    """The path below the registered path of the page: "" or "/ping"."""
     query: Query = msgspec.field(default_factory=dict)
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Names compare without case."""
+    """Names are case-insensitive."""
 
 
 Handler: TypeAlias = Callable[[PageRequest], Awaitable[Page]]
-"""Makes a page."""
+"""Returns the page for a request."""
 
 
 class HttpServer:
-    """Serves some paths at one address, from `async with` to its end.
+    """Serves some paths at one address, until the end of `async with`.
 
-    A path is registered without a slash at its end and stands for those below it as well, of which the longest wins.
-    Entering raises `OSError` when the address cannot be listened at, with the address in its text.
+    A path is registered without a trailing slash and includes all paths below it; the longest match wins. Entering
+    raises `OSError` with the address in its message if the server cannot listen there.
     """
 
     def __init__(self, bind: str, paths: Mapping[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
@@ -73,16 +73,16 @@ class HttpServer:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Hosts and ports that it listens on; empty while it does not listen."""
+        """The hosts and ports that the server listens on; empty if it does not listen."""
         return self._server.addresses if self._server is not None else []
 
     @property
     def port(self) -> int:
-        """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
+        """The port that the server listens on, chosen by the system for port 0; 0 if it does not listen."""
         return self.addresses[0][1] if self.addresses else 0
 
     async def __aenter__(self) -> Self:
-        from kubewright.http import Server, ServerLimits  # an operator without pages does without a server
+        from kubewright.http import Server, ServerLimits  # not needed by an operator without pages
 
         server = Server(
             self._answer,
@@ -92,7 +92,7 @@ class HttpServer:
             limits=ServerLimits(
                 connections=_CONNECTIONS, body_seconds=10.0, grace_seconds=0.25 if self._tls is None else 1.0
             ),
-            drain_seconds=_LAST_SECONDS,
+            drain_seconds=_DRAIN_SECONDS,
         )
         try:
             self._server = await server.__aenter__()
@@ -136,6 +136,6 @@ class HttpServer:
                 try:
                     return await handler(PageRequest(path[len(known) :].rstrip("/"), parameters, headers))
                 except Exception:
-                    logger.exception("the page %s could not be made", known)
+                    logger.exception("the page %s failed", known)
                     return Page(b"internal server error\n", 500)
         return Page(b"not found\n", 404)

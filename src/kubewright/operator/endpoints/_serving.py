@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
 
 from kubewright.client import Client
-from kubewright.operator.endpoints._pages import DEBUG_PAGES, Site, sites_of
+from kubewright.operator.definition import OperatorDefinition
+from kubewright.operator.endpoints._pages import DEBUG_PAGES, RunState, Site, sites_of
 from kubewright.operator.endpoints._server import HttpServer
 from kubewright.operator.settings import SettingError
-
-if TYPE_CHECKING:
-    from kubewright.operator._operator import Operator
-    from kubewright.operator._running import Running
+from kubewright.tasks import background
 
 __all__ = ["serve_endpoints"]
 
@@ -22,17 +18,19 @@ logger = logging.getLogger("kubewright.operator")
 
 
 async def serve_endpoints(
-    operator: Operator, running: Running, client: Client, stack: AsyncExitStack
+    operator: OperatorDefinition, run: RunState, client: Client, stack: AsyncExitStack
 ) -> list[HttpServer]:
-    """Serve all pages of an operator until the stack unwinds; the servers, that of the probes first.
+    """Serves all pages of an operator until the stack unwinds. Returns the servers, the one of the probes first.
 
     `client` reviews the tokens of requests. Raises `SettingError` for an address that cannot be used.
     """
     servers = []
-    for site in sites_of(operator, running):
+    for site in sites_of(operator, run):
         if DEBUG_PAGES in site.pages:
-            running.keep_logs()
-        server = await _secured(operator, running, client, site, stack) if site.secure else _plain(site)
+            run.keep_logs()
+        server = (
+            await _secured(operator, run, client, site, stack) if site.secure else HttpServer(site.bind, site.pages)
+        )
         try:
             servers.append(await stack.enter_async_context(server))
         except OSError as error:
@@ -40,37 +38,29 @@ async def serve_endpoints(
     return servers
 
 
-def _plain(site: Site) -> HttpServer:
-    return HttpServer(site.bind, site.pages)
-
-
 async def _secured(
-    operator: Operator, running: Running, client: Client, site: Site, stack: AsyncExitStack
+    operator: OperatorDefinition, run: RunState, client: Client, site: Site, stack: AsyncExitStack
 ) -> HttpServer:
+    # With kubewright.webhook, which an operator without HTTPS does not need.
     from kubewright.operator.endpoints._authorization import Authorizer, authorized
     from kubewright.operator.endpoints._certificate import certificate_for
     from kubewright.operator.endpoints._token_reviews import TokenReviews
     from kubewright.webhook import serving_context
 
-    clock = running.clock
+    clock = run.clock
     authorizer = Authorizer(TokenReviews(client, operator.name), clock)
     stack.push_async_callback(authorizer.close)
-    certificate = certificate_for(running.settings.metrics_cert_path, operator.name, clock)
+    certificate = certificate_for(run.settings.metrics_cert_path, operator.name, clock)
     await stack.enter_async_context(certificate)
-    checking = asyncio.create_task(_check(client, operator.name), name="check the permission to review tokens")
-    stack.push_async_callback(_ended, checking)
+    check = background(_check_permissions(client, operator.name), name="check the permission to review tokens")
+    await stack.enter_async_context(check)
     pages = {path: authorized(handler, path, authorizer) for path, handler in site.pages.items()}
     return HttpServer(site.bind, pages, tls=serving_context(certificate))
 
 
-async def _check(client: Client, operator: str) -> None:
-    """Log once, at the start, that no client can be authorized; each of its requests gets the same message."""
+async def _check_permissions(client: Client, operator: str) -> None:
+    """Logs once, at the start, if the operator may not authorize clients. Each request gets the same message."""
     from kubewright.operator.endpoints._token_reviews import missing_permissions, without_reviews
 
     if await missing_permissions(client):
         logger.warning("%s", without_reviews(operator))
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

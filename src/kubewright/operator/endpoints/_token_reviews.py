@@ -1,4 +1,4 @@
-"""`TokenReviews`: asks the API server whose a token is, and what that user may read."""
+"""`TokenReviews`: lets the API server authenticate tokens and authorize their users."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class _AccessReview(msgspec.Struct):
 
 
 class TokenReviews:
-    """Decides by a TokenReview and a SubjectAccessReview, each sent once, for 5 s at most.
+    """Decides by a TokenReview and a SubjectAccessReview, each sent once, with a timeout of 5 s.
 
-    `operator` is the operator's name, for messages. A review that fails is logged when it begins to fail, and not
-    again until one succeeds.
+    `operator` is the operator's name, for messages. The first failed review is logged, further ones only after one
+    succeeded.
     """
 
     def __init__(self, client: Client, operator: str) -> None:
-        # Neither retried nor rate limited: a flood of tokens must not use up what the controllers may send.
+        # Neither retried nor rate limited: a flood of tokens must not use up the rate limit of the controllers.
         self._client = client.through(
             lambda transport: transport, retry=RetryPolicy(attempts=1), timeout=_SECONDS, rate_limited=False
         )
@@ -68,30 +68,32 @@ class TokenReviews:
         self._failing = False
 
     async def __call__(self, token: str, path: str) -> Decision:
-        """Whether the user of a token may get a path."""
+        """Decides whether the user of a token may get a path."""
         try:
             decision = await self._decide(token, path)
         except Forbidden as error:
             return self._failed(without_reviews(self._operator), error)
         except (ApiError, ConfigError, msgspec.MsgspecError) as error:
-            return self._failed("the API server cannot review tokens now; the log of the operator says why", error)
+            return self._failed(
+                "the API server cannot review tokens now; the reason is in the log of the operator", error
+            )
         if self._failing:
             self._failing = False
-            logger.info("tokens for %s are reviewed again", path)
+            logger.info("token reviews for %s succeed again", path)
         return decision
 
     async def _decide(self, token: str, path: str) -> Decision:
         who = (await _post(self._client, _TOKENS, "TokenReview", {"token": token}, _TokenReview)).status
         if not who.authenticated or not who.user.username:
             return _INVALID
-        asked = {
+        spec = {
             "user": who.user.username,
             "uid": who.user.uid,
             "groups": who.user.groups or [],
             "extra": who.user.extra or {},
             "nonResourceAttributes": {"path": path, "verb": "get"},
         }
-        if (await _post(self._client, _ACCESS, "SubjectAccessReview", asked, _AccessReview)).status.allowed:
+        if (await _post(self._client, _ACCESS, "SubjectAccessReview", spec, _AccessReview)).status.allowed:
             return ALLOWED
         role = f", such as {self._operator}-metrics-reader" if path == "/metrics" else ""
         return Decision(
@@ -101,21 +103,21 @@ class TokenReviews:
         )
 
     def _failed(self, message: str, error: Exception) -> Decision:
-        """The reason is for the log alone: the client is not authenticated yet."""
+        """Logs the reason, which the client does not see: it is not authenticated yet."""
         if not self._failing:
-            logger.warning("tokens cannot be reviewed: %s (%s)", error, message)
+            logger.warning("token reviews fail: %s (%s)", error, message)
         self._failing = True
         return Decision(503, message)
 
 
 async def missing_permissions(client: Client) -> Sequence[Permission]:
-    """The permissions for reviews that this account lacks; none if the API server does not answer."""
+    """Returns the permissions for reviews that this account lacks; empty if the API server does not respond."""
 
     async def lacks(one: Permission) -> bool:
         attributes = {"group": one.group, "resource": one.resource, "verb": one.verb}
         with contextlib.suppress(ApiError, ConfigError, msgspec.MsgspecError):
-            asked = {"resourceAttributes": attributes}
-            found = await _post(client, _OWN_ACCESS, "SelfSubjectAccessReview", asked, _AccessReview)
+            spec = {"resourceAttributes": attributes}
+            found = await _post(client, _OWN_ACCESS, "SelfSubjectAccessReview", spec, _AccessReview)
             return not found.status.allowed
         return False
 
@@ -124,7 +126,7 @@ async def missing_permissions(client: Client) -> Sequence[Permission]:
 
 
 def without_reviews(operator: str) -> str:
-    """What happens to an operator that may not review tokens, and the fix."""
+    """Returns the message about an operator that may not review tokens, with the fix."""
     wanted = " and ".join(str(one) for one in for_reviewing())
     return (
         f"/metrics answers 503: this account may not {wanted}. Bind a ClusterRole that allows both, such as the"

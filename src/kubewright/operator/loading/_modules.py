@@ -1,4 +1,4 @@
-"""Finding the operator in a file or module."""
+"""Imports a file or module and finds its operator."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ __all__ = ["LoadError", "is_file", "load_module", "load_operator", "not_found_me
 
 
 class LoadError(Exception):
-    """There is no operator where one was looked for."""
+    """The target has no operator, or cannot be found. The message is for users."""
 
 
 def load_operator(target: str) -> Operator:
-    """The operator in `foo.py`, `package.module`, or `foo.py:name` and `package.module:name` where there are several.
+    """Returns the operator in `foo.py` or `package.module`; `foo.py:name` selects one of several.
 
-    What the module itself raises while it is imported comes out as it is.
+    Exceptions of the imported module propagate unchanged.
     """
     where, name = split_target(target)
     return operator_in(load_module(where), where, name)
 
 
 def operator_in(module: ModuleType, where: str, name: str = "") -> Operator:
-    """The operator of that name in a module; without a name, the only one. `where` is what errors call the module."""
+    """Returns the operator with a name in a module, or its only operator. `where` names the module in errors."""
     operators = {name: value for name, value in vars(module).items() if isinstance(value, Operator)}
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, Operator):
-            hint = f"; there is {', '.join(operators)}" if operators else ""
+            hint = f"; its operators are: {', '.join(operators)}" if operators else ""
             raise LoadError(f"{where} has no Operator named {name!r}{hint}")
         return found
     if not operators:
-        raise LoadError(f'{where} has no Operator: make one with `operator = kubewright.Operator("name")`')
+        raise LoadError(f'{where} has no Operator: create one with `operator = kubewright.Operator("name")`')
     distinct = set(operators.values())
     if len(distinct) > 1:
         names = " or ".join(f"{where}:{name}" for name in operators)
-        raise LoadError(f"{where} has several operators; say which one: {names}")
+        raise LoadError(f"{where} has several operators; choose one: {names}")
     return distinct.pop()
 
 
 def load_module(where: str) -> ModuleType:
-    """The module in `foo.py` or `package.module`, imported."""
+    """Imports `foo.py` or `package.module`."""
     return _import_file(Path(where)) if is_file(where) else _import_module(where)
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """A target without, and with only, the name behind its colon."""
+    """Splits a target into its file or module and the name after the colon, which may be empty."""
     where, colon, name = target.rpartition(":")
     return (where, name) if colon and name.isidentifier() else (target, "")
 
 
 def is_file(where: str) -> bool:
-    """Whether a target, without the name behind its colon, means a file and not a module."""
+    """Returns whether a target, without the name after the colon, is a file and not a module."""
     return where.endswith(".py") or "/" in where or Path(where).is_file()
 
 
 def not_found_message(where: str, folder: Path | None = None) -> str:
-    """That there is no such file or module, and which one may have been meant."""
+    """Returns the message about a missing file or module, with the closest existing name."""
     if is_file(where):
         path = Path(where)
         near = nearest(path.name, sorted(each.name for each in path.parent.glob("*.py")))
@@ -77,10 +77,10 @@ def not_found_message(where: str, folder: Path | None = None) -> str:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise LoadError(not_found_message(str(path)))
-    name, folder = _of_package(path.resolve())
+    name, folder = _module_name(path.resolve())
     if name != path.stem and all(part.isidentifier() for part in name.split(".")):
         return _import_module(name, folder)
-    # As `python foo.py` does: what lies beside the file can be imported.
+    # As `python foo.py` does, so that the file can import its neighbors.
     sys.path.insert(0, str(path.resolve().parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -91,8 +91,8 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _of_package(path: Path) -> tuple[str, Path]:
-    """The name by which others import a file, with the packages that it is in, and the folder around all of them."""
+def _module_name(path: Path) -> tuple[str, Path]:
+    """Returns the dotted module name of a file, and the folder that contains its top-level package."""
     names = [] if path.stem == "__init__" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file():

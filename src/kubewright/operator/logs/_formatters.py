@@ -1,12 +1,12 @@
-"""The log of an operator's process: for people on a terminal, one JSON object a line everywhere else.
+"""The formatters of the log: readable lines for a terminal, one JSON object per line for everything else.
 
-Each line about an object says which one: records of `ctx.log`, and whatever else is logged while its reconcile runs, by
-any logger, carry `controller`, `kind`, `namespace`, `name` and `trace`. So does what you give as `extra=`. An error
-that a reconcile meets again has no traceback, and `repeated` says how often.
+Each line about an object names it: records of `ctx.log`, and all records of any logger during its reconcile, have
+`controller`, `kind`, `namespace`, `name` and `trace`, and the values of `extra=`. A repeated error of a reconcile has
+no traceback, and `repeated` has the count.
 
-What a log line is made of comes from objects in a cluster, and so from strangers: a line break in it begins no line,
-and a terminal's control characters are shown, not obeyed. Tokens and private keys are not shown. A value in `extra=`
-that is no plain value is shown as its `str`, never field by field.
+Log messages contain data of cluster objects, which is untrusted: line breaks do not start a new line, and control
+characters of terminals are escaped. Tokens and private keys are redacted. A value in `extra=` that is not a plain value
+is shown as its `str`, never field by field.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LONGEST = 16_384
-_COLOURS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
+_COLORS = {"DEBUG": "\x1b[2m", "INFO": "\x1b[32m", "WARNING": "\x1b[33m", "ERROR": "\x1b[31m"}
 
 
 def set_up_logging(settings: Settings, stream: TextIO | None = None) -> None:
-    """Write the log to standard error, unless the program has arranged for its log itself.
+    """Writes the log to standard error, unless the program has configured logging itself.
 
-    A format that was asked for replaces what the program has arranged; a level alone only changes the level.
+    `log_format` replaces the program's own handlers. `log_level` alone only changes the level.
     """
     root, stream = logging.getLogger(), stream or sys.stderr
     level = (settings.log_level or "info").upper()
@@ -47,25 +47,25 @@ def set_up_logging(settings: Settings, stream: TextIO | None = None) -> None:
     terminal = stream.isatty()
     pretty = terminal if settings.log_format is None else settings.log_format == "pretty"
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(PrettyFormatter(colour=terminal and _wants_colour(os.environ)) if pretty else JsonFormatter())
+    handler.setFormatter(PrettyFormatter(color=terminal and _wants_color(os.environ)) if pretty else JsonFormatter())
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
 
 
-def _wants_colour(environ: Mapping[str, str]) -> bool:
+def _wants_color(environ: Mapping[str, str]) -> bool:
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, what it is about, and the exception with its traceback."""
+    """One JSON object per line: time, level, logger, message, the object, and the exception with its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Returns the line."""
         return msgspec.json.encode(self.fields(record)).decode()
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
-        """What the line is made of, by name: plain values that may be shown."""
+        """Returns the fields of the line by name: plain, redacted values."""
         line: dict[str, Any] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
@@ -86,18 +86,18 @@ class JsonFormatter(logging.Formatter):
 
 
 class PrettyFormatter(logging.Formatter):
-    """A line for people: the time of day, the level, the message, and what else is known; the traceback below it."""
+    """A line for a terminal: time of day, level, message and further fields, followed by the indented traceback."""
 
-    def __init__(self, *, colour: bool = False) -> None:
+    def __init__(self, *, color: bool = False) -> None:
         super().__init__()
-        self._colour = colour
+        self._color = color
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and the lines below it, which are indented."""
+        """Returns the line, followed by the indented traceback."""
         at = time.strftime("%H:%M:%S", time.localtime(record.created))
         message = _shown(_message(record))
         about = dict(_about(record))
-        if "name" in about and not hasattr(record, "object"):  # the lines of `ctx.log` begin with the object
+        if "name" in about and not hasattr(record, "object"):  # lines of `ctx.log` start with the object
             message = f"{about['kind']} {_joined(about)}: {message}"
         extra = "".join(f" {name}={value}" for name, value in _extra(record))
         lines = [f"{message}{extra}"]
@@ -109,18 +109,18 @@ class PrettyFormatter(logging.Formatter):
         return f"{at}.{int(record.msecs):03d} {self._level(record.levelname)} {shown}"
 
     def _level(self, name: str) -> str:
-        return f"{_COLOURS.get(name, '')}{name:7}\x1b[0m" if self._colour else f"{name:7}"
+        return f"{_COLORS.get(name, '')}{name:7}\x1b[0m" if self._color else f"{name:7}"
 
 
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except Exception as error:  # a line that cannot be made is better than none, and than a traceback in its place
+    except Exception as error:  # a message with wrong arguments is still logged
         return f"{record.msg!r} with {record.args!r} ({type(error).__name__}: {error})"
 
 
 def _about(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
-    """Which controller, object and trace: as the record says, or as the reconcile that runs."""
+    """Yields the controller, object and trace of a record, or of the running reconcile."""
     trace = current_trace()
     key = getattr(trace, "key", None)
     controller = getattr(record, "controller", None) or getattr(trace, "controller", None)
@@ -144,26 +144,26 @@ def _joined(about: Mapping[str, Any]) -> str:
 def _extra(record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
     for name, value in vars(record).items():
         if isinstance(value, RepeatedError):
-            continue  # which the message tells
+            continue  # part of the message
         if name not in _STANDARD and name not in ("controller", "kind", "object", "trace"):
             yield name, _plain(value)
 
 
 def _plain(value: object, depth: int = 3) -> Any:
-    """Plain values as they are, and of everything else its text: the fields of an object may be secret."""
+    """Returns plain values unchanged and everything else as a string: the fields of an object may be secret."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if depth and type(value) is dict:
         return {_shown(str(name)): _plain(item, depth - 1) for name, item in value.items()}
     if depth and type(value) in (list, tuple):
-        return [_plain(item, depth - 1) for item in value]  # type: ignore[attr-defined]  # it is one of these
+        return [_plain(item, depth - 1) for item in value]  # type: ignore[attr-defined]  # checked above
     try:
         return _shown(str(value))
     except Exception as error:
-        return f"<{type(value).__name__}, whose text cannot be had: {type(error).__name__}>"
+        return f"<{type(value).__name__}: str() raised {type(error).__name__}>"
 
 
 def _shown(text: str) -> str:
-    """Text that may be shown, and not without end."""
+    """Redacts and truncates a string."""
     text = showable(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"

@@ -1,7 +1,7 @@
-"""From the program's log to a `LogBook`: what is logged about an object is kept with it.
+"""Copies the log lines about objects into a `LogBook`.
 
-A line is about an object when `ctx.log` wrote it, or when it was written, by any logger, while the object was being
-reconciled. It is kept as the log itself shows it: the levels are those of the log, and what must not be shown is not.
+A line is about an object if `ctx.log` wrote it, or if any logger wrote it during a reconcile of the object. It is
+stored with the same levels and redaction as in the log.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _ABOUT: Final = ("controller", "kind", "namespace", "name")
 
 @contextmanager
 def keeping_logs(book: LogBook, controllers: Callable[[], Collection[str]]) -> Iterator[None]:
-    """Keep the lines about objects of these controllers, for the length of the block."""
-    handler, root = _ToBook(book, controllers), logging.getLogger()
+    """Stores the lines about objects of these controllers until the block ends."""
+    handler, root = _BookHandler(book, controllers), logging.getLogger()
     root.addHandler(handler)
     try:
         yield
@@ -34,7 +34,7 @@ def keeping_logs(book: LogBook, controllers: Callable[[], Collection[str]]) -> I
         root.removeHandler(handler)
 
 
-class _ToBook(logging.Handler):
+class _BookHandler(logging.Handler):
     def __init__(self, book: LogBook, controllers: Callable[[], Collection[str]]) -> None:
         super().__init__()
         self._book = book
@@ -47,14 +47,14 @@ class _ToBook(logging.Handler):
             controller, name = fields.get("controller"), fields.get("name")
             if name and controller in self._controllers():
                 self._book.add(str(controller), ObjectKey(str(fields.get("namespace", "")), str(name)), _line(fields))
-        except Exception:  # a line that cannot be kept must not stop the program
+        except Exception:  # a line that cannot be stored must not stop the program
             self.handleError(record)
 
 
 def _line(fields: dict[str, Any]) -> LogLine:
     named = {name: value for name, value in fields.items() if name in _NAMED}
     extra = {name: value for name, value in fields.items() if name not in _NAMED and name not in _ABOUT}
-    # Lines of `ctx.log` begin with the object, which is known here.
+    # Lines of `ctx.log` start with the object, which the book already has.
     named["message"] = str(named["message"]).removeprefix(f"{fields.get('kind')} {_joined(fields)}: ")
     return msgspec.convert({**named, "extra": extra}, LogLine, strict=False)
 

@@ -1,4 +1,4 @@
-"""`operator.run()`: an operator as a program, with its event loop, its log, its signals and its exit code."""
+"""`operator.run()`: an operator as a process, with event loop, logging, signals and exit code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -21,35 +21,34 @@ from kubewright.causes import error_text, only_cause
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
 from kubewright.durations import format_duration
 from kubewright.operator._running import Running
+from kubewright.operator.definition import OperatorDefinition
 from kubewright.operator.logs import set_up_logging
 from kubewright.operator.process._exit_codes import ExitCode
 from kubewright.operator.process._signals import Signals
 from kubewright.operator.process._usage import asks_for_help, usage
 from kubewright.operator.settings import SettingError, Settings, from_environment, misspelled
+from kubewright.tasks import cancel_and_wait
 from kubewright.user_code import THREAD_NAME_PREFIX
-
-if TYPE_CHECKING:
-    from kubewright.operator._operator import Operator
 
 __all__ = ["resolve_settings", "run"]
 
 logger = logging.getLogger("kubewright.operator")
 
-_LAST_SECONDS = 1.0
-_FAREWELL = 5.0  # seconds besides the grace period: for events, the lease, and what is attached
+_THREAD_SECONDS: Final = 1.0
+_SHUTDOWN_SECONDS = 5.0  # in addition to the grace period: for events, the lease, and attached components
 
 
 def run(
-    operator: Operator,
+    operator: OperatorDefinition,
     options: Mapping[str, Any],
     environ: Mapping[str, str] | None = None,
     *,
     shares_machine: bool = False,
 ) -> None:
-    """Run until a signal. Returns after a graceful stop; raises `SystemExit` with another `ExitCode` otherwise.
+    """Runs until a signal. Returns after a graceful stop, and raises `SystemExit` with an `ExitCode` otherwise.
 
-    `python foo.py --help` shows how it is run, and does nothing.
-    With `shares_machine` the API server runs on this machine: it is told of the webhooks, as in tests.
+    With `--help` in the arguments of the program, prints the usage and returns. With `shares_machine`, the API server
+    runs on this machine, and the configurations of webhooks are installed as in tests.
     """
     if asks_for_help(sys.argv):
         print(usage(operator, sys.argv[0]))
@@ -59,13 +58,13 @@ def run(
         raise SystemExit(int(code))
 
 
-def resolve_settings(operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
-    """What counts: what this run was given, else what variables say, else what the operator was made with."""
+def resolve_settings(operator: OperatorDefinition, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Returns the settings of a process: its options, then environment variables, then the arguments of `Operator`."""
     return replace(operator.settings, **{**from_environment(environ), **options})
 
 
 def _run(
-    operator: Operator, options: Mapping[str, Any], environ: Mapping[str, str], *, shares_machine: bool
+    operator: OperatorDefinition, options: Mapping[str, Any], environ: Mapping[str, str], *, shares_machine: bool
 ) -> ExitCode:
     try:
         settings = resolve_settings(operator, options, environ)
@@ -75,7 +74,7 @@ def _run(
         return ExitCode.CONFIGURATION
     set_up_logging(settings)
     for variable, meant in misspelled(environ):
-        logger.warning("the variable %s means nothing; did you mean %s?", variable, meant)
+        logger.warning("unknown environment variable %s; did you mean %s?", variable, meant)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         threads = ThreadPoolExecutor(thread_name_prefix=f"{THREAD_NAME_PREFIX}helper")
         runner.get_loop().set_default_executor(threads)
@@ -84,13 +83,13 @@ def _run(
         except Exception as error:
             code = _explain(error)
         threads.shutdown(wait=False, cancel_futures=True)
-        _leave_threads_behind(code)  # here, since the end of the event loop would wait for them
+        _exit_if_threads_hang(code)  # before the event loop closes, which would wait for them
         return code
 
 
 def _explain(error: Exception) -> ExitCode:
-    """One line for what is foreseen, and a traceback for what is not."""
-    from kubewright.crd import InstallError  # what is not needed to start, such as all of apiextensions/v1
+    """Logs one line for an expected failure and a traceback for any other. Returns the exit code."""
+    from kubewright.crd import InstallError  # not needed to start, and imports all of apiextensions/v1
     from kubewright.election import NotLeader
     from kubewright.webhook.certificates import CertificateError
 
@@ -105,19 +104,19 @@ def _explain(error: Exception) -> ExitCode:
             logger.error("the operator failed: %s", error_text(error), exc_info=error)
             return ExitCode.FAILED
     logger.error("%s", only_cause(error))
-    logger.debug("where that came from", exc_info=error)
+    logger.debug("traceback of the failure", exc_info=error)
     return code
 
 
-def _leave_threads_behind(code: ExitCode) -> None:
-    """End the process although a plain reconciler does not: Python itself would wait for its thread for ever."""
-    patience = time.monotonic() + _LAST_SECONDS
+def _exit_if_threads_hang(code: ExitCode) -> None:
+    """Exits although a plain reconciler does not return: Python would wait for its thread indefinitely."""
+    deadline = time.monotonic() + _THREAD_SECONDS
     for thread in threading.enumerate():
         if not thread.name.startswith(THREAD_NAME_PREFIX):
             continue
-        thread.join(max(patience - time.monotonic(), 0.0))
+        thread.join(max(deadline - time.monotonic(), 0.0))
         if thread.is_alive():
-            logger.error("%s does not end; leaving without it", thread.name)
+            logger.error("thread %s does not end; exiting without it", thread.name)
             logging.shutdown()
             os._exit(code or ExitCode.INTERRUPTED)
 
@@ -131,50 +130,50 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _main(operator: Operator, settings: Settings, *, shares_machine: bool) -> ExitCode:
+async def _main(operator: OperatorDefinition, settings: Settings, *, shares_machine: bool) -> ExitCode:
     running = Running(
-        operator, install_crds=bool(settings.install_crds), reach_first=not shares_machine, settings=settings
+        operator, install_crds=bool(settings.install_crds), check_server=not shares_machine, settings=settings
     )
     with Signals(running.stop_now) as signals:
-        asked = asyncio.ensure_future(signals.first())
+        signaled = asyncio.ensure_future(signals.first())
         try:
-            with _no_collection():
-                started = await _before(asked, running.__aenter__())
+            with _collection_disabled():
+                started = await _before(signaled, running.__aenter__())
             if started:
                 failure: Exception | None = None
                 try:
-                    await _before(asked, running.wait_for_failure())
+                    await _before(signaled, running.wait_for_failure())
                 except Exception as error:
                     failure = error
                     raise
                 finally:
                     await _stop(running, failure)
         finally:
-            asked.cancel()
+            signaled.cancel()
     return ExitCode.INTERRUPTED if running.interrupted else ExitCode.STOPPED
 
 
 async def _stop(running: Running, failure: Exception | None) -> None:
-    """Stop. After a signal, whoever sent it ends the process if something hangs here; after a failure nobody would."""
+    """Stops the run. After a failure, exits if the stop hangs; after a signal, the sender kills the process."""
     if failure is None:
-        running.webhooks.expect_end()
+        running.webhooks.start_draining()
     ending = asyncio.ensure_future(running.__aexit__(None, None, None))
-    patience = None if failure is None else running.settings.grace + _FAREWELL
-    await asyncio.wait([ending], timeout=patience)
+    timeout = None if failure is None else running.settings.grace + _SHUTDOWN_SECONDS
+    await asyncio.wait([ending], timeout=timeout)
     if failure is None or ending.done():
         return await ending
     code = _explain(failure)
-    logger.error("the operator does not end within %s; leaving", format_duration(patience or 0.0))
+    logger.error("the operator does not stop within %s; exiting", format_duration(timeout or 0.0))
     logging.shutdown()
     os._exit(code)
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Around the filling of the caches: what is made there stays, and so does what was there before.
+def _collection_disabled() -> Iterator[None]:
+    """Disables garbage collection while the caches fill, and freezes the objects that exist by then.
 
-    To look for garbage among it again and again took a third of the time in which 10,000 objects are listed; and later
-    a full collection would stall everything for 30 ms.
+    They all stay. Collections took a third of the time in which 10,000 objects are listed, and a later full collection
+    would stall the process for 30 ms.
     """
     gc.freeze()
     enabled = gc.isenabled()
@@ -187,14 +186,13 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-async def _before(asked: asyncio.Future[None], work: Coroutine[Any, Any, object]) -> bool:
-    """Whether the work was finished before a signal came; else it is cancelled, and its end waited for."""
+async def _before(signaled: asyncio.Future[None], work: Coroutine[Any, Any, object]) -> bool:
+    """Returns whether the work finished before the signal. Otherwise cancels it and waits for its end."""
     task = asyncio.ensure_future(work)
-    either: list[asyncio.Future[Any]] = [asked, task]
+    either: list[asyncio.Future[Any]] = [signaled, task]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         await task
         return True
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await cancel_and_wait(task)
     return False

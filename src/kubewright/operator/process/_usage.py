@@ -1,27 +1,24 @@
-"""What `python foo.py --help` says, where the program itself takes no flags."""
+"""The output of `python foo.py --help` for a program without its own flags."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kubewright.operator.definition import OperatorDefinition
 from kubewright.operator.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from kubewright.operator._operator import Operator
 
 __all__ = ["asks_for_help", "usage"]
 
 
 def asks_for_help(arguments: Sequence[str]) -> bool:
-    """Whether somebody asked for help, and nobody has answered: a program with flags of its own does so before."""
+    """Returns whether the arguments ask for help. A program with its own flags handles them earlier."""
     return bool({"-h", "--help"} & {*arguments[1:]})
 
 
-def usage(operator: Operator, program: str) -> str:
-    """How the program of an operator is run, and what can be set."""
+def usage(operator: OperatorDefinition, program: str) -> str:
+    """Returns how to run the program of an operator, and its settings."""
     name = Path(program).name
     width = max(len(setting.variable) for setting in SETTINGS.values())
     settings = "\n".join(f"  {setting.variable:<{width}}  {setting.help}" for setting in SETTINGS.values())

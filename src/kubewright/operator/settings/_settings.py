@@ -1,8 +1,8 @@
 """The settings of a running operator, defined once.
 
 Each field of `Settings` is an argument of `Operator`, `operator.run` and `operator.running`, an environment variable
-(`KUBEWRIGHT_` and the name in capitals) and a flag of `kubewright run`. The flag wins over the variable, the variable
-over the argument of `Operator`, and that over the default.
+(`KUBEWRIGHT_` and the name in capitals) and a flag of `kubewright run`. Precedence: the flag, the variable, the
+argument of `Operator`, the default.
 """
 
 from __future__ import annotations
@@ -34,61 +34,65 @@ PREFIX = "KUBEWRIGHT_"
 
 
 class SettingError(ValueError):
-    """A setting has a value that cannot be. The text names the setting where it was given, and what is valid."""
+    """A setting has an invalid value. The message names the setting as the user wrote it, and the valid values."""
 
 
-_described: list[tuple[values.Kind[Any], str, tuple[str, ...]]] = []  # the fields of `Settings`, one after the other
+_described: list[tuple[values.ValueType[Any], str, tuple[str, ...]]] = []  # in the order of the fields of `Settings`
 
 
-def _setting(kind: values.Kind[Any], default: Any, help_: str, *flags: str) -> Any:
-    _described.append((kind, help_, flags))
+def _setting(value_type: values.ValueType[Any], default: Any, help_: str, *flags: str) -> Any:
+    _described.append((value_type, help_, flags))
     return default
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How one run of an operator goes, with every value known and checked."""
+    """The settings of one run of an operator, all checked."""
 
     kubeconfig: str | None = _setting(
-        values.path, None, "The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config."
+        values.path,
+        None,
+        "The kubeconfig file. Default: KUBECONFIG, then the pod's service account, then ~/.kube/config.",
     )
     context: str | None = _setting(values.text, None, "The context in the kubeconfig.")
     server: str | None = _setting(
         values.text,
         None,
-        "The API server's address, in place of the one in --kubeconfig; without that, no kubeconfig is read.",
+        "The address of the API server, instead of the one in --kubeconfig; without --kubeconfig, no file is read.",
         "--master",
         "--server",
     )
     namespaces: tuple[str, ...] = _setting(
-        values.names, (), "Look at this namespace only. May be given several times.", "-n", "--namespace"
+        values.names, (), "Watch only this namespace. May be given several times.", "-n", "--namespace"
     )
     concurrency: int = _setting(
-        values.count, DEFAULT_CONCURRENCY, "Reconciles at a time, of each controller that does not say otherwise."
+        values.count, DEFAULT_CONCURRENCY, "Concurrent reconciles of each controller that sets no own limit."
     )
     resync: float | None = _setting(
         values.duration_or_never,
         None,
-        "Reconcile every object again after this time, where a controller does not say otherwise; 0 is never.",
+        "Reconcile every object again after this time, for controllers that set none; 0 means never.",
     )
     leader_elect: bool | None = _setting(
-        values.switch, None, "Work only while this replica leads. Unless said, so it is in a pod and nowhere else."
+        values.switch,
+        None,
+        "Work only while this replica is the leader. Default: enabled in a pod, disabled elsewhere.",
     )
-    lease_name: str | None = _setting(
-        values.object_name, None, "The Lease to stand for; the operator's name unless given."
-    )
+    lease_name: str | None = _setting(values.object_name, None, "The name of the Lease. Default: the operator's name.")
     lease_namespace: str | None = _setting(
-        values.namespace, None, "The namespace of the Lease; the pod's unless given."
+        values.namespace, None, "The namespace of the Lease. Default: the pod's namespace."
     )
-    lease_duration: float = _setting(values.duration, 15.0, "How long standbys wait after the last renewal they saw.")
-    renew_deadline: float = _setting(values.duration, 10.0, "How long the leader trusts a renewal.")
-    retry_period: float = _setting(values.duration, 2.0, "The time between two renewals.")
+    lease_duration: float = _setting(
+        values.duration, 15.0, "How long standbys wait after the last renewal they observed."
+    )
+    renew_deadline: float = _setting(values.duration, 10.0, "How long the leader relies on a renewal.")
+    retry_period: float = _setting(values.duration, 2.0, "The interval between renewals.")
     metrics_bind: str | None = _setting(
-        values.address, None, "Serve /metrics at this address; not served unless given. A port alone is on loopback."
+        values.address, None, "Serve /metrics at this address. A port alone is on loopback. Default: not served."
     )
     metrics_secure: bool | None = _setting(
         values.switch,
         None,
-        "Serve /metrics over HTTPS, to clients that the API server authorizes. Default: unless it is on loopback.",
+        "Serve /metrics over HTTPS, to clients that the API server authorizes. Default: enabled unless on loopback.",
     )
     metrics_cert_path: str | None = _setting(
         values.folder,
@@ -98,72 +102,83 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     health_bind: str | None = _setting(
         values.address,
         None,
-        "Serve /healthz and /readyz at this address; not served unless given. A port alone is on loopback.",
+        "Serve /healthz and /readyz at this address. A port alone is on loopback. Default: not served.",
     )
     debug_pages: bool | None = _setting(
         values.switch,
         None,
-        "Serve /debug/kubewright with the other pages: on loopback, and where /metrics is secure. Default: loopback.",
+        "Serve /debug/kubewright too: on loopback, and where /metrics is secure. Default: only on loopback.",
     )
     tracing: bool | None = _setting(
         values.switch,
         None,
-        "Make OpenTelemetry spans. Unless said, so it is when the program has loaded OpenTelemetry's SDK.",
+        "Create OpenTelemetry spans. Default: enabled if the program has imported the OpenTelemetry SDK.",
     )
-    event_version: str = _setting(
-        values.event_version, "events.k8s.io/v1", "The API in which events are written; v1 is the older one."
-    )
+    event_version: str = _setting(values.event_version, "events.k8s.io/v1", "The API of events; v1 is the older one.")
     webhook_bind: str | None = _setting(
         values.address_or_off,
         None,
-        "Serve the webhooks at this address, if there are any; 127.0.0.1:9443 unless given, and nowhere with 0.",
+        "Serve the webhooks at this address, if there are any; 0 disables them. Default: 127.0.0.1:9443.",
     )
     webhook_client_ca: str | None = _setting(
-        values.path, None, "A file of CAs: webhooks then answer only clients with a certificate that one has signed."
+        values.path,
+        None,
+        "A file of CA certificates. Webhooks then require a client certificate signed by one of them.",
     )
     webhook_url: str | None = _setting(
         values.https_url,
         None,
-        "Where the API server reaches the webhooks of this machine; they are then told to it for this run.",
+        "The URL by which the API server reaches the webhooks on this machine. Installs their configurations.",
     )
     webhook_certificates: str = _setting(
         values.certificates,
         "self-managed",
-        "Where the certificate of the webhooks comes from: self-managed, cert-manager, olm or files.",
+        "The source of the webhook certificate: self-managed, cert-manager, olm or files.",
     )
     webhook_folder: str | None = _setting(
         values.folder,
         None,
-        "The folder of tls.crt and tls.key, where the certificate of the webhooks comes from files.",
+        "The folder of tls.crt and tls.key, if the webhook certificate comes from files.",
     )
     webhook_secret: str | None = _setting(
         values.text,
         None,
-        "The Secret of a self-managed certificate; the operator's name and -webhook-certificate unless given.",
+        "The Secret of a self-managed certificate. Default: the operator's name and -webhook-certificate.",
     )
     webhook_service: str | None = _setting(
-        values.text, None, "The Service in front of the webhooks; the operator's name and -webhook unless given."
+        values.text, None, "The Service of the webhooks. Default: the operator's name and -webhook."
     )
     grace: float = _setting(
-        values.duration_or_zero, 30.0, "The time that running reconciles have to finish when the operator stops."
+        values.duration_or_zero, 30.0, "How long running reconciles may take to finish when the operator stops."
     )
-    sync_timeout: float = _setting(values.duration, 120.0, "The time that the caches have to fill at the start.")
+    sync_timeout: float = _setting(values.duration, 120.0, "How long the caches may take to sync at the start.")
     install_crds: bool | None = _setting(
         values.switch,
         None,
-        "Define its kinds in the cluster at the start. Unless said, it does not.",
+        "Install the CustomResourceDefinitions of its kinds at the start. Default: disabled.",
     )
     install_timeout: float = _setting(
-        values.duration, 30.0, "The time that the server has to serve what is defined so."
+        values.duration, 30.0, "How long the API server may take to serve installed definitions."
     )
-    log_level: str | None = _setting(values.log_level, None, "What is logged; info unless given.")
+    log_level: str | None = _setting(values.log_level, None, "The lowest level that is logged. Default: info.")
     log_format: str | None = _setting(
-        values.log_format, None, "How it is logged; pretty on a terminal and json elsewhere, unless given."
+        values.log_format, None, "The format of the log. Default: pretty on a terminal, json elsewhere."
     )
+
+    @property
+    def has_secure_metrics(self) -> bool:
+        """Whether `/metrics` is served over HTTPS to authorized clients."""
+        from kubewright.observe import is_loopback
+
+        if self.metrics_bind is None:
+            return False
+        if self.metrics_secure is None:
+            return not is_loopback(values.split_address(self.metrics_bind)[0])
+        return self.metrics_secure
 
 
 class Options(TypedDict, total=False):
-    """The settings as arguments. See `Settings` for what each means."""
+    """The settings as arguments. `Operator` describes each."""
 
     kubeconfig: str | os.PathLike[str] | None
     context: str | None
@@ -200,10 +215,10 @@ class Options(TypedDict, total=False):
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """One row of the table."""
+    """A row of the table of settings."""
 
     name: str
-    kind: values.Kind[Any]
+    type: values.ValueType[Any]
     default: Any
     help: str
     flags: tuple[str, ...]
@@ -216,42 +231,42 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def repeatable(self) -> bool:
         """Whether the flag may be given several times."""
-        return self.kind is values.names
+        return self.type is values.names
 
     @property
     def is_switch(self) -> bool:
         """Whether the value is true or false, so that the flag takes none."""
-        return self.kind is values.switch
+        return self.type is values.switch
 
     def check(self, given: object, where: str) -> Any:
-        """A value that was given in Python, as the run will use it."""
+        """Returns a checked value from Python. `where` names the setting in errors. Raises `SettingError`."""
         if given is None and self.default is None:
             return None
-        return self._valid(self.kind.check, given, where)
+        return self._valid(self.type.check, given, where)
 
     def read(self, text: str, where: str) -> Any:
-        """A value that was given as a text: a flag, or an environment variable."""
-        return self.check(self._valid(self.kind.read, text, where), where)
+        """Returns a checked value from a string: a flag or an environment variable. Raises `SettingError`."""
+        return self.check(self._valid(self.type.read, text, where), where)
 
     def _valid(self, convert: Callable[[Any], Any], given: object, where: str) -> Any:
         try:
             return convert(given)
         except values.Unsuitable as error:
-            # A flag that may be given several times comes as a tuple, which nobody wrote.
+            # A repeatable flag arrives as a tuple; the user wrote its items.
             shown = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
             raise SettingError(f"{where} is {error}, not {shown}") from None
 
 
 SETTINGS: Mapping[str, Setting] = {
-    name: Setting(name, kind, default, help_, flags or (f"--{name.replace('_', '-')}",))
-    for name, default, (kind, help_, flags) in zip(
+    name: Setting(name, value_type, default, help_, flags or (f"--{name.replace('_', '-')}",))
+    for name, default, (value_type, help_, flags) in zip(
         Settings.__struct_fields__, Settings.__struct_defaults__, _described, strict=True
     )
 }
 
 
 def check_options(where: str, options: Mapping[str, object]) -> dict[str, Any]:
-    """Arguments as a run will use them. A name that does not exist is a `TypeError` that lists those that do."""
+    """Returns checked arguments. Raises TypeError for an unknown name, with the known ones, and `SettingError`."""
     checked = {}
     for name, given in options.items():
         if name not in SETTINGS:
@@ -261,7 +276,7 @@ def check_options(where: str, options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What the variables say. One that is empty says nothing."""
+    """Returns the settings of environment variables. Empty variables are ignored."""
     return {
         name: setting.read(text, setting.variable)
         for name, setting in SETTINGS.items()
@@ -270,10 +285,10 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def misspelled(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Variables that are none of ours but look like one, each with the one that it looks like.
+    """Returns unknown variables that resemble a known one, each with the known one.
 
-    Not an error: Kubernetes itself makes `KUBEWRIGHT_PORT` and others of a Service that is called kubewright.
+    They are not an error: Kubernetes sets `KUBEWRIGHT_PORT` and others for a Service named kubewright.
     """
     known = {setting.variable for setting in SETTINGS.values()}
-    strangers = [name for name in environ if name.startswith(PREFIX) and name not in known]
-    return [(name, meant) for name in strangers if (meant := nearest(name, known, likeness=0.85))]
+    unknown = [name for name in environ if name.startswith(PREFIX) and name not in known]
+    return [(name, meant) for name in unknown if (meant := nearest(name, known, likeness=0.85))]

@@ -1,4 +1,4 @@
-"""The kinds of values that settings have: how each is read from a text, and checked when it comes from Python."""
+"""The types of setting values: how each is parsed from a string, and checked when it comes from Python."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import msgspec
 from kubewright.arguments import Unsuitable
 from kubewright.durations import more_than_zero, parse_duration
 
-__all__ = ["Kind", "Unsuitable"]
+__all__ = ["Unsuitable", "ValueType"]
 
 T = TypeVar("T")
 
 
-class Kind(msgspec.Struct, Generic[T], frozen=True):
-    """A kind of value. `read` makes a Python value of a text, `check` makes sure of one; both may say `Unsuitable`."""
+class ValueType(msgspec.Struct, Generic[T], frozen=True):
+    """A type of values. `read` parses a string, `check` validates a Python value; both may raise `Unsuitable`."""
 
     metavar: str
     check: Callable[[object], T]
@@ -28,7 +28,7 @@ class Kind(msgspec.Struct, Generic[T], frozen=True):
 
 def _text(given: object) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise Unsuitable("a text")
+        raise Unsuitable("a string that is not empty")
     return given.strip()
 
 
@@ -105,9 +105,9 @@ _AN_ADDRESS = "an address to listen at, such as 8081, 127.0.0.1:8081, 0.0.0.0:80
 
 def _address(given: object) -> str | None:
     if isinstance(given, int) and not isinstance(given, bool):
-        given = str(given)  # a port alone
+        given = str(given)  # a port without a host
     if given in ("", "0"):
-        return None  # as controller-runtime turns a server off
+        return None  # disables the server, as in controller-runtime
     if not isinstance(given, str):
         raise Unsuitable(_AN_ADDRESS)
     split_address(given)
@@ -119,7 +119,7 @@ def _address_or_off(given: object) -> str:
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Host and port. Without a host it is loopback: to be reached from elsewhere is something to ask for."""
+    """Returns host and port. The default host is loopback: other machines get access only if the user asks for it."""
     host, _, port = text.strip().rpartition(":")
     if not re.fullmatch(r"[0-9]{1,5}", port) or not int(port) < 65536:
         raise Unsuitable(_AN_ADDRESS)
@@ -133,7 +133,7 @@ def split_address(text: str) -> tuple[str, int]:
 
 def _https_url(given: object) -> str:
     if not isinstance(given, str) or not re.fullmatch(r"https://[^\s/?#@]+(/[^\s?#]*)?", given.strip()):
-        raise Unsuitable("a URL that begins with https:// and has no user and no query")
+        raise Unsuitable("a URL that starts with https:// and has neither user nor query")
     return given.strip().rstrip("/")
 
 
@@ -151,21 +151,21 @@ FORMATS = ("pretty", "json")
 EVENT_VERSIONS = ("events.k8s.io/v1", "v1")
 CERTIFICATES = ("self-managed", "cert-manager", "olm", "files")
 
-text = Kind("TEXT", _text)
-path = Kind("FILE", _path)
-folder = Kind("FOLDER", _folder)
-names = Kind("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
-object_name = Kind("NAME", _object_name)
-namespace = Kind("NAME", _namespace)
-count = Kind("NUMBER", _count, _whole_number)
-switch = Kind("BOOLEAN", _flag, _word)
-duration = Kind("TIME", more_than_zero)
-duration_or_zero = Kind("TIME", parse_duration)
-duration_or_never: Kind[float | None] = Kind("TIME", lambda given: parse_duration(given) or None)
-address = Kind("ADDRESS", _address)
-address_or_off = Kind("ADDRESS", _address_or_off)
-https_url = Kind("URL", _https_url)
-log_level = Kind("LEVEL", _one_of(*LEVELS), choices=LEVELS)
-log_format = Kind("FORMAT", _one_of(*FORMATS), choices=FORMATS)
-event_version = Kind("VERSION", _one_of(*EVENT_VERSIONS), choices=EVENT_VERSIONS)
-certificates = Kind("SOURCE", _one_of(*CERTIFICATES), choices=CERTIFICATES)
+text = ValueType("TEXT", _text)
+path = ValueType("FILE", _path)
+folder = ValueType("FOLDER", _folder)
+names = ValueType("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
+object_name = ValueType("NAME", _object_name)
+namespace = ValueType("NAME", _namespace)
+count = ValueType("NUMBER", _count, _whole_number)
+switch = ValueType("BOOLEAN", _flag, _word)
+duration = ValueType("TIME", more_than_zero)
+duration_or_zero = ValueType("TIME", parse_duration)
+duration_or_never: ValueType[float | None] = ValueType("TIME", lambda given: parse_duration(given) or None)
+address = ValueType("ADDRESS", _address)
+address_or_off = ValueType("ADDRESS", _address_or_off)
+https_url = ValueType("URL", _https_url)
+log_level = ValueType("LEVEL", _one_of(*LEVELS), choices=LEVELS)
+log_format = ValueType("FORMAT", _one_of(*FORMATS), choices=FORMATS)
+event_version = ValueType("VERSION", _one_of(*EVENT_VERSIONS), choices=EVENT_VERSIONS)
+certificates = ValueType("SOURCE", _one_of(*CERTIFICATES), choices=CERTIFICATES)

@@ -1,16 +1,17 @@
-"""The certificate of the webhook server: where it comes from, and how it stays valid. Four ways, one setting.
+"""The sources of the webhook server's certificate. The setting `webhook_certificates` selects one:
 
-- `self-managed`: the operator makes an authority and a certificate, keeps both in a Secret, and writes the authority
-  into the webhook configurations and definitions that name its Service. All replicas do so together, without a leader.
-  What expires is renewed at two thirds of its life; what somebody deletes or changes is repaired. A new authority is
-  trusted before it signs what is served, and an old one until all that it has signed has expired: no request fails.
-- `cert-manager`: cert-manager fills a Secret, which is mounted; its injector tells the API server whom to trust.
-- `olm`: the Operator Lifecycle Manager does both, and mounts the certificate at places of its own.
-- `files`: somebody else writes `tls.crt` and `tls.key`. They are read again when they change; a pair that does not fit
-  together never takes the place of one that does.
+- `self-managed`: the operator creates a CA and a certificate, stores both in a Secret, and writes the CA into the
+  webhook configurations and CustomResourceDefinitions that name its Service. All replicas do so, without a leader.
+  Certificates are renewed at two thirds of their lifetime; deleted or changed objects are repaired. A new CA is trusted
+  before it signs the served certificate, and an old one until all its certificates have expired, so no request fails.
+- `cert-manager`: cert-manager fills a Secret, which is mounted; its injector writes the CA bundle.
+- `olm`: the Operator Lifecycle Manager does both, and mounts the certificate at its own paths.
+- `files`: another program writes `tls.crt` and `tls.key`. They are reloaded when they change. A pair that does not
+  match never replaces one that does.
 
-`source_for(way, served)` makes the source (`CertificateSource`), from which the server takes its certificate at each
-new connection. `expiry_problem(source, now)` is for readiness. No private key is logged, or shown by any object here.
+`source_for(name, deployment)` makes the source (`CertificateSource`). The server gets its certificate from the source
+for each new connection. `expiry_problem(source, now)` is for the readiness check. No private key is logged, or shown by
+any object here.
 """
 
 from __future__ import annotations
@@ -20,38 +21,38 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._permissions import certificate_permissions
-from kubewright.webhook.certificates._ways import FOLDER, WAYS, Way
+from kubewright.webhook.certificates._source_names import CERTIFICATE_FOLDER, CERTIFICATE_SOURCES, CertificateSourceName
 
 if TYPE_CHECKING:
     from kubewright.webhook.certificates._expiry import expiry_problem
-    from kubewright.webhook.certificates._files import CertificateFiles, Place
-    from kubewright.webhook.certificates._plan import Terms
+    from kubewright.webhook.certificates._files import CertificateFiles, CertificatePaths
+    from kubewright.webhook.certificates._plan import CertificatePolicy
     from kubewright.webhook.certificates._self_managed import SelfManaged
     from kubewright.webhook.certificates._sources import source_for
 
 __all__ = [
-    "FOLDER",
-    "WAYS",
+    "CERTIFICATE_FOLDER",
+    "CERTIFICATE_SOURCES",
     "CertificateError",
     "CertificateFiles",
-    "Place",
+    "CertificatePaths",
+    "CertificatePolicy",
+    "CertificateSourceName",
     "SelfManaged",
-    "Terms",
-    "Way",
     "certificate_permissions",
     "expiry_problem",
     "source_for",
 ]
 
-# What needs cryptography is imported on first use: manifests are written without it.
+# Imported on first use, because they need cryptography, which manifests do not.
 _HOMES = {
     "CertificateFiles": "_files",
-    "Place": "_files",
+    "CertificatePaths": "_files",
     "SelfManaged": "_self_managed",
-    "Terms": "_plan",
+    "CertificatePolicy": "_plan",
     "expiry_problem": "_expiry",
     "source_for": "_sources",
 }
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""What can go wrong with a certificate, in a sentence."""
+"""The error of certificate sources."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["CertificateError"]
 
 
 class CertificateError(Exception):
-    """There can be no certificate as things are. The text says why, and what to do."""
+    """There is no usable certificate. The message has the reason and the fix."""

@@ -1,29 +1,29 @@
-"""Whether a certificate can be served now."""
+"""Checks whether a certificate is valid now."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from functools import lru_cache
 
-from kubewright.webhook._certificates_protocol import CertificateSource
-from kubewright.webhook.certificates._pairs import Validity, certificates_in
+from kubewright.webhook._certificate_source import CertificateSource
+from kubewright.webhook.certificates._validation import Validity, certificates_in
 
 __all__ = ["expiry_problem"]
 
 
 def expiry_problem(source: CertificateSource, now: datetime) -> str | None:
-    """Why a replica is not ready, as a check of `/readyz` says it: its certificate has expired, or is not valid yet.
+    """Returns why a replica is not ready, for `/readyz`: its certificate has expired or is not valid yet; or None.
 
-    None while it counts. A few minutes before its beginning it does: clocks differ.
+    A certificate counts as valid a few minutes early, because clocks differ.
     """
     if now >= source.expires:
-        return f"the certificate of the webhooks has expired at {source.expires.isoformat()}"
+        return f"the webhook certificate expired at {source.expires.isoformat()}"
     validity = _validity(source.pair.certificate)
     if not validity.has_begun(now):
-        return f"the certificate of the webhooks is not valid before {validity.begins.isoformat()}"
+        return f"the webhook certificate is not valid before {validity.begins.isoformat()}"
     return None
 
 
-@lru_cache(maxsize=4)  # probes ask every few seconds, and a certificate is served for weeks
+@lru_cache(maxsize=4)  # probes run every few seconds, and a certificate is served for weeks
 def _validity(certificate: bytes) -> Validity:
-    return Validity.of(certificates_in(certificate, "the pair that is served")[0])
+    return Validity.of(certificates_in(certificate, "the served pair")[0])

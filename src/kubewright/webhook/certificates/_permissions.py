@@ -1,4 +1,4 @@
-"""What a self-managed certificate asks of the API server."""
+"""The permissions of a self-managed certificate."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def certificate_permissions(
     validating: Sequence[str] = (),
     definitions: Iterable[str] = (),
 ) -> list[Permission]:
-    """One Secret in the operator's own namespace, and the objects that the authority is written into, by their names.
+    """Returns the permissions on one Secret in the operator's namespace and on the objects with the CA bundle.
 
-    Only to create a Secret cannot be limited to a name: there is none yet when the server asks.
+    RBAC cannot limit `create` to a name.
     """
     found = [Permission(resource="secrets", verb="create", where=OWN, why=_WHY, rare=True)]
     found += [Permission(resource="secrets", verb=verb, name=secret, where=OWN, why=_WHY, rare=True) for verb in _VERBS]

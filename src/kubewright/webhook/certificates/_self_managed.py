@@ -1,4 +1,4 @@
-"""`SelfManaged`: a certificate that the operator makes and renews itself."""
+"""`SelfManaged`: a certificate that the operator creates and renews itself."""
 
 from __future__ import annotations
 
@@ -16,74 +16,75 @@ from kubewright.cache import CacheSyncError, Informer
 from kubewright.certificates import KeyPair
 from kubewright.client import ApiError
 from kubewright.redaction import showable
-from kubewright.webhook._certificates_protocol import Served
+from kubewright.tasks import background
+from kubewright.webhook._certificate_source import WebhookDeployment
 from kubewright.webhook.certificates._errors import CertificateError
-from kubewright.webhook.certificates._held import Held
-from kubewright.webhook.certificates._keeper import Keeper
-from kubewright.webhook.certificates._plan import Terms
-from kubewright.webhook.certificates._targets import kinds_of
+from kubewright.webhook.certificates._plan import CertificatePolicy
+from kubewright.webhook.certificates._reconciler import CertificateReconciler
+from kubewright.webhook.certificates._stored import StoredCertificate
+from kubewright.webhook.certificates._targets import targets_of
 
 __all__ = ["SelfManaged"]
 
 logger = logging.getLogger("kubewright.webhook")
 
-_PATIENCE: Final = 3600.0
+_SYNC_TIMEOUT: Final = 3600.0
 _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
 
 class SelfManaged:
-    """Makes its own authority and certificate, keeps them in a Secret, and lets the API server trust them.
+    """Creates a CA and a certificate, stores them in a Secret, and makes the API server trust the CA.
 
-    Every replica does the same work, and all of them come to the same certificate. The Secret, the webhook
-    configurations and the definitions are watched: what somebody deletes or changes there is repaired at once, and ever
-    more rarely when somebody does so again and again; see `_repairs`. Renewal is before the end and in an order in
-    which no request fails; see `_plan`.
+    Every replica does the same work, and all converge on the same certificate. The Secret, the webhook configurations
+    and the CustomResourceDefinitions are watched. Deleted or changed ones are repaired immediately, and with a growing
+    delay if another program keeps changing them (`_repair_backoff`). Certificates are renewed before they expire, in an
+    order in which no request fails (`_plan`).
 
-    Entering raises an `ApiError` when the server refuses, and `CertificateError` when the Secret belongs to somebody
-    else. Later failures are logged and tried again; the certificate that there is goes on being served.
+    Entering raises an `ApiError` if the server rejects a request, and `CertificateError` if the Secret belongs to
+    another program. Later failures are logged and retried, while the current certificate stays in use.
     """
 
-    def __init__(self, served: Served, *, terms: Terms | None = None) -> None:
-        self._served = served
-        self._keeper = Keeper(served, terms)
+    def __init__(self, deployment: WebhookDeployment, *, policy: CertificatePolicy | None = None) -> None:
+        self._deployment = deployment
+        self._reconciler = CertificateReconciler(deployment, policy)
         self._pair: KeyPair | None = None
         self._wake = asyncio.Event()
         self._stack = AsyncExitStack()
 
     @property
     def pair(self) -> KeyPair:
-        """The certificate that is served now, and its key."""
+        """The current certificate and its key."""
         if self._pair is None:
-            raise RuntimeError("there is no certificate yet: use the source as `async with source`")
+            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
         return self._pair
 
     @property
     def ca_bundle(self) -> bytes:
-        """The authorities that the API server is to trust."""
-        return self._held.bundle
+        """The CAs that the API server must trust."""
+        return self._stored.bundle
 
     @property
     def expires(self) -> datetime:
-        """When the certificate ends."""
-        return self._held.validity.ends
+        """When the certificate expires."""
+        return self._stored.validity.ends
 
     @property
-    def _held(self) -> Held:
-        if self._keeper.held is None:
-            raise RuntimeError("there is no certificate yet: use the source as `async with source`")
-        return self._keeper.held
+    def _stored(self) -> StoredCertificate:
+        if self._reconciler.stored is None:
+            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
+        return self._reconciler.stored
 
     async def __aenter__(self) -> Self:
-        pause = await self._step()
+        pause = await self._reconcile()
         try:
             informers = self._informers()
             for informer in informers:
                 informer.add_handler(lambda _: self._wake.set())
                 await self._stack.enter_async_context(informer)
-            name = f"webhook certificate of {self._served.operator}"
-            for work in (*map(self._look_when_watched, informers), self._keep(pause)):
-                self._stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
+            name = f"webhook certificate of {self._deployment.operator}"
+            for work in (*map(self._wake_when_synced, informers), self._reconcile_repeatedly(pause)):
+                await self._stack.enter_async_context(background(work, name=name))
         except BaseException:
             await self._stack.aclose()
             raise
@@ -95,66 +96,61 @@ class SelfManaged:
         await self._stack.aclose()
 
     def _informers(self) -> list[Informer[Any]]:
-        """Watches that only wake: the keeper reads for itself, and no key is kept in a cache."""
-        served = self._served
+        """Returns watches that only wake the reconciler, which reads itself. No private key is in a cache."""
+        deployment = self._deployment
 
         def watch(kind: type[Object], name: str, *namespaces: str) -> Informer[Any]:
             return Informer(
-                served.client,
+                deployment.client,
                 kind,
                 namespaces=namespaces,
                 fields={"metadata.name": name},
                 metadata_only=True,
-                clock=served.clock,
-                rng=served.rng,
+                clock=deployment.clock,
+                rng=deployment.rng,
             )
 
         return [
-            watch(core.Secret, served.secret, served.namespace),
-            *(watch(one.kind, one.name) for one in kinds_of(served)),
+            watch(core.Secret, deployment.secret, deployment.namespace),
+            *(watch(one.kind, one.name) for one in targets_of(deployment)),
         ]
 
-    async def _look_when_watched(self, informer: Informer[Any]) -> None:
-        """A Secret that was deleted between the first step and the beginning of the watch is told by nobody."""
+    async def _wake_when_synced(self, informer: Informer[Any]) -> None:
+        """Wakes the reconciler once: no event reports a change between its first run and the start of the watch."""
         while not informer.synced:
-            with contextlib.suppress(CacheSyncError):  # why is in the informer's log
-                await informer.wait_for_sync(_PATIENCE)
+            with contextlib.suppress(CacheSyncError):  # the informer logs the reason
+                await informer.wait_for_sync(_SYNC_TIMEOUT)
         self._wake.set()
 
-    async def _step(self) -> float:
+    async def _reconcile(self) -> float:
         try:
-            return await self._keeper.step()
+            return await self._reconciler.reconcile()
         finally:
-            # Also when something else failed: other replicas may have renewed it.
-            held = self._keeper.held
-            if held is not None and held.leaf != self._pair:
-                self._pair = held.leaf
-                logger.info("the webhook certificate is valid until %s", held.validity.ends.isoformat())
+            # Even after a failure: another replica may have renewed the certificate.
+            stored = self._reconciler.stored
+            if stored is not None and stored.leaf != self._pair:
+                self._pair = stored.leaf
+                logger.info("the webhook certificate is valid until %s", stored.validity.ends.isoformat())
 
-    async def _keep(self, pause: float) -> None:
+    async def _reconcile_repeatedly(self, pause: float) -> None:
         backoff = Backoff(first=_FIRST_RETRY, longest=_LAST_RETRY)
         while True:
             await self._woken_within(pause)
             try:
-                pause = await self._step()
+                pause = await self._reconcile()
                 backoff.reset()
             except (ApiError, CertificateError) as error:
-                logger.warning("the webhook certificate cannot be looked after: %s", showable(str(error)))
+                logger.warning("reconciling the webhook certificate failed: %s", showable(str(error)))
                 pause = backoff.next()
             except Exception:
-                logger.exception("the webhook certificate cannot be looked after")
+                logger.exception("reconciling the webhook certificate failed")
                 pause = backoff.next()
 
     async def _woken_within(self, seconds: float) -> None:
-        """Wait for a change of what is watched, or that long."""
-        timer = self._served.clock.call_later(seconds, self._wake.set)
+        """Waits for a change of a watched object, or for the given time."""
+        timer = self._deployment.clock.call_later(seconds, self._wake.set)
         try:
             await self._wake.wait()
         finally:
             timer.cancel()
         self._wake.clear()
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

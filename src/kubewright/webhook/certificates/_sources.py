@@ -1,4 +1,4 @@
-"""`source_for`: from the setting to the source."""
+"""`source_for`: makes the certificate source that the settings name."""
 
 from __future__ import annotations
 
@@ -6,44 +6,48 @@ import os
 from pathlib import Path
 from typing import Final
 
-from kubewright.webhook._certificates_protocol import CertificateSource, Served
-from kubewright.webhook.certificates._files import CertificateFiles, Place
+from kubewright.webhook._certificate_source import CertificateSource, WebhookDeployment
+from kubewright.webhook.certificates._files import CertificateFiles, CertificatePaths
 from kubewright.webhook.certificates._self_managed import SelfManaged
-from kubewright.webhook.certificates._ways import FOLDER, WAYS
+from kubewright.webhook.certificates._source_names import CERTIFICATE_FOLDER, CERTIFICATE_SOURCES
 
-__all__ = ["places_for", "source_for"]
+__all__ = ["paths_for", "source_for"]
 
 _OLM: Final = (
-    # Both hold the same; the second is the older one.
-    Place(
+    # Both have the same content; the second is the older path.
+    CertificatePaths(
         Path("/tmp/k8s-webhook-server/serving-certs/tls.crt"),  # noqa: S108  # OLM mounts it there
         Path("/tmp/k8s-webhook-server/serving-certs/tls.key"),  # noqa: S108
     ),
-    Place(
+    CertificatePaths(
         Path("/apiserver.local.config/certificates/apiserver.crt"),
         Path("/apiserver.local.config/certificates/apiserver.key"),
     ),
 )
 
 
-def source_for(way: str, served: Served, *, folder: str | os.PathLike[str] | None = None) -> CertificateSource:
-    """The certificate source that the setting `webhook_certificates` names.
+def source_for(
+    name: str, deployment: WebhookDeployment, *, folder: str | os.PathLike[str] | None = None
+) -> CertificateSource:
+    """Returns the certificate source that the setting `webhook_certificates` names.
 
-    `folder` is where `tls.crt` and `tls.key` are, for the ways that read files, instead of where they usually are. For
-    OLM the pair may also be called `apiserver.crt` and `apiserver.key`.
+    `folder` is the folder of `tls.crt` and `tls.key` for sources that read files. For OLM, the files may also be named
+    `apiserver.crt` and `apiserver.key`.
     """
-    if way not in WAYS:
-        raise ValueError(f"webhook certificates come from one of {', '.join(WAYS)}, not {way!r}")
-    if way == "self-managed":
-        return SelfManaged(served)
-    return CertificateFiles(places_for(way, folder), clock=served.clock)
+    if name not in CERTIFICATE_SOURCES:
+        raise ValueError(f"webhook_certificates must be one of {', '.join(CERTIFICATE_SOURCES)}, not {name!r}")
+    if name == "self-managed":
+        return SelfManaged(deployment)
+    return CertificateFiles(paths_for(name, folder), clock=deployment.clock)
 
 
-def places_for(way: str, folder: str | os.PathLike[str] | None = None) -> tuple[Place, ...]:
-    """The files that a way reads."""
-    at = Path(folder or FOLDER)
-    if way != "olm":
-        return (Place(at / "tls.crt", at / "tls.key", at / "ca.crt"),)
+def paths_for(name: str, folder: str | os.PathLike[str] | None = None) -> tuple[CertificatePaths, ...]:
+    """Returns the paths that a source reads."""
+    at = Path(folder or CERTIFICATE_FOLDER)
+    if name != "olm":
+        return (CertificatePaths(at / "tls.crt", at / "tls.key", at / "ca.crt"),)
     if folder is None:
         return _OLM
-    return Place(at / "tls.crt", at / "tls.key"), Place(at / "apiserver.crt", at / "apiserver.key")
+    return CertificatePaths(at / "tls.crt", at / "tls.key"), CertificatePaths(
+        at / "apiserver.crt", at / "apiserver.key"
+    )

@@ -1,6 +1,6 @@
-"""The objects that the API server reads its trust from: webhook configurations, and definitions with conversion.
+"""The objects with CA bundles: webhook configurations, and CustomResourceDefinitions with conversion webhooks.
 
-Only what names the program's own Service is touched, in objects that the program was told the names of.
+Only client configurations that name the program's own Service are changed, in objects whose names the program knows.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from kubewright.api import Object, admissionregistration, apiextensions
 from kubewright.client import ApiError, Client, NotFound
 
 if TYPE_CHECKING:
-    from kubewright.webhook._certificates_protocol import Served
+    from kubewright.webhook._certificate_source import WebhookDeployment
 
-__all__ = ["Target", "kinds_of", "read", "trust", "trusts"]
+__all__ = ["Target", "read", "targets_of", "trust", "trusts"]
 
 Target: TypeAlias = (
     admissionregistration.MutatingWebhookConfiguration
     | admissionregistration.ValidatingWebhookConfiguration
     | apiextensions.CustomResourceDefinition
 )
-"""An object with addresses of webhooks."""
+"""An object with client configurations of webhooks."""
 
-Address: TypeAlias = admissionregistration.WebhookClientConfig | apiextensions.WebhookClientConfig
+ClientConfig: TypeAlias = admissionregistration.WebhookClientConfig | apiextensions.WebhookClientConfig
 
 
 class Named(msgspec.Struct, frozen=True):
-    """A kind, and the name of one of its objects."""
+    """A kind and the name of an object."""
 
     kind: type[Target]
     name: str
 
 
-def kinds_of(served: Served) -> Sequence[Named]:
-    """Where the bundle belongs."""
-    found: list[Named] = [Named(apiextensions.CustomResourceDefinition, name) for name in served.definitions]
-    if served.mutating:
-        found.append(Named(admissionregistration.MutatingWebhookConfiguration, served.mutating))
-    if served.validating:
-        found.append(Named(admissionregistration.ValidatingWebhookConfiguration, served.validating))
+def targets_of(deployment: WebhookDeployment) -> Sequence[Named]:
+    """Returns the objects that need the CA bundle."""
+    found: list[Named] = [Named(apiextensions.CustomResourceDefinition, name) for name in deployment.definitions]
+    if deployment.mutating:
+        found.append(Named(admissionregistration.MutatingWebhookConfiguration, deployment.mutating))
+    if deployment.validating:
+        found.append(Named(admissionregistration.ValidatingWebhookConfiguration, deployment.validating))
     return found
 
 
 async def read(client: Client, named: Sequence[Named]) -> tuple[list[Target], ApiError | None]:
-    """Those of the objects that are there, and why another one could not be read: it does not keep us from the rest."""
+    """Returns the existing objects, and the first error of one that could not be read. The others are read anyway."""
     found: list[Target] = []
     problem: ApiError | None = None
     for one in named:
@@ -59,19 +59,19 @@ async def read(client: Client, named: Sequence[Named]) -> tuple[list[Target], Ap
     return found, problem
 
 
-def trusts(target: Target, served: Served, bundle: bytes) -> bool:
-    """Whether every address of the program's Service in it has this bundle."""
-    return all(address.ca_bundle == bundle for address in _addresses(target, served))
+def trusts(target: Target, deployment: WebhookDeployment, bundle: bytes) -> bool:
+    """Returns whether every client configuration of the program's Service has this CA bundle."""
+    return all(config.ca_bundle == bundle for config in _client_configs(target, deployment))
 
 
-def trust(target: Target, served: Served, bundle: bytes) -> None:
-    """Give this bundle to every address of the program's Service."""
-    for address in _addresses(target, served):
-        address.ca_bundle = bundle
+def trust(target: Target, deployment: WebhookDeployment, bundle: bytes) -> None:
+    """Sets the CA bundle of every client configuration of the program's Service."""
+    for config in _client_configs(target, deployment):
+        config.ca_bundle = bundle
 
 
-def _addresses(target: Object, served: Served) -> Iterator[Address]:
-    found: list[Address] = []
+def _client_configs(target: Object, deployment: WebhookDeployment) -> Iterator[ClientConfig]:
+    found: list[ClientConfig] = []
     if isinstance(target, apiextensions.CustomResourceDefinition):
         conversion = target.spec.conversion
         if conversion is not None and conversion.webhook is not None and conversion.webhook.client_config is not None:
@@ -81,7 +81,7 @@ def _addresses(target: Object, served: Served) -> Iterator[Address]:
         admissionregistration.MutatingWebhookConfiguration | admissionregistration.ValidatingWebhookConfiguration,
     ):
         found = [webhook.client_config for webhook in target.webhooks or ()]
-    for address in found:
-        service = address.service
-        if service is not None and (service.namespace, service.name) == (served.namespace, served.service):
-            yield address
+    for config in found:
+        service = config.service
+        if service is not None and (service.namespace, service.name) == (deployment.namespace, deployment.service):
+            yield config

@@ -1,11 +1,11 @@
-"""The webhooks of a program that runs outside of the cluster, told to the API server by URL, for as long as it runs.
+"""Installs the configurations of a program outside the cluster, with a URL, while it runs.
 
-For tests, and for a developer's machine that the API server can reach. Deployed programs are reached by a Service, and
-their configurations come with the manifests.
+This is for tests, and for a developer's machine that the API server can reach. Deployed programs have a Service, and
+their manifests contain the configurations.
 
-The API server heeds a new configuration a moment after it was stored. So each has one webhook more, about objects with
-a label that nobody else uses; that it is asked shows that the others are, too. It is asked about versions that the API
-server must convert first, where a definition was changed to lead here.
+The API server uses a new configuration a moment after it was stored. So each configuration has one more webhook, for
+objects with a unique label, the probes. A call of this webhook shows that the others are active too. If a definition
+was changed to convert here, the probe is an object that the API server must convert first.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ __all__ = ["WebhookAddress", "WebhooksUnreachable", "installed"]
 logger = logging.getLogger("kubewright.webhook")
 
 _ATTEMPTS = 5
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 _POLL = 0.05
 _PROBE = "kubewright.webhook/probe"
 _NAMESPACE = "kubernetes.io/metadata.name"
 
 
 class WebhookAddress:
-    """Where the API server finds the program: the URL that all paths are below, and the CA to check it by."""
+    """The address of the program for the API server: the base URL of all paths, and the CA bundle."""
 
     def __init__(self, url: str, ca_bundle: bytes) -> None:
         self.url = url.rstrip("/")
         self.ca_bundle = ca_bundle
 
     def admission(self, path: str) -> admissionregistration.WebhookClientConfig:
-        """The webhook at that path."""
+        """Returns the client configuration of the admission webhook at a path."""
         return admissionregistration.WebhookClientConfig(url=self.url + path, ca_bundle=self.ca_bundle)
 
     def conversion(self, path: str = "/convert") -> apiextensions.CustomResourceConversion:
-        """The conversion webhook."""
+        """Returns the conversion setting with the webhook at a path."""
         return conversion_by(apiextensions.WebhookClientConfig(url=self.url + path, ca_bundle=self.ca_bundle))
 
 
 class WebhooksUnreachable(Exception):
-    """The API server does not ask the program; the text says why, and what to do."""
+    """The API server cannot call the program. The message has the reason."""
 
 
 @contextlib.asynccontextmanager
@@ -69,13 +69,13 @@ async def installed(
     converted: Sequence[tuple[type[Object], type[Object]]] = (),
     clock: Clock | None = None,
 ) -> AsyncIterator[None]:
-    """Install the configurations, wait until the API server heeds them, and take them away at the end.
+    """Installs the configurations, waits until the API server uses them, and deletes them at the end.
 
-    `namespaces` are the only ones that they are about. `converted` are kinds, each as its stored version and another,
-    whose definitions lead here as of now. Raises `WebhooksUnreachable` when the API server does not find its way.
+    `namespaces` limits them to these namespaces. `converted` are kinds, each as its stored and another version, whose
+    definitions were just changed to convert here. Raises `WebhooksUnreachable` if the API server cannot connect.
     """
     server.probe = f"probe-{secrets.token_hex(8)}"
-    declarations = [_kept_to(namespaces, one) for one in declarations]
+    declarations = [_limited_to(namespaces, one) for one in declarations]
     mutating = [one for one in declarations if one.mutating]
     validating = [one for one in declarations if not one.mutating]
     rules = [rule_for(core.ConfigMap, "CREATE"), *(rule_for(stored, "CREATE") for stored, _ in converted)]
@@ -95,7 +95,7 @@ async def installed(
             await waiting.until({*made}, _probe_of(core.ConfigMap, server.probe))
             for reached, other in others.items():
                 await waiting.until({reached}, _probe_of(other, server.probe))
-        server.probe = ""  # what is in an object counts from here on
+        server.probe = ""  # from here on, objects that contain it are ordinary ones
         yield
     finally:
         for configuration in made.values():
@@ -104,13 +104,13 @@ async def installed(
             except NotFound:
                 pass
             except ApiError as error:
-                logger.warning("%s stays, and leads to a program that has ended: %s", configuration, error)
+                logger.warning("%s could not be deleted, and still points to this program: %s", configuration, error)
 
 
 def _probing(
     probe: str, path: str, rules: Sequence[admissionregistration.RuleWithOperations], *, mutating: bool
 ) -> WebhookDeclaration:
-    """The webhook that is about probes. For other versions of a kind the API server has to convert them first."""
+    """Returns the webhook for probes. The API server converts probes of other versions first."""
     return WebhookDeclaration(
         name=f"{probe}.webhook.kubewright",
         path=path,
@@ -121,7 +121,7 @@ def _probing(
 
 
 def _probe_of(kind: type[Object], probe: str) -> Untyped:
-    """An object that is never stored."""
+    """Returns an object that is never stored."""
     info = info_of(kind)
     untyped = Untyped.kind_of(info.api_version, info.kind, plural=info.plural, namespaced=info.namespaced)
     namespace = "default" if info.namespaced else ""
@@ -129,39 +129,39 @@ def _probe_of(kind: type[Object], probe: str) -> Untyped:
 
 
 class _Waiting:
-    """Sends probes until they have arrived."""
+    """Sends probes until they arrive."""
 
     def __init__(self, client: Client, server: WebhookServer, url: str, clock: Clock) -> None:
         self._client = client
         self._server = server
         self._url = url
         self._clock = clock
-        self._late = clock.monotonic() + _PATIENCE
+        self._deadline = clock.monotonic() + _TIMEOUT
 
     async def until(self, reached: set[str], probe: Untyped) -> None:
-        """Send this one until all of these have been reached. Whoever may not send it cannot know, and goes on."""
-        why = "it does not heed the configurations"
+        """Sends a probe until it reached all of these. Returns if the client has no permission to send it."""
+        why = "it does not use the configurations"
         while True:
             try:
-                # Not by `create`, which would try a dry run again by itself.
+                # Not by `create`, which retries a dry run itself.
                 path = resource_path(info_of(probe), probe.metadata.namespace or None)
                 await self._client.request("POST", path, query={"dryRun": "All"}, body=probe)
             except Forbidden:
                 return
             except Invalid:
-                pass  # it has no content, and has done what it is for
+                pass  # the probe has no content; it was sent nevertheless
             except ApiError as error:
-                why = one_line(error.status.message)  # the API server tried
+                why = one_line(error.status.message)
             if reached <= self._server.probed:
                 return
-            if self._clock.monotonic() > self._late:
+            if self._clock.monotonic() > self._deadline:
                 host = self._client.host
-                raise WebhooksUnreachable(f"the API server of {host} does not reach the webhooks at {self._url}: {why}")
+                raise WebhooksUnreachable(f"the API server of {host} cannot reach the webhooks at {self._url}: {why}")
             await self._clock.sleep(_POLL)
 
 
-def _kept_to(namespaces: Sequence[str], declared: WebhookDeclaration) -> WebhookDeclaration:
-    """The webhook, asked about these namespaces alone, as the operator looks at no others."""
+def _limited_to(namespaces: Sequence[str], declared: WebhookDeclaration) -> WebhookDeclaration:
+    """Returns the webhook limited to these namespaces, as the operator is."""
     if not namespaces:
         return declared
     given = declared.namespace_selector or meta.LabelSelector()
@@ -173,7 +173,7 @@ def _kept_to(namespaces: Sequence[str], declared: WebhookDeclaration) -> Webhook
 
 
 async def _put(client: Client, configuration: Object) -> None:
-    """Create it, or take the place of one that an earlier run has left."""
+    """Creates a configuration, or replaces one that an earlier run left."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             await client.create(configuration)

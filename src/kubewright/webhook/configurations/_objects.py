@@ -1,4 +1,4 @@
-"""What the API server is told: configurations from declarations."""
+"""Builds webhook configurations from declarations."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kubewright.webhook._declarations import WebhookDeclaration
 __all__ = ["REVIEWS", "conversion_by", "mutating_configuration", "validating_configuration"]
 
 REVIEWS = ("v1",)
-"""The versions of reviews that the server understands."""
+"""The review versions that the webhook server supports."""
 
 ClientConfig = admissionregistration.WebhookClientConfig
 Where = Callable[[str], ClientConfig]
-"""How the API server reaches a path of the program."""
+"""Returns the client configuration for a path of the program."""
 
 
 def validating_configuration(
     name: str, declarations: Iterable[WebhookDeclaration], where: Where, labels: Mapping[str, str] | None = None
 ) -> admissionregistration.ValidatingWebhookConfiguration:
-    """Everything that only says yes or no."""
+    """Returns the configuration of all validating webhooks."""
     return admissionregistration.ValidatingWebhookConfiguration(
         metadata=ObjectMeta(name=name, labels=dict(labels or {})),
         webhooks=[_validating(one, where) for one in declarations if not one.mutating],
@@ -30,7 +30,7 @@ def validating_configuration(
 def mutating_configuration(
     name: str, declarations: Iterable[WebhookDeclaration], where: Where, labels: Mapping[str, str] | None = None
 ) -> admissionregistration.MutatingWebhookConfiguration:
-    """Everything that may change objects."""
+    """Returns the configuration of all mutating webhooks."""
     return admissionregistration.MutatingWebhookConfiguration(
         metadata=ObjectMeta(name=name, labels=dict(labels or {})),
         webhooks=[_mutating(one, where) for one in declarations if one.mutating],
@@ -38,7 +38,7 @@ def mutating_configuration(
 
 
 def conversion_by(client_config: apiextensions.WebhookClientConfig) -> apiextensions.CustomResourceConversion:
-    """The conversion of a definition, by a webhook."""
+    """Returns the conversion setting of a CustomResourceDefinition, by a webhook."""
     return apiextensions.CustomResourceConversion(
         strategy="Webhook",
         webhook=apiextensions.WebhookConversion(conversion_review_versions=list(REVIEWS), client_config=client_config),

@@ -1,4 +1,4 @@
-"""A certificate for one run: with a CA that is made for it and forgotten with it."""
+"""`EphemeralCertificate`: a certificate for one run, with its own CA."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from kubewright.certificates import KeyPair
 
-__all__ = ["ThrowAwayCertificate"]
+__all__ = ["EphemeralCertificate"]
 
 
-class ThrowAwayCertificate:
-    """A `CertificateSource` for tests, and for programs that run on a developer's machine."""
+class EphemeralCertificate:
+    """A `CertificateSource` for tests and for a developer's machine. The keys exist only in memory."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         from cryptography import x509
@@ -33,12 +33,12 @@ class ThrowAwayCertificate:
 
     @property
     def ca_bundle(self) -> bytes:
-        """The CA."""
+        """The CA certificate."""
         return self._bundle
 
     @property
     def expires(self) -> datetime:
-        """In a month."""
+        """When the certificate expires: in a month."""
         return self._expires
 
     async def __aenter__(self) -> Self:

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.certificates import CertificateAuthority
-from kubewright.webhook.certificates import Terms
-from kubewright.webhook.certificates._held import Held
-from kubewright.webhook.certificates._pairs import Unusable
+from kubewright.webhook.certificates import CertificatePolicy
 from kubewright.webhook.certificates._plan import decide
+from kubewright.webhook.certificates._stored import StoredCertificate
+from kubewright.webhook.certificates._validation import Unusable
 from tests.webhook.certificates.authorities import HOST, weak_pair
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def made() -> Held:
-    change = decide(None, Terms(name="made", hosts=(HOST,)), NOW, settled=False)
+def made() -> StoredCertificate:
+    change = decide(None, CertificatePolicy(name="made", hosts=(HOST,)), NOW, settled=False)
     assert change is not None
-    return change.held
+    return change.stored
 
 
 HELD = made()
@@ -29,13 +29,13 @@ OTHER = made()
 
 
 def test_what_is_written_is_read_again() -> None:
-    assert Held.read(HELD.data()) == HELD
+    assert StoredCertificate.read(HELD.data()) == HELD
     assert HELD.hosts == {HOST}
 
 
 def test_two_authorities_are_told_apart_by_their_keys() -> None:
     both = HELD.data() | {"ca.crt": OTHER.bundle + HELD.bundle, "next-ca.key": OTHER.data()["ca.key"]}
-    read = Held.read(both)
+    read = StoredCertificate.read(both)
     assert (read.signer, read.successor) == (HELD.signer, OTHER.signer)
     assert read.data() == both
 
@@ -45,34 +45,34 @@ def test_two_authorities_are_told_apart_by_their_keys() -> None:
     [
         ({"tls.crt": b""}, "tls.crt is missing"),
         ({"tls.crt": b"", "ca.crt": b""}, "tls.crt and ca.crt are missing"),
-        ({"tls.crt": b"nonsense"}, "tls.crt holds no readable certificate"),
-        ({"tls.key": b"nonsense"}, "tls.key holds no readable private key"),
+        ({"tls.crt": b"nonsense"}, "tls.crt has no readable certificate"),
+        ({"tls.key": b"nonsense"}, "tls.key has no readable private key"),
         ({"tls.key": OTHER.leaf.key}, "tls.key is not the key of tls.crt"),
-        ({"ca.crt": OTHER.bundle}, "tls.crt is signed by none of ca.crt"),
-        ({"ca.crt": HELD.bundle + HELD.leaf.certificate}, "ca.crt holds a certificate that may not sign others"),
+        ({"ca.crt": OTHER.bundle}, "tls.crt is not signed by a CA in ca.crt"),
+        ({"ca.crt": HELD.bundle + HELD.leaf.certificate}, "ca.crt has a certificate that is not a CA"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes: dict[str, bytes], reason: str) -> None:
     with pytest.raises(Unusable) as caught:
-        Held.read(HELD.data() | changes)
+        StoredCertificate.read(HELD.data() | changes)
     assert str(caught.value) == reason
 
 
 def test_what_openssl_refuses_is_refused() -> None:
     weak = weak_pair(NOW)
-    with pytest.raises(Unusable, match=r"tls\.crt cannot be served: OpenSSL refuses it: "):
-        Held.read(HELD.data() | {"tls.crt": weak.certificate, "tls.key": weak.key})
+    with pytest.raises(Unusable, match=r"tls\.crt cannot be served: OpenSSL rejects it: "):
+        StoredCertificate.read(HELD.data() | {"tls.crt": weak.certificate, "tls.key": weak.key})
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense", OTHER.data()["ca.key"]])
 def test_a_key_that_belongs_to_no_authority_is_left_out(key: bytes) -> None:
-    assert Held.read(HELD.data() | {"ca.key": key}).signer is None
+    assert StoredCertificate.read(HELD.data() | {"ca.key": key}).signer is None
 
 
 @given(st.dictionaries(st.sampled_from(["tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"]), st.binary()))
 def test_nonsense_never_does_more_than_to_be_refused(changes: dict[str, bytes]) -> None:
     try:
-        read = Held.read(HELD.data() | changes)
+        read = StoredCertificate.read(HELD.data() | changes)
     except Unusable:
         return
     assert read.leaf == HELD.leaf

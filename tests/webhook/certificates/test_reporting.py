@@ -15,7 +15,7 @@ from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.operator import ExitCode
 from kubewright.operator.process._run import _explain
-from kubewright.webhook.certificates import WAYS, CertificateError, source_for
+from kubewright.webhook.certificates import CERTIFICATE_SOURCES, CertificateError, source_for
 from tests.webhook.certificates.authorities import served
 
 
@@ -64,7 +64,7 @@ async def test_expiry_shows_in_metrics_and_readiness(days: float, status: int, t
         assert float(line.split()[1]) == expires.timestamp()
         found, page = await readiness(running)
         assert found == status, page
-        assert ("the certificate of the webhooks has expired at" in page) == (days < 0)
+        assert ("the webhook certificate expired at" in page) == (days < 0)
 
 
 def test_a_start_without_a_certificate_is_told_in_one_line() -> None:
@@ -73,7 +73,7 @@ def test_a_start_without_a_certificate_is_told_in_one_line() -> None:
 
 async def test_the_setting_chooses_the_source(tmp_path: Path) -> None:
     async with Cluster() as cluster, cluster.client() as client:
-        made = {way: type(source_for(way, served(client, SystemClock()))).__name__ for way in WAYS}
+        made = {way: type(source_for(way, served(client, SystemClock()))).__name__ for way in CERTIFICATE_SOURCES}
         assert made == {
             "self-managed": "SelfManaged",
             "cert-manager": "CertificateFiles",

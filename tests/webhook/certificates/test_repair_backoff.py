@@ -15,8 +15,8 @@ from kubewright.certificates import CertificateAuthority
 from kubewright.client import Client, Forbidden, Request, Response, Status, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.webhook import Served
-from kubewright.webhook.certificates._keeper import Keeper
+from kubewright.webhook import WebhookDeployment
+from kubewright.webhook.certificates._reconciler import CertificateReconciler
 from tests.webhook.certificates.authorities import served
 from tests.webhook.certificates.objects import address, bundles, validating
 
@@ -30,7 +30,7 @@ def clock() -> VirtualClock:
 
 
 @pytest_asyncio.fixture
-async def of(clock: VirtualClock) -> AsyncIterator[Served]:
+async def of(clock: VirtualClock) -> AsyncIterator[WebhookDeployment]:
     async with Cluster(clock=clock, controllers=False) as cluster, cluster.client() as client:
         await client.create(validating("default", address("default")))
         yield served(client.writing_as("made"), clock, "default", validating=NAME)
@@ -47,8 +47,8 @@ async def undo(client: Client, bundle: bytes | None) -> None:
 class Quarrel:
     """Somebody who undoes each repair as soon as it is there."""
 
-    def __init__(self, of: Served, clock: VirtualClock) -> None:
-        self.keeper = Keeper(of)
+    def __init__(self, of: WebhookDeployment, clock: VirtualClock) -> None:
+        self.reconciler = CertificateReconciler(of)
         self._of, self._clock = of, clock
         self._theirs = CertificateAuthority("theirs").pair.certificate
 
@@ -57,9 +57,9 @@ class Quarrel:
         await undo(self._of.client, self._theirs)
         began = self._clock.monotonic()
         while True:
-            pause = await self.keeper.step()
-            assert self.keeper.held is not None
-            if await bundles(self._of.client, "default") == [self.keeper.held.bundle]:
+            pause = await self.reconciler.reconcile()
+            assert self.reconciler.stored is not None
+            if await bundles(self._of.client, "default") == [self.reconciler.stored.bundle]:
                 return self._clock.monotonic() - began
             await self._clock.advance(pause)
 
@@ -70,17 +70,17 @@ class Quarrel:
     "object's trouble does not keep others from being repaired.",
 )
 async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named(
-    of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     quarrel = Quarrel(of, clock)
-    await quarrel.keeper.step()
+    await quarrel.reconciler.reconcile()
     assert [await quarrel.round() for _ in range(12)] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
     [told] = [record for record in caplog.records if "does not stay" in record.message]
     assert told.levelno == logging.WARNING
     assert told.message == (
-        f"the CA bundle that this operator writes into ValidatingWebhookConfiguration {NAME} does not stay: gitops"
-        " writes it, too. Let only one program write it; until then it is written again ever more rarely, at last every"
-        " 5m"
+        f"the CA bundle that this operator writes into ValidatingWebhookConfiguration {NAME} does not stay: the"
+        " field manager 'gitops' writes it too. Let only one program write it. Until then the delay between repairs"
+        " grows to 5m"
     )
     for _ in range(12):
         await quarrel.round()
@@ -90,30 +90,35 @@ async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named
 
 
 async def test_of_who_only_takes_the_bundle_away_no_name_is_guessed(
-    of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keeper = Keeper(of)
-    pause = await keeper.step()
+    reconciler = CertificateReconciler(of)
+    pause = await reconciler.reconcile()
     for _ in range(4):
         await undo(of.client, None)
-        pause = await keeper.step()
+        pause = await reconciler.reconcile()
         await clock.advance(pause)
-        await keeper.step()
-    assert "does not stay: somebody takes it away, and the managed fields do not tell who. Let only" in caplog.text
+        await reconciler.reconcile()
+    assert (
+        "does not stay: another program removes it, and managedFields does not name the program. Let only"
+        in caplog.text
+    )
 
 
-async def test_another_bundle_is_written_at_once_in_the_middle_of_a_quarrel(of: Served, clock: VirtualClock) -> None:
+async def test_another_bundle_is_written_at_once_in_the_middle_of_a_quarrel(
+    of: WebhookDeployment, clock: VirtualClock
+) -> None:
     quarrel = Quarrel(of, clock)
-    await quarrel.keeper.step()
+    await quarrel.reconciler.reconcile()
     for _ in range(5):
         await quarrel.round()
     await undo(of.client, None)
-    await quarrel.keeper.step()
+    await quarrel.reconciler.reconcile()
     assert await bundles(of.client, "default") == [None], "it is not yet written again"
     await of.client.delete(core.Secret, of.secret, of.namespace)
-    await quarrel.keeper.step()
-    assert quarrel.keeper.held is not None
-    assert await bundles(of.client, "default") == [quarrel.keeper.held.bundle]
+    await quarrel.reconciler.reconcile()
+    assert quarrel.reconciler.stored is not None
+    assert await bundles(of.client, "default") == [quarrel.reconciler.stored.bundle]
 
 
 class Refusing:
@@ -136,30 +141,30 @@ class Refusing:
     "A bundle that another program keeps undoing is repaired ever more rarely, and that program is named; one "
     "object's trouble does not keep others from being repaired.",
 )
-async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_repaired(of: Served) -> None:
+async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_repaired(of: WebhookDeployment) -> None:
     limited = replace(of, client=of.client.through(Refusing), definitions=("toys.webhooks.example.com",))
-    keeper = Keeper(limited)
+    reconciler = CertificateReconciler(limited)
     for _ in range(2):
         await undo(of.client, None)
         with pytest.raises(Forbidden, match="definitions are not for you"):
-            await keeper.step()
-        assert keeper.held is not None
-        assert await bundles(of.client, "default") == [keeper.held.bundle]
+            await reconciler.reconcile()
+        assert reconciler.stored is not None
+        assert await bundles(of.client, "default") == [reconciler.stored.bundle]
 
 
 @pytest.mark.promise("The certificate of the webhooks", "That the clocks of pods differ is told.")
 @pytest.mark.parametrize("ahead", [timedelta(minutes=7), timedelta(days=2)])
 async def test_that_clocks_differ_is_told_once_for_each_certificate(
-    ahead: timedelta, of: Served, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    ahead: timedelta, of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await Keeper(replace(of, clock=VirtualClock(clock.now() + ahead))).step()
-    keeper = Keeper(of)
+    await CertificateReconciler(replace(of, clock=VirtualClock(clock.now() + ahead))).reconcile()
+    reconciler = CertificateReconciler(of)
     for _ in range(3):
-        await keeper.step()
+        await reconciler.reconcile()
     begins = clock.now() + ahead - timedelta(minutes=5)
     [told] = [record.message for record in caplog.records if record.levelno == logging.WARNING]
     assert told == (
         f"the webhook certificate in default/made-webhook-certificate begins at {begins.isoformat()}, but here it is"
-        f" {clock.now().isoformat()}: the clock of this pod is behind, or that of the pod that made it was ahead. Let"
-        " all nodes keep the same time"
+        f" {clock.now().isoformat()}: the clock of this pod is behind, or that of the pod that created it was ahead."
+        " Synchronize the clocks of all nodes"
     )

@@ -1,7 +1,7 @@
-"""Reading the body of a review: no more than a review can have, and no longer than the API server waits.
+"""Reads the body of a review, with limits on its size and its time.
 
-An AdmissionReview holds two objects at most, and the API server takes none of more than 3 MiB. A ConversionReview holds
-a whole list, and nothing but memory limits that: its bytes are there about four times while it is answered.
+An AdmissionReview has at most two objects, and the API server accepts none larger than 3 MiB. A ConversionReview has a
+whole list, whose size only memory limits: about four copies of its bytes exist while it is processed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ LARGEST_CONVERSION: Final = 64 * 1024 * 1024
 async def read_body(
     request: ServerRequest, *, largest: int, clock: Clock, seconds: float
 ) -> tuple[bytes, BadReview | None]:
-    """The body; of one that is too large or too slow what has come of it, and what to tell about that."""
+    """Returns the body. For one that is too large or too slow, returns the part that arrived, and the error."""
     parts: list[bytes] = []
     reading = _read(request, largest, parts)
     try:
-        # Most are there as a whole by now, and need no timer.
+        # Most bodies are complete by now and need no timer.
         complete = await (reading if request.complete else within(clock, seconds, reading, real_time=True))
     except TimeLimitExceeded:
-        return b"".join(parts), BadReview(f"the review did not arrive within {format_duration(seconds)}", code=408)
+        return b"".join(parts), BadReview(
+            f"the body of the review did not arrive within {format_duration(seconds)}", code=408
+        )
     if not complete:
-        return b"".join(parts), BadReview(f"the review has more than {largest // 2**20} MiB", code=413)
+        return b"".join(parts), BadReview(f"the review is larger than {largest // 2**20} MiB", code=413)
     return b"".join(parts), None
 
 
 async def _read(request: ServerRequest, largest: int, parts: list[bytes]) -> bool:
-    """Add what comes to these parts, until all of it is there or it is too much. Whether it is all."""
+    """Appends to the parts until the body is complete or too large. Returns whether it is complete."""
     announced, size = request.content_length, 0
     async for part in request.pieces():
         parts.append(part)

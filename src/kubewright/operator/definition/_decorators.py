@@ -1,4 +1,4 @@
-"""The decorators' types: what `operator.reconciles(Foo)` accepts, as type checkers see it."""
+"""The types of the decorators: the functions that `operator.reconciles(Foo)` accepts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ C = TypeVar("C")
 
 
 class ReconcileDecorator(Generic[R]):
-    """Takes a function, a class or an instance that reconciles `R`, and gives it back unchanged."""
+    """Registers a function, a class or an instance that reconciles `R`, and returns it unchanged."""
 
     def __init__(self, register: Callable[[Any], None]) -> None:
         self._register = register
@@ -45,13 +45,13 @@ class ReconcileDecorator(Generic[R]):
     @overload
     def __call__(self, handler: Reconciler[R]) -> Reconciler[R]: ...
     def __call__(self, handler: Any) -> Any:
-        """Register it."""
+        """Registers the handler and returns it."""
         self._register(handler)
         return handler
 
 
 class ObjectDecorator(Generic[R]):
-    """Takes a function of an object of `R` and its context, and gives it back unchanged."""
+    """Registers a function of an object of `R` and its context, and returns it unchanged."""
 
     def __init__(self, register: Callable[[Any], None]) -> None:
         self._register = register
@@ -65,6 +65,6 @@ class ObjectDecorator(Generic[R]):
         self, handler: Callable[[R, BlockingContext[R]], Result | None]
     ) -> Callable[[R, BlockingContext[R]], Result | None]: ...
     def __call__(self, handler: Any) -> Any:
-        """Register it."""
+        """Registers the handler and returns it."""
         self._register(handler)
         return handler

@@ -1,14 +1,14 @@
-"""`Held`: what the Secret of a self-managed certificate holds, and how it is written there.
+"""`StoredCertificate`: the content of the Secret of a self-managed certificate.
 
 | key of the Secret | |
 |---|---|
-| `tls.crt`, `tls.key` | the certificate that is served, and its key |
-| `ca.crt` | every authority that is to be trusted, oldest first |
-| `ca.key` | the key of the authority that signs |
-| `next-ca.key` | the key of the authority that will sign when every API server trusts it |
+| `tls.crt`, `tls.key` | the served certificate and its key |
+| `ca.crt` | every trusted CA, oldest first |
+| `ca.key` | the key of the CA that signs |
+| `next-ca.key` | the key of the CA that will sign when every API server trusts it |
 
-The names are those of cert-manager's Secrets, so that whoever reads one can read the other. An authority that is only
-trusted any more has no key here: nobody can sign with it again.
+The names are those of cert-manager's Secrets, so that the same tools read both. The key of a former CA is not stored:
+it cannot sign again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from kubewright.certificates import KeyPair
 from kubewright.redaction import Redacted
-from kubewright.webhook.certificates._pairs import (
+from kubewright.webhook.certificates._validation import (
     Unusable,
     Validity,
     certificates_in,
@@ -31,13 +31,13 @@ from kubewright.webhook.certificates._pairs import (
     public_key_of,
 )
 
-__all__ = ["Held"]
+__all__ = ["StoredCertificate"]
 
 _CERTIFICATE, _KEY, _TRUSTED, _SIGNER, _SUCCESSOR = "tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"
 
 
-class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
-    """A certificate with its authorities. It fits together; whether it has expired is another question."""
+class StoredCertificate(Redacted, msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate with its CAs. They match; the certificate may have expired."""
 
     redacted = frozenset({"trusted"})
 
@@ -48,17 +48,17 @@ class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bundle(self) -> bytes:
-        """What the API server is to trust, PEM."""
+        """The CA bundle for the API server, PEM."""
         return b"".join(one.public_bytes(Encoding.PEM) for one in self.trusted)
 
     @property
     def validity(self) -> Validity:
-        """The life of what is served."""
+        """The validity of the served certificate."""
         return Validity.of(self._leaf)
 
     @property
     def hosts(self) -> set[str]:
-        """The names that it is served under."""
+        """The host names of the served certificate."""
         return hosts_of(self._leaf)
 
     @property
@@ -66,7 +66,7 @@ class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
         return certificates_in(self.leaf.certificate, _CERTIFICATE)[0]
 
     def data(self) -> dict[str, bytes]:
-        """The data of the Secret."""
+        """Returns the data of the Secret."""
         made = {_CERTIFICATE: self.leaf.certificate, _KEY: self.leaf.key, _TRUSTED: self.bundle}
         if self.signer is not None:
             made[_SIGNER] = self.signer.key
@@ -75,10 +75,10 @@ class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
         return made
 
     @classmethod
-    def read(cls, data: Mapping[str, bytes]) -> Held:
-        """From the data of a Secret, which anybody may have written. Raises `Unusable`.
+    def read(cls, data: Mapping[str, bytes]) -> StoredCertificate:
+        """Reads the data of a Secret, which is untrusted. Raises `Unusable`.
 
-        A key that belongs to none of the authorities is left out: another authority is made in its place.
+        A key that belongs to none of the CAs is ignored: a new CA will replace it.
         """
         if missing := [key for key in (_CERTIFICATE, _KEY, _TRUSTED) if not data.get(key)]:
             raise Unusable(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
@@ -86,9 +86,9 @@ class Held(Redacted, msgspec.Struct, frozen=True, kw_only=True):
         certificate = check_pair(leaf, _CERTIFICATE, _KEY)
         trusted = tuple(certificates_in(data[_TRUSTED], _TRUSTED))
         if not all(_signs(one) for one in trusted):
-            raise Unusable(f"{_TRUSTED} holds a certificate that may not sign others")
+            raise Unusable(f"{_TRUSTED} has a certificate that is not a CA")
         if not any(is_issued_by(certificate, one) for one in trusted):
-            raise Unusable(f"{_CERTIFICATE} is signed by none of {_TRUSTED}")
+            raise Unusable(f"{_CERTIFICATE} is not signed by a CA in {_TRUSTED}")
         signer, successor = (_authority(data.get(key), trusted) for key in (_SIGNER, _SUCCESSOR))
         return cls(leaf=leaf, trusted=trusted, signer=signer, successor=successor)
 
@@ -101,9 +101,9 @@ def _signs(certificate: x509.Certificate) -> bool:
 
 
 def _authority(key: bytes | None, trusted: tuple[x509.Certificate, ...]) -> KeyPair | None:
-    """The authority that a key belongs to."""
+    """Returns the CA that a key belongs to, or None."""
     try:
-        public = public_key_of(key or b"", "the key of the authority")
+        public = public_key_of(key or b"", "the key of the CA")
     except Unusable:
         return None
     for one in trusted:

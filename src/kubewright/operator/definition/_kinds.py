@@ -1,4 +1,4 @@
-"""The kinds that a run caches, and those that it defines in the cluster."""
+"""The kinds that a run caches, and those whose CustomResourceDefinitions it installs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ async def define_kinds(
     *,
     timeout: float,
     conversions: Mapping[str, CustomResourceConversion],
-    absent_ones: bool,
+    include_missing: bool,
 ) -> None:
-    """Define `defined_kinds` and those that webhooks handle; the ones that this run converts, converted by it.
+    """Installs the definitions of `defined_kinds` and of the kinds that webhooks handle.
 
-    With `absent_ones` also the other kinds that are used, if the cluster does not define them: a test needs them, and
-    the operator that they belong to does not run there.
+    `conversions` has the conversion setting of each definition that this run converts. With `include_missing`, the
+    other kinds in use are installed too if the cluster does not have them: a test needs them, and the operator that
+    they belong to does not run there.
     """
     own = list(dict.fromkeys([*defined_kinds(registrations), *handled]))
     await _install(client, own, timeout, conversions)
-    if absent_ones:
+    if include_missing:
         known = {_identity(kind) for kind in own}
         others = [kind for kind in _used_kinds(registrations) if _identity(kind) not in known]
         await _install(client, await _absent(client, others), timeout, {})
@@ -41,7 +42,7 @@ async def define_kinds(
 async def _install(
     client: Client, kinds: Sequence[type[Object]], timeout: float, conversions: Mapping[str, CustomResourceConversion]
 ) -> None:
-    from kubewright.crd import install  # with all of apiextensions/v1: not needed in production
+    from kubewright.crd import install  # imports all of apiextensions/v1, which production does not need
 
     if kinds:
         await install(client, *kinds, timeout=timeout, conversions=conversions)
@@ -61,9 +62,9 @@ async def _absent(client: Client, kinds: Sequence[type[Object]]) -> list[type[Ob
 
 
 def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-    """The kinds that are reconciled and have a definition in the program, and those of their groups that are used.
+    """Returns the reconciled kinds that the program defines, and the kinds of the same groups that it uses.
 
-    Kinds of other groups that are watched or read belong to another operator, which defines them.
+    Kinds of other groups that are watched or read belong to another operator, which installs them.
     """
     found = {_identity(one.kind): one.kind for one in registrations if hasattr(one.kind, "__definition__")}
     groups = {group for group, _ in found}
@@ -74,7 +75,7 @@ def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Objec
 
 
 def _used_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-    """The kinds with a definition in the program that are reconciled, owned, watched or read, one version of each."""
+    """Returns the kinds that the program defines and reconciles, owns, watches or reads, one version of each."""
     found: dict[tuple[str, str], type[Object]] = {}
     for kind in (kind for one in registrations for kind, _ in cached_kinds(one) if hasattr(kind, "__definition__")):
         found.setdefault(_identity(kind), kind)
@@ -87,7 +88,7 @@ def _identity(kind: type[Object]) -> tuple[str, str]:
 
 
 def cached_kinds(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
-    """What the controller of this registration reads from caches, each with its label selector."""
+    """Returns the kinds that a controller reads from caches, each with its label selector."""
     return [
         (registration.kind, registration.labels),
         *((owns.kind, owns.labels) for owns in registration.owns),

@@ -1,4 +1,4 @@
-"""Registering handlers: `@operator.defaults(Foo)`, `@operator.validates(Foo)`, `@operator.converts(Old, New)`."""
+"""`Webhooks`: the registered handlers of an operator, and the checks of their options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubewright.controller.registration import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
-from kubewright.webhook._handlers import Calls, defaulting, validating
+from kubewright.webhook._handlers import HandlerFactory, defaulting, validating
 from kubewright.webhook._request import Operation
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Object)
 
 _WRITES: Final[tuple[Operation, ...]] = ("CREATE", "UPDATE")
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-# What is sent to these is not the object itself, but something of another kind.
+# Requests to these subresources have an object of another kind.
 _OTHER_KINDS: Final = {
     "scale": "autoscaling.v1.Scale",
     "eviction": "policy.Eviction",
@@ -38,22 +38,24 @@ _OTHER_KINDS: Final = {
 
 
 class AdmissionOptions(TypedDict, total=False):
-    """What else is said about a handler.
+    """The options of a handler.
 
-    - `operations`: what it is asked about: "CREATE" and "UPDATE" unless given; "DELETE" and "CONNECT", if it validates.
-    - `subresources`: the parts of the object that it is asked about instead of the whole: `["status"]`; "" is the
-      whole object.
-    - `rules`: the requests that it is asked about, instead of all of that: for kinds of which there is no class, and
-      for subresources whose objects are of another kind.
-    - `name`: the webhook's qualified name; `<function>.<plural>.<group>` unless given.
-    - `failure_policy`: what becomes of a request when the handler fails, or the program does not answer: "Fail" unless
-      given, or "Ignore".
-    - `side_effects`: "None" unless given; "NoneOnDryRun" when it changes something elsewhere, but not on dry runs.
-    - `timeout`: the seconds that the API server waits, 1 to 30; 10 unless given.
-    - `match_policy`: "Equivalent" unless given: requests in other versions of the kind count too, converted; "Exact".
-    - `match_conditions`: CEL expressions by name: it is asked only when all of them are true.
-    - `namespace_selector`, `object_selector`: only objects in namespaces, or with labels, like that.
-    - `reinvocation_policy`: of `defaults`: "IfNeeded" to be asked again when others changed the object after it.
+    - `operations`: the operations that it handles; "DELETE" and "CONNECT" only if it validates. Default: "CREATE" and
+      "UPDATE".
+    - `subresources`: the subresources that it handles instead of the object: `["status"]`; "" is the object itself.
+    - `rules`: the requests that it handles, instead of the two options above: for kinds without a class, and for
+      subresources whose objects have another kind.
+    - `name`: the qualified name of the webhook. Default: `<function>.<plural>.<group>`.
+    - `failure_policy`: "Fail" or "Ignore": whether a request is rejected or admitted if the handler fails or the
+      program does not respond. Default: "Fail".
+    - `side_effects`: "None", or "NoneOnDryRun" if it has side effects, but not on dry runs. Default: "None".
+    - `timeout`: how many seconds the API server waits, 1 to 30. Default: 10.
+    - `match_policy`: "Equivalent" to also handle requests for other versions of the kind, converted; or "Exact".
+      Default: "Equivalent".
+    - `match_conditions`: CEL expressions by name. It is called only if all of them are true.
+    - `namespace_selector`, `object_selector`: only objects in namespaces, or with labels, that match.
+    - `reinvocation_policy`: for `defaults`: "IfNeeded" to be called again if a later webhook changed the object.
+      Default: "Never".
     """
 
     operations: Sequence[Operation]
@@ -79,11 +81,11 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class AdmissionHandler(msgspec.Struct, frozen=True):
-    """One registered handler: what is told to the API server, and what is called."""
+    """A registered handler: its declaration, the kind, and the functions to call."""
 
     declaration: WebhookDeclaration
     kind: type[Object]
-    calls: Calls
+    factory: HandlerFactory
 
 
 class Webhooks(msgspec.Struct):
@@ -97,30 +99,30 @@ class Webhooks(msgspec.Struct):
         return bool(self.handlers or self.conversions.steps)
 
     def declarations(self) -> list[WebhookDeclaration]:
-        """What the API server is told about the admission webhooks, in the order of their registration."""
+        """Returns the declarations of the admission webhooks, in the order of their registration."""
         return [handler.declaration for handler in self.handlers]
 
     def conversion_declarations(self) -> list[ConversionDeclaration]:
-        """The kinds that are converted."""
+        """Returns the declarations of converted kinds."""
         return [ConversionDeclaration(kind=family[0]) for family in self.conversions.families()]
 
     def kinds(self) -> list[type[Object]]:
-        """The kinds of one's own that it handles or converts."""
+        """Returns the program's own kinds that it handles or converts."""
         handled = [handler.kind for handler in self.handlers if hasattr(handler.kind, "__definition__")]
         converted = [kind for family in self.conversions.families() for kind in family]
         return list(dict.fromkeys([*handled, *converted]))
 
-    def add(self, kind: type[Object], calls: Calls, *, mutating: bool, options: AdmissionOptions) -> None:
-        """One more admission webhook. Raises for what the API server would refuse."""
-        declaration = _declaration(self.operator, kind, calls, mutating=mutating, options=options)
+    def add(self, kind: type[Object], factory: HandlerFactory, *, mutating: bool, options: AdmissionOptions) -> None:
+        """Adds an admission webhook. Raises ValueError for values that the API server would reject."""
+        declaration = _declaration(self.operator, kind, factory, mutating=mutating, options=options)
         if any(other.declaration.name == declaration.name for other in self.handlers):
             raise ValueError(
-                f"this operator has a webhook {declaration.name!r} already: give the second one a name, "
+                f"this operator already has a webhook {declaration.name!r}: give the second one another name, "
                 f'{_verb(mutating)}({kind.__name__}, name="...")'
             )
-        self.handlers.append(AdmissionHandler(declaration, kind, calls))
+        self.handlers.append(AdmissionHandler(declaration, kind, factory))
 
-    # What the operator's decorators do
+    # The decorators of the operator
 
     def defaults(self, kind: type[R], options: AdmissionOptions) -> DefaultDecorator[R]:
         """`@operator.defaults(kind, ...)`."""
@@ -135,7 +137,7 @@ class Webhooks(msgspec.Struct):
         """`@operator.validates(kind, ...)`."""
         _check("validates", kind, options)
         if "reinvocation_policy" in options:
-            raise TypeError("validates has no option 'reinvocation_policy': it changes nothing")
+            raise TypeError("validates has no option 'reinvocation_policy': only defaults changes objects")
 
         def register(given: Any) -> None:
             self.add(kind, validating(given, kind), mutating=False, options=options)
@@ -169,18 +171,18 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
             raise TypeError(unknown_name(what, name, AdmissionOptions.__annotations__))
     for name, valid in _CHOICES.items():
         if (given := options.get(name, valid[0])) not in valid:
-            raise ValueError(f"{name} of {what} is one of {', '.join(valid)}, not {given!r}")
+            raise ValueError(f"{name} of {what} must be one of {', '.join(valid)}, not {given!r}")
     for name in ("operations", "subresources", "rules"):
         if isinstance(given := options.get(name, ()), str):
-            raise TypeError(f"{name} of {what} is a list: [{given!r}]")
+            raise TypeError(f"{name} of {what} must be a list: [{given!r}]")
         if not isinstance(given, Collection):
-            raise TypeError(f"{name} of {what} is a list, {name}=[...], not {given!r}")
+            raise TypeError(f"{name} of {what} must be a list, {name}=[...], not {given!r}")
     _check_rules(what, options.get("rules", ()))
     if (name_given := options.get("name")) is not None:
         check_text(f"name of {what}", name_given, "validate.foos.example.com")
     timeout: object = options.get("timeout", 10)
     if not isinstance(timeout, int) or isinstance(timeout, bool):
-        raise TypeError(f"timeout of {what} is a number of seconds, from 1 to 30, not {timeout!r}")
+        raise TypeError(f"timeout of {what} must be a number of seconds from 1 to 30, not {timeout!r}")
     for name, shape in _SHAPES.items():
         given = options.get(name, {})
         is_selector = isinstance(given, msgspec.Struct) and name != "match_conditions"
@@ -188,23 +190,23 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
             raise TypeError(f"{name} of {what} {shape}, not {given!r}")
     for operation in options.get("operations", ()):
         if operation not in _OPERATIONS:
-            raise ValueError(f"operations of {what} are {', '.join(_OPERATIONS)}, not {operation!r}")
+            raise ValueError(f"operations of {what} must be some of {', '.join(_OPERATIONS)}, not {operation!r}")
     if what == "defaults" and "DELETE" in options.get("operations", ()):
         raise ValueError("defaults cannot change an object that is deleted: use validates")
     if "rules" in options and (options.keys() & {"operations", "subresources"}):
-        raise TypeError(f"rules of {what} say all of that: leave out operations and subresources")
+        raise TypeError(f"rules of {what} replace operations and subresources: leave those out")
     if kind is Untyped:
         if "rules" not in options:
-            raise TypeError(f"{what}(Untyped) needs rules, which say what it is asked about")
+            raise TypeError(f"{what}(Untyped) needs rules, because it has no kind to derive them from")
         return
     info = check_kind(kind, what)
     for part in options.get("subresources", ()):
         if part not in ("", "*", *info.subresources, *_OTHER_KINDS):
             known = ", ".join(sorted(info.subresources)) or "none"
-            raise ValueError(f"{what}({kind.__name__}): {part!r} is no subresource of it; there is: {known}")
+            raise ValueError(f"{what}({kind.__name__}): {part!r} is not a subresource of it; there are: {known}")
         if part in _OTHER_KINDS:
             raise ValueError(
-                f"{what}({kind.__name__}): what is sent to {part!r} is of another kind: use"
+                f"{what}({kind.__name__}): requests to {part!r} have an object of another kind: use"
                 f" {what}({_OTHER_KINDS[part]}, ...) with rules=[rule_for({kind.__name__}, ..., subresource={part!r})]"
             )
 
@@ -216,22 +218,22 @@ def _check_rules(what: str, rules: Collection[object]) -> None:
 
     for rule in rules:
         if not isinstance(rule, admissionregistration.RuleWithOperations):
-            raise TypeError(f'rules of {what} are RuleWithOperations, such as rule_for(Foo, "CREATE"), not {rule!r}')
+            raise TypeError(f'rules of {what} must be RuleWithOperations, as of rule_for(Foo, "CREATE"), not {rule!r}')
 
 
 def _declaration(
-    operator: str, kind: type[Object], calls: Calls, *, mutating: bool, options: AdmissionOptions
+    operator: str, kind: type[Object], factory: HandlerFactory, *, mutating: bool, options: AdmissionOptions
 ) -> WebhookDeclaration:
     from kubewright.api import admissionregistration
 
     rules = list(options.get("rules", ()))
     if not rules:
-        operations = calls.operations or tuple(options.get("operations", _WRITES))
-        if calls.operations and "operations" in options:
-            raise TypeError(f"the methods of {calls.name} say for which operations it is: leave out operations")
+        operations = factory.operations or tuple(options.get("operations", _WRITES))
+        if factory.operations and "operations" in options:
+            raise TypeError(f"the methods of {factory.name} determine its operations: leave out operations")
         parts = options.get("subresources", ("",))
         rules = [rule_for(kind, *operations, subresource=part or None) for part in parts]
-    name = options.get("name") or _name(operator, kind, calls.name)
+    name = options.get("name") or _name(operator, kind, factory.name)
     conditions = options.get("match_conditions", {})
     return WebhookDeclaration(
         name=name,

@@ -1,0 +1,70 @@
+"""Registration of components, dependencies and health checks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from functools import cached_property
+from typing import Any, TypeVar
+
+from kubewright.controller import Dependency
+from kubewright.operator.definition._checks import Check, check_health_check
+from kubewright.operator.definition._stages import STAGES, Stage
+
+__all__ = ["ComponentRegistration"]
+
+T = TypeVar("T")
+
+
+class ComponentRegistration:
+    """The part of an operator that registers components, dependencies and health checks."""
+
+    @cached_property
+    def components(self) -> dict[Stage, list[Callable[[Any], AbstractAsyncContextManager[Any]]]]:
+        """The attached components by stage; each takes the `Running`."""
+        return {stage: [] for stage in STAGES}
+
+    @cached_property
+    def dependencies(self) -> list[Dependency[Any]]:
+        """The dependencies of reconcilers, in the order of their registration."""
+        return []
+
+    @cached_property
+    def health_checks(self) -> dict[str, Check]:
+        """The checks of `/healthz` by name."""
+        return {}
+
+    @cached_property
+    def ready_checks(self) -> dict[str, Check]:
+        """The checks of `/readyz` by name."""
+        return {}
+
+    def health_check(self, name: str, check: Check) -> None:
+        """Adds a check to `/healthz`. It fails when only a restart of the process can help.
+
+        A check is a function, plain or async. It succeeds if it returns None or True. A string is the reason of a
+        failure, and clients see it. After False or an exception the reason is only logged. A check must be quick; a
+        plain one must not block.
+        """
+        check_health_check(name, check, self.health_checks)
+        self.health_checks[name] = check
+
+    def ready_check(self, name: str, check: Check) -> None:
+        """Adds a check to `/readyz`. It fails while this replica cannot work. Otherwise like `health_check`."""
+        check_health_check(name, check, self.ready_checks)
+        self.ready_checks[name] = check
+
+    def provides(self, start: Callable[[], AsyncIterator[T]]) -> Dependency[T]:
+        """Registers a function that makes a dependency of reconcilers, such as an HTTP client: `ctx.use(http)`.
+
+            @operator.provides
+            async def http() -> AsyncIterator[httpx.AsyncClient]:
+                async with httpx.AsyncClient() as client:
+                    yield client
+
+        It starts with each run, before webhooks and controllers, and stops after them. A test replaces it:
+        `operator.running(cluster, replace=[http.replaced_by(fake)])`.
+        """
+        dependency = Dependency(start)
+        self.dependencies.append(dependency)
+        return dependency

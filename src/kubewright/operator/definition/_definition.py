@@ -1,0 +1,76 @@
+"""`OperatorDefinition`: everything that an operator consists of before it runs."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Final, Unpack
+
+from msgspec.structs import replace
+
+from kubewright.arguments import check_text
+from kubewright.clock import Clock, check_clock
+from kubewright.observe import Metrics
+from kubewright.operator.definition._components import ComponentRegistration
+from kubewright.operator.definition._controllers import ControllerRegistration
+from kubewright.operator.definition._webhooks import WebhookRegistration
+from kubewright.operator.settings import Options, Settings, check_options
+from kubewright.rbac import Permission
+
+__all__ = ["OperatorDefinition"]
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentRegistration):
+    """The name of an operator, its settings, and all registrations."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        if not _NAME.fullmatch(check_text("operator name", name, "foo-operator")):
+            raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
+        super().__init__(name, Settings(**check_options("Operator", options)))
+        self.clock = check_clock(clock)
+        self.rng = rng
+        self.metrics = Metrics()
+        self.has_roles = True
+        """Whether roles are generated for it. False for the controllers of a cluster, which have every permission."""
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that the operator is limited to; empty means all."""
+        return self.settings.namespaces
+
+    @namespaces.setter
+    def namespaces(self, namespaces: Sequence[str]) -> None:
+        self.settings = self.settings_with(namespaces=namespaces)
+
+    def settings_with(self, **options: Unpack[Options]) -> Settings:
+        """Returns the operator's settings with some replaced."""
+        return replace(self.settings, **check_options("Operator", options))
+
+    def __repr__(self) -> str:
+        names = ", ".join(registration.name for registration in self._registrations)
+        return f"<Operator {self.name!r}: {names or 'no controllers yet'}>"
+
+    def permissions(self, settings: Settings | None = None) -> list[Permission]:
+        """Returns every permission that the program needs, from its declarations and the settings of the run."""
+        from kubewright.operator.access import for_installing, for_leading, for_reviewing, permissions_of
+        from kubewright.operator.definition._kinds import defined_kinds
+
+        settings, needs = settings or self.settings, self.needed
+        if settings.leader_elect is not False:  # enabled in a pod by default
+            lease = settings.lease_name or self.name
+            needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]
+        if settings.has_secure_metrics:
+            needs = [*needs, *for_reviewing()]
+        if settings.install_crds:
+            needs = [*needs, *for_installing(*defined_kinds(self._registrations))]
+        return permissions_of(self.registrations(settings), settings.namespaces, needs, events=settings.event_version)
