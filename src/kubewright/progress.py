@@ -1,6 +1,6 @@
-"""Telling a person what takes so long: a spinner on a terminal, plain lines elsewhere.
+"""Reports the progress of long operations: a spinner on a terminal, plain lines elsewhere.
 
-A terminal that wants no escape codes (`TERM=dumb`, or `NO_COLOR` is set) gets the plain lines, too.
+A terminal without escape codes (`TERM=dumb`, or `NO_COLOR` is set) gets plain lines too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _REMIND_SECONDS = 30.0
 
 
 def is_plain() -> bool:
-    """Whether escape codes are not wanted: by NO_COLOR, or a terminal that knows none."""
+    """Returns whether to avoid escape codes: NO_COLOR is set, or the terminal does not support them."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 class Step:
-    """One thing that is under way; `detail` says how far it is and may be changed from any thread."""
+    """An operation in progress. `detail` describes its state and may be changed from any thread."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -38,7 +38,7 @@ class Step:
 
     @property
     def seconds(self) -> int:
-        """How long it has been under way."""
+        """The elapsed time."""
         return int(time.monotonic() - self._began)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Step:
 
 
 class Progress:
-    """Writes to `stream` (standard error unless told otherwise). `quiet` writes nothing."""
+    """Writes to `stream`. Default: standard error. With `quiet`, writes nothing."""
 
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._stream = stream if stream is not None else sys.stderr
@@ -56,14 +56,14 @@ class Progress:
         self._spinning = threading.Lock()
 
     def say(self, text: str) -> None:
-        """Write one line."""
+        """Writes a line."""
         if not self._quiet:
             with self._spinning:
                 self._stream.write(("\r\x1b[K" if self._terminal else "") + text + "\n")
                 self._stream.flush()
 
     def clear(self) -> None:
-        """Take the spinner away for now, since a line comes from elsewhere."""
+        """Removes the spinner, so that another writer can write a line."""
         if self._terminal:
             with self._spinning:
                 self._stream.write("\r\x1b[K")
@@ -71,9 +71,9 @@ class Progress:
 
     @contextlib.contextmanager
     def step(self, title: str, *, lines: bool = True) -> Iterator[Step]:
-        """Show `title` until the block ends, then how long it took. A block that raises shows no success.
+        """Shows `title` until the block ends, then the duration, unless the block raises.
 
-        Without `lines` there is only the spinner, from half a second on, and nothing stays of it.
+        Without `lines`, shows only the spinner, after half a second, and removes it at the end.
         """
         step = Step(title)
         ended = threading.Event()

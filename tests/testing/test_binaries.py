@@ -143,8 +143,8 @@ def test_assets_of_the_wrong_version_are_skipped_with_a_message(
 
     assert setup_binaries(Progress(text)) == cached
 
-    assert "skipping kube-apiserver of KUBEBUILDER_ASSETS: it is 1.29.0, wanted is 1.36.x" in told(text)
-    assert "skipping etcd of KUBEBUILDER_ASSETS: it is 1.29.0, wanted is 3.6.x" in told(text)
+    assert "skipping kube-apiserver of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 1.36.x" in told(text)
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 3.6.x" in told(text)
 
 
 def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pyte
 
     assert find_binaries(Progress(text)) is None
 
-    assert "skipping etcd of KUBEBUILDER_ASSETS: it does not tell its version" in told(text)
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it does not report its version" in told(text)
 
 
 def test_what_the_assets_lack_comes_from_elsewhere_and_all_are_found_in_one_folder(
@@ -222,7 +222,7 @@ def test_an_archive_with_the_wrong_checksum_is_refused(tmp_path: Path, publisher
     with pytest.raises(SetupError, match="cannot find module"):
         setup_binaries(Progress(text))
 
-    assert "does not have the checksum that its index names; refused" in told(text)
+    assert "does not have the checksum of its index; rejected" in told(text)
     assert list(binaries_folder().iterdir()) == []
 
 
@@ -238,7 +238,7 @@ def test_an_archive_that_holds_another_version_than_it_says_is_refused(tmp_path:
 
     setup_binaries(Progress(text))
 
-    assert "says it is 1.35.0, wanted is 1.36.x; refused" in told(text)
+    assert "has version 1.35.0, expected 1.36.x; rejected" in told(text)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_an_index_out_of_reach_is_mentioned_and_passed_over(tmp_path: Path, monk
 
     setup_binaries(Progress(text))
 
-    assert "out of reach ([Errno 111] Connection refused); going on without it" in told(text)
+    assert "cannot be read ([Errno 111] Connection refused); continuing without it" in told(text)
 
 
 def test_an_index_must_be_an_http_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def test_a_cache_that_cannot_be_written_is_reported_with_what_to_do(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(SetupError, match="set KUBEWRIGHT_CACHE_DIR to a directory that can"):
+    with pytest.raises(SetupError, match="set KUBEWRIGHT_CACHE_DIR to a writable directory"):
         setup_binaries(Progress(quiet=True))
 
 

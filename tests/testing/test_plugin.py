@@ -34,7 +34,13 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     rooms, heavy = done.stdout.splitlines()
     door = ["kubewright.garbage", "kubewright.lazy"]
-    assert rooms.split() == ["kubewright", *door, "kubewright.testing", "kubewright.testing.plugin"]
+    assert rooms.split() == [
+        "kubewright",
+        *door,
+        "kubewright.testing",
+        "kubewright.testing.plugin",
+        "kubewright.version",
+    ]
     assert heavy == ""
 
 

@@ -1,18 +1,18 @@
-"""Testing against a real Kubernetes control plane, without a cluster.
+"""Tests against a real Kubernetes control plane, without a cluster.
 
-`ControlPlane` runs etcd, kube-apiserver and, on request, kube-controller-manager of one pinned Kubernetes version as
-processes of this machine, and disturbs them on request. `FakeNode` plays the scheduler and a kubelet, so that pods
-become Running and Ready. The pytest plugin, which is active when Kubewright is installed, gives tests the fixtures
-`control_plane`, `namespace` and `client`.
+`ControlPlane` runs etcd, kube-apiserver and, optionally, kube-controller-manager of a pinned Kubernetes version as
+local processes, and injects faults. `FakeNode` acts as scheduler and kubelet, so that pods become Running and Ready.
+The pytest plugin, which is active if Kubewright is installed, has the fixtures `control_plane`, `namespace` and
+`client`.
 
-`verified_rbac`, and `pytest --kubewright-rbac`, compare what operators really ask of the server with their roles;
-`add_operator_account` and `operator_client` let an operator run with nothing but its roles.
+`verified_rbac` and `pytest --kubewright-rbac` compare the API calls of operators with their roles (`rbac`).
+`add_operator_account` and `operator_client` run an operator with only the permissions of its roles.
 
-`check_round_trips` proves that conversions between versions lose nothing; `objects_of` are objects of a kind for
-hypothesis.
+`check_round_trips` checks that conversions between versions lose nothing; `objects_of` is a Hypothesis strategy for
+objects of a kind.
 
-`setup_binaries` provides the binaries: found, fetched or built, once per machine. Everything that goes wrong is a
-`ControlPlaneError` whose text says what to do.
+`setup_binaries` finds, downloads or builds the binaries, once per machine (`binaries`). Every failure is a
+`ControlPlaneError` whose message has the fix.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ __all__ = [
     "verified_rbac",
 ]
 
-# Behind a door that opens on first use: the plugin and the command line are loaded far more often than they are used.
+# Imported on first use: the plugin and the command line are loaded far more often than these are used.
 _HOMES = {
     "ETCD_VERSION": "kubewright.testing.binaries",
     "KUBERNETES_VERSION": "kubewright.testing.binaries",
@@ -101,5 +101,5 @@ _HOMES = {
     "verified_rbac": "kubewright.testing.rbac",
 }
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""etcd, kube-apiserver and kube-controller-manager as processes of this machine, for one test run or one developer."""
+"""`ControlPlane`: etcd, kube-apiserver and kube-controller-manager as local processes, for tests and development."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ _POLL_SECONDS = 0.05
 _PORT_TRIES = 5
 _APISERVER_GRACE = 10.0
 _LOG_TAIL = 20
-_ADMIN = ("kubewright-admin", ("system:masters",))
+_ADMIN = "kubewright-admin"
 _PORT_TAKEN = "address already in use"
 
 
 class ControlPlane:
     """A real control plane of one pinned Kubernetes version: TLS, RBAC and service accounts, no nodes.
 
-    A context manager, plain or async; or `start` and `stop`. It has ports, certificates and files of its own, so any
-    number can run side by side. When this Python process ends, in whichever way, its servers and files are gone too.
+    Use it as a context manager, plain or async, or with `start` and `stop`. It has its own ports, certificates and
+    files, so several can run in parallel. When this Python process ends, even by SIGKILL, its servers and files are
+    removed.
 
     All methods block and may be called from any thread; from async code use `asyncio.to_thread`.
 
-    `controllers` starts kube-controller-manager too, and makes pods need a service account as they do in a cluster.
-    `feature_gates` and `apiserver_flags` (names without the dashes) go to kube-apiserver, and win over what it is
-    started with otherwise. `log_directory` keeps the servers' logs after `stop`. `binaries` names a folder to take
-    the binaries from instead of looking for them; otherwise missing ones are fetched or built, with `progress`.
+    `controllers` also starts kube-controller-manager, and pods then need a service account as in a cluster.
+    `feature_gates` and `apiserver_flags` (names without dashes) are flags of kube-apiserver and override the defaults.
+    `log_directory` keeps the logs of the servers after `stop`. `binaries` is the folder of the binaries. Default:
+    missing ones are downloaded or built, and `progress` reports it.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ControlPlane:
         binaries: Path | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._controllers_asked = controllers
+        self._with_controllers = controllers
         self._controllers_running = False
         self._apiserver_flags = dict(apiserver_flags or {})
         if feature_gates:
@@ -80,20 +81,20 @@ class ControlPlane:
         self._lock = threading.RLock()
         self._proxies: list[Proxy | Gateway] = []
 
-    # Life
+    # Start and stop
 
     def start(self) -> Self:
-        """Start everything and wait until it is ready. Raises ControlPlaneError with the log's end when it is not."""
+        """Starts everything and waits until it is ready. Raises ControlPlaneError with the last log lines."""
         with self._lock:
             if self._supervisor is not None:
-                raise ControlPlaneError("this control plane is running already")
+                raise ControlPlaneError("this control plane is already running")
             self._binaries = self._binaries or setup_binaries(self._progress)
             self._supervisor = Supervisor()
             try:
                 self._prepare_files()
                 self._start_on_free_port(self._start_etcd)
-                self._start_on_free_port(self._first_start_of_apiserver)
-                if self._controllers_asked:
+                self._start_on_free_port(self._start_first_apiserver)
+                if self._with_controllers:
                     self.ensure_controllers()
             except BaseException:
                 self.stop()
@@ -101,7 +102,7 @@ class ControlPlane:
         return self
 
     def stop(self) -> None:
-        """End every process and remove every file. Harmless when it is not running."""
+        """Ends every process and removes every file. Does nothing if it is not running."""
         with self._lock:
             supervisor, self._supervisor = self._supervisor, None
             for proxy in self._proxies:
@@ -124,7 +125,7 @@ class ControlPlane:
         await asyncio.to_thread(self.stop)
 
     def ensure_controllers(self) -> None:
-        """Start kube-controller-manager unless it runs, and wait until its controllers work."""
+        """Starts kube-controller-manager unless it runs, and waits until its controllers work."""
         with self._lock:
             if self._controllers_running and self._running().exit_code(KUBE_CONTROLLER_MANAGER) is None:
                 return
@@ -137,31 +138,31 @@ class ControlPlane:
 
     @property
     def url(self) -> str:
-        """Where kube-apiserver listens."""
+        """The URL of kube-apiserver."""
         self._running()
         return f"https://127.0.0.1:{self._apiserver_port}"
 
     @property
     def ca(self) -> bytes:
-        """The certificate of the authority that signed the server's certificate, PEM."""
+        """The CA certificate of the server, PEM."""
         self._running()
         return self._authority.pair.certificate
 
     @property
     def kubeconfig(self) -> Path:
-        """The kubeconfig of a user who may do everything."""
+        """The kubeconfig of an administrator."""
         self._running()
         return self._files / "admin.kubeconfig"
 
     @property
     def binaries(self) -> Path:
-        """The folder with the binaries, kubectl among them."""
+        """The folder of the binaries, including kubectl."""
         self._running()
         assert self._binaries is not None
         return self._binaries
 
     def add_user(self, name: str, groups: Sequence[str] = ()) -> Path:
-        """The kubeconfig of a new user, who may do only what RBAC rules grant to that name or those groups."""
+        """Returns the kubeconfig of a new user, who has only the permissions that RBAC grants to the name or groups."""
         if not name:
             raise ControlPlaneError("a user needs a name")
         self._running()
@@ -171,13 +172,13 @@ class ControlPlane:
         return path
 
     def add_service_account(self, name: str, namespace: str = "default") -> ServiceAccount:
-        """A new service account with its token in a file, to be rotated and revoked. RBAC says what it may do."""
-        from kubewright.testing._service_account import ServiceAccount  # with cryptography, which is slow to import
+        """Returns a new service account with a token file. RBAC grants its permissions."""
+        from kubewright.testing._service_account import ServiceAccount  # imports cryptography, which is slow
 
         return ServiceAccount(self, name, namespace, self._files)
 
     def request(self, method: str, path: str, body: object = None) -> Any:
-        """One blocking request as the admin; the answer's JSON. Raises ControlPlaneError unless the status is 2xx."""
+        """Sends a request as the admin and returns the JSON. Raises ControlPlaneError unless the status is 2xx."""
         self._running()
         try:
             status, answer = self._apiserver.request(method, path, body)
@@ -189,41 +190,41 @@ class ControlPlane:
         return answer
 
     def log_file(self, server: str) -> Path:
-        """The log of `etcd`, `kube-apiserver` or `kube-controller-manager`; all starts of it in one file."""
+        """Returns the log file of `etcd`, `kube-apiserver` or `kube-controller-manager`, across its restarts."""
         self._running()
         return (self._log_directory or self._files) / f"{server}.log"
 
     # Faults
 
     def restart_apiserver(self) -> None:
-        """Let kube-apiserver end in an orderly way, start it on the same port, and wait until it is ready."""
+        """Stops kube-apiserver gracefully, starts it on the same port, and waits until it is ready."""
         with self._lock:
             self._running().stop(KUBE_APISERVER, grace=_APISERVER_GRACE)
             self.start_apiserver()
 
     def kill_apiserver(self) -> None:
-        """Kill kube-apiserver in the middle of whatever it does; `start_apiserver` brings it back."""
+        """Kills kube-apiserver (SIGKILL). `start_apiserver` starts it again."""
         with self._lock:
             self._running().stop(KUBE_APISERVER, grace=0)
 
     def start_apiserver(self) -> None:
-        """Start kube-apiserver again after `kill_apiserver`, on the same port, and wait until it is ready."""
+        """Starts kube-apiserver again after `kill_apiserver`, on the same port, and waits until it is ready."""
         with self._lock:
             if self._running().exit_code(KUBE_APISERVER) is None:
-                raise ControlPlaneError("kube-apiserver is running already")
+                raise ControlPlaneError("kube-apiserver is already running")
             self._start_apiserver()
 
     def pause_apiserver(self) -> None:
-        """Stop kube-apiserver's clock (SIGSTOP): connections stay open, and nothing answers."""
+        """Pauses kube-apiserver (SIGSTOP): connections stay open without responses."""
         self._running().signal(KUBE_APISERVER, signal.SIGSTOP)
 
     def resume_apiserver(self) -> None:
-        """Let kube-apiserver go on after `pause_apiserver`."""
+        """Resumes kube-apiserver after `pause_apiserver`."""
         self._running().signal(KUBE_APISERVER, signal.SIGCONT)
 
     @contextlib.contextmanager
     def apiserver_paused(self) -> Iterator[None]:
-        """Pause kube-apiserver for the length of a block."""
+        """Pauses kube-apiserver until the block ends."""
         self.pause_apiserver()
         try:
             yield
@@ -231,40 +232,40 @@ class ControlPlane:
             self.resume_apiserver()
 
     def compact(self) -> int:
-        """Make etcd forget all history before its current revision, which is the answer.
+        """Compacts etcd at its current revision, and returns the revision.
 
-        Watches and lists that kube-apiserver serves from its watch cache do not notice; see `expire_history`.
+        It does not affect watches and lists that kube-apiserver serves from its watch cache; see `expire_history`.
         """
-        _, found = self._ask_etcd("/v3/kv/range", {"key": "AA==", "limit": "1"})
+        _, found = self._request_etcd("/v3/kv/range", {"key": "AA==", "limit": "1"})
         revision = found["header"]["revision"]
-        status, answer = self._ask_etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
-        # Someone else, kube-apiserver for instance, may have compacted at that revision in the meantime.
+        status, answer = self._request_etcd("/v3/kv/compaction", {"revision": revision, "physical": True})
+        # Another client, such as kube-apiserver, may have compacted at this revision concurrently.
         if status != 200 and "compacted" not in str(answer):
-            raise ControlPlaneError(f"etcd refused to compact at revision {revision}: {answer}")
+            raise ControlPlaneError(f"etcd cannot compact at revision {revision}: {answer}")
         return int(revision)
 
     def expire_history(self) -> None:
-        """Make every resourceVersion known so far too old to watch from: such a watch gets 410 Gone.
+        """Expires every resourceVersion so far: a watch from one gets 410 Gone.
 
-        etcd is compacted, and kube-apiserver restarted, because its watch cache remembers on its own.
+        Compacts etcd and restarts kube-apiserver, because the watch cache has its own history.
         """
         with self._lock:
             self.compact()
             self.restart_apiserver()
 
     def proxy(self) -> Proxy:
-        """A new TCP proxy in front of kube-apiserver, to cut, stall and refuse connections. Ends with `stop`."""
+        """Returns a new TCP proxy for kube-apiserver, which can reset, stall and reject connections, until `stop`."""
         with self._lock:
             self._running()
             proxy = Proxy(self._apiserver_port)
             self._proxies.append(proxy)
             path = self._files / f"proxy-{self._count()}.kubeconfig"
-            self._write_kubeconfig(path, proxy.url, _ADMIN[0], self._admin)
+            self._write_kubeconfig(path, proxy.url, _ADMIN, self._admin)
             proxy.kubeconfig = path
             return proxy
 
     def gateway(self) -> Gateway:
-        """A new HTTP proxy in front of kube-apiserver, to note, refuse and lose requests. Ends with `stop`."""
+        """Returns a new HTTP proxy for kube-apiserver, which can record, reject and drop requests, until `stop`."""
         from kubewright.testing._gateway import Gateway
 
         with self._lock:
@@ -274,10 +275,10 @@ class ControlPlane:
             gateway = Gateway(self.url, ca=files / "ca.crt", certificate=certificate, key=key, admin=admin)
             self._proxies.append(gateway)
             gateway.kubeconfig = files / f"{name}.kubeconfig"
-            self._write_kubeconfig(gateway.kubeconfig, gateway.url, _ADMIN[0], self._admin)
+            self._write_kubeconfig(gateway.kubeconfig, gateway.url, _ADMIN, self._admin)
             return gateway
 
-    # Starting
+    # Internals of the start
 
     def _running(self) -> Supervisor:
         if self._supervisor is None:
@@ -294,29 +295,17 @@ class ControlPlane:
             return self._counter
 
     def _prepare_files(self) -> None:
-        from kubewright.certificates import CertificateAuthority, new_signing_key, write_private
+        from kubewright.testing._credentials import write_credentials  # imports cryptography, which is slow
 
-        files = self._files
         self._counter = 0
-        self._authority: CertificateAuthority = CertificateAuthority()
-        # An authority of its own, so that no user's certificate opens etcd.
-        etcd_authority = CertificateAuthority("kubewright-etcd")
-        write_private(files / "etcd-ca.crt", etcd_authority.pair.certificate)
-        etcd_authority.issue("etcd", hosts=("127.0.0.1",)).write(files, "etcd")
-        etcd_authority.issue("kube-apiserver").write(files, "etcd-client")
-        self._authority.pair.write(files, "ca")
-        names = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
-        self._authority.issue("kube-apiserver", hosts=names).write(files, "apiserver")
-        self._admin: KeyPair = self._authority.issue(*_ADMIN)
-        self._admin.write(files, "admin")
-        signing_key, public_key = new_signing_key()
-        write_private(files / "service-accounts.key", signing_key)
-        write_private(files / "service-accounts.pub", public_key)
+        self._authority: CertificateAuthority
+        self._admin: KeyPair
+        self._authority, self._admin = write_credentials(self._files)
         if self._log_directory is not None:
             self._log_directory.mkdir(parents=True, exist_ok=True)
 
     def _start_on_free_port(self, start: Callable[[int], None]) -> None:
-        """Start a server on a free port, on another when somebody took it first."""
+        """Starts a server on a free port, and retries on another if a process took the port first."""
         for left in reversed(range(_PORT_TRIES)):
             try:
                 start(free_port())
@@ -328,7 +317,7 @@ class ControlPlane:
 
     def _start_etcd(self, port: int) -> None:
         files = self._files
-        # A log of its own for each try: the end of the log tells whether the port was taken.
+        # A new log for each attempt: its last lines show whether the port was taken.
         self.log_file(ETCD).unlink(missing_ok=True)
         shutil.rmtree(files / "etcd", ignore_errors=True)
         self._etcd_port = port
@@ -338,12 +327,12 @@ class ControlPlane:
         self._run(ETCD, etcd_flags(files, port))
         self._wait(ETCD, lambda: self._etcd.request("GET", "/health", timeout=2)[0] == 200)
 
-    def _first_start_of_apiserver(self, port: int) -> None:
+    def _start_first_apiserver(self, port: int) -> None:
         files = self._files
         self.log_file(KUBE_APISERVER).unlink(missing_ok=True)
         self._apiserver_port = port
         self._apiserver = Https(port, ca=files / "ca.crt", certificate=files / "admin.crt", key=files / "admin.key")
-        self._write_kubeconfig(files / "admin.kubeconfig", self.url, _ADMIN[0], self._admin)
+        self._write_kubeconfig(files / "admin.kubeconfig", self.url, _ADMIN, self._admin)
         self._write_kubeconfig(
             files / "controller-manager.kubeconfig",
             self.url,
@@ -354,13 +343,13 @@ class ControlPlane:
 
     def _start_apiserver(self) -> None:
         flags = apiserver_flags(
-            self._files, self._apiserver_port, self._etcd_port, service_accounts=self._controllers_asked
+            self._files, self._apiserver_port, self._etcd_port, service_accounts=self._with_controllers
         )
         self._run(KUBE_APISERVER, flags | self._apiserver_flags)
         self._wait(KUBE_APISERVER, self._apiserver_ready)
 
     def _apiserver_ready(self) -> bool:
-        # Readiness comes a moment before the namespaces that everyone expects.
+        # The server is ready a moment before the default namespaces exist.
         paths = ("/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system")
         return all(self._apiserver.request("GET", path, timeout=2)[0] == 200 for path in paths)
 
@@ -374,15 +363,15 @@ class ControlPlane:
 
     def _wait(self, server: str, ready: Callable[[], bool]) -> None:
         supervisor = self._running()
-        give_up = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_SECONDS
         while True:
             code = supervisor.exit_code(server)
             if code is not None:
-                raise ControlPlaneError(f"{server} ended with exit code {code}. {self._log_tail(server)}")
+                raise ControlPlaneError(f"{server} exited with code {code}. {self._log_tail(server)}")
             with contextlib.suppress(OSError, ssl.SSLError, http.client.HTTPException):
                 if ready():
                     return
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise ControlPlaneError(
                     f"{server} is not ready after {format_duration(_START_SECONDS)}. {self._log_tail(server)}"
                 )
@@ -393,17 +382,17 @@ class ControlPlane:
             lines = self.log_file(server).read_text(errors="replace").splitlines()
         except OSError:
             lines = []
-        kept = f" (all of it in {self.log_file(server)})" if self._log_directory else ""
-        return f"Its log ends with{kept}:\n" + "\n".join(lines[-_LOG_TAIL:]) if lines else "It logged nothing."
+        kept = f" (complete log: {self.log_file(server)})" if self._log_directory else ""
+        return f"Last log lines{kept}:\n" + "\n".join(lines[-_LOG_TAIL:]) if lines else "Its log is empty."
 
     def _write_kubeconfig(self, path: Path, server: str, user: str, credentials: KeyPair) -> None:
         from kubewright.kubeconfig import write_kubeconfig
 
         write_kubeconfig(path, server=server, ca=self._authority.pair.certificate, user=user, credentials=credentials)
 
-    def _ask_etcd(self, path: str, body: object) -> tuple[int, Any]:
+    def _request_etcd(self, path: str, body: object) -> tuple[int, Any]:
         self._running()
         try:
             return self._etcd.request("POST", path, body)
         except (OSError, http.client.HTTPException) as error:
-            raise ControlPlaneError(f"etcd does not answer: {error}") from error
+            raise ControlPlaneError(f"etcd does not respond: {error}") from error

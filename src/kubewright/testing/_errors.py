@@ -1,4 +1,4 @@
-"""What can go wrong with the control plane, as exceptions whose text tells the user what to do next."""
+"""The exceptions of the control plane. Their messages have the fix."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["ControlPlaneError", "SetupError"]
 
 
 class ControlPlaneError(Exception):
-    """The control plane could not be started, stopped or disturbed as asked."""
+    """The control plane could not be started, stopped or controlled."""
 
 
 class SetupError(ControlPlaneError):
-    """A binary of the control plane could be provided by no source."""
+    """No source provides a binary of the control plane."""

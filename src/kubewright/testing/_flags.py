@@ -11,12 +11,12 @@ Flags = Mapping[str, str]
 
 
 def command(binary: Path, flags: Flags) -> list[str]:
-    """The binary and its flags, as one argument each."""
+    """Returns the command line: the binary and one argument per flag."""
     return [str(binary), *(f"--{name}={value}" for name, value in flags.items())]
 
 
 def etcd_flags(files: Path, port: int) -> dict[str, str]:
-    """Durable nowhere, reachable by the control plane alone."""
+    """Returns the flags of etcd: without durability, and only for clients with a certificate of the control plane."""
     return {
         "data-dir": str(files / "etcd"),
         "listen-client-urls": f"https://127.0.0.1:{port}",
@@ -33,10 +33,10 @@ def etcd_flags(files: Path, port: int) -> dict[str, str]:
 
 
 def apiserver_flags(files: Path, port: int, etcd_port: int, *, service_accounts: bool) -> dict[str, str]:
-    """A kube-apiserver as of a production cluster, on loopback.
+    """Returns the flags of kube-apiserver: those of a production cluster, on loopback.
 
-    Without kube-controller-manager nobody creates the service account of a new namespace, so the admission plugin
-    that insists on one for every pod is on only with `service_accounts`.
+    Without kube-controller-manager, new namespaces have no service account. So the admission plugin that requires one
+    for every pod is enabled only with `service_accounts`.
     """
     flags = {
         "etcd-servers": f"https://127.0.0.1:{etcd_port}",
@@ -44,7 +44,7 @@ def apiserver_flags(files: Path, port: int, etcd_port: int, *, service_accounts:
         "etcd-certfile": str(files / "etcd-client.crt"),
         "etcd-keyfile": str(files / "etcd-client.key"),
         "bind-address": "127.0.0.1",
-        # Otherwise the address of the default route is looked for, which a machine without a network does not have.
+        # The default is the address of the default route, which a machine without a network does not have.
         "advertise-address": "127.0.0.1",
         "secure-port": str(port),
         "tls-cert-file": str(files / "apiserver.crt"),
@@ -55,9 +55,9 @@ def apiserver_flags(files: Path, port: int, etcd_port: int, *, service_accounts:
         "service-account-key-file": str(files / "service-accounts.pub"),
         "service-account-signing-key-file": str(files / "service-accounts.key"),
         "service-cluster-ip-range": "10.96.0.0/16",
-        # A loopback address may not be an endpoint; without this it would be tried, and logged, for ever.
+        # A loopback address is not a valid endpoint; the default would retry and log indefinitely.
         "endpoint-reconciler-type": "none",
-        # Without this an orderly end waits a minute for open watches, and then breaks them all the same.
+        # The default lets a graceful stop wait a minute for open watches, and then breaks them anyway.
         "shutdown-watch-termination-grace-period": "1s",
         "allow-privileged": "true",
         "profiling": "false",
@@ -68,7 +68,7 @@ def apiserver_flags(files: Path, port: int, etcd_port: int, *, service_accounts:
 
 
 def controller_manager_flags(files: Path) -> dict[str, str]:
-    """Every controller that runs by default, alone and in a hurry."""
+    """Returns the flags of kube-controller-manager: the default controllers, without leader election or rate limits."""
     return {
         "kubeconfig": str(files / "controller-manager.kubeconfig"),
         "leader-elect": "false",

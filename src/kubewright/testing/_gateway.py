@@ -1,7 +1,6 @@
-"""An HTTP proxy in front of kube-apiserver that sees every request, and answers some of them itself.
+"""`Gateway`: an HTTP proxy for kube-apiserver that records every request, and can respond itself.
 
-Other than `Proxy` it ends TLS, so it knows what is asked for. It runs in a thread of its own, so it can be used from
-plain and from async code.
+Unlike `Proxy`, it terminates TLS, so it sees the requests. It runs in its own thread, for plain and async callers.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LARGEST_LOST: Final = 2**30
 _LARGEST_BODY: Final = 2**24
 _LIMITS: Final = ServerLimits(connections=1400)
-# What concerns one connection only, and what is written anew for the next one.
+# Headers of one connection, and those that are set again for the next one.
 _HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade"})
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request that arrived, in the order of arrival, and what came of it."""
+    """A request in the order of arrival, and its result."""
 
     number: int
     method: str
@@ -41,11 +40,11 @@ class Exchange:
     query: str
     agent: str
     status: int = 0
-    """What the client was told; 0 while the request is under way, or when its connection was reset."""
+    """The status that the client got; 0 while the request runs, or if its connection was reset."""
 
     @property
     def writes(self) -> bool:
-        """Whether it asks for a change, elections and events included."""
+        """Whether it is a write, including those of leader election and events."""
         return self.method not in _READS
 
     @property
@@ -56,7 +55,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that the gateway gives in the server's place, which does not hear of the request."""
+    """A response of the gateway itself. The server does not get the request."""
 
     status: int
     retry_after: int | None = None
@@ -64,16 +63,16 @@ class Refusal:
 
 
 Fault: TypeAlias = Refusal | Literal["lose", "reset"] | None
-"""What becomes of a request: None, it passes; `lose`, the server does it and its answer is lost; `reset`, it does not
-reach the server, and its connection is reset."""
+"""What happens to a request. None: it passes. `lose`: the server processes it, and the response is dropped. `reset`: it
+does not reach the server, and its connection is reset."""
 
 
 class Gateway:
-    """Listens on a port of its own and passes requests on to kube-apiserver.
+    """Listens on its own port and forwards requests to kube-apiserver.
 
-    `fault` decides about each request, in the gateway's thread; it may be replaced at any time. `exchanges` has every
-    request since the start. `kubeconfig` leads through the gateway, as the admin; a request that brings a token of its
-    own is passed on with that and nothing else.
+    `fault` decides about each request, in the thread of the gateway; it may be replaced at any time. `exchanges` has
+    every request since the start. `kubeconfig` uses the gateway, as the admin; a request with its own token is
+    forwarded with only that token.
     """
 
     kubeconfig: Path
@@ -93,20 +92,20 @@ class Gateway:
 
     @property
     def url(self) -> str:
-        """Where the gateway listens."""
+        """The URL of the gateway."""
         return f"https://127.0.0.1:{self.port}"
 
     @property
     def writes(self) -> list[Exchange]:
-        """The requests so far that ask for a change."""
+        """The writes so far."""
         return [exchange for exchange in self.exchanges if exchange.writes]
 
     def cut(self) -> None:
-        """Reset every open connection of clients; watches among them. New ones are welcome."""
+        """Resets every open connection of clients, including watches. New ones are accepted."""
         self._call(self._cut())
 
     def close(self) -> None:
-        """Break every connection and stop listening. Harmless when repeated."""
+        """Resets every connection and stops listening. Does nothing if it is already closed."""
         if self._loop.is_closed():
             return
         self._call(self._close())
@@ -127,7 +126,7 @@ class Gateway:
         self._admin, self._anonymous = (
             HttpOrigin(self._target, tls=context, max_response_bytes=_LARGEST_LOST) for context in self._contexts
         )
-        # A client that hangs up wants nothing more: without this a quiet watch would be kept open on the other side.
+        # Cancels on disconnect, because a quiet watch would otherwise stay open on the server side.
         self._server = Server(
             self._handle, tls=self._serving, limits=_LIMITS, cancel_on_disconnect=True, drain_seconds=0
         )
@@ -141,8 +140,7 @@ class Gateway:
     async def _close(self) -> None:
         await self._cut()
         await self._server.__aexit__(None, None, None)
-        # Handlers of the last moment are cancelled, and may still be on their way out. Each gives up its connection to
-        # the server before those are closed.
+        # Canceled handlers may still run. Each releases its connection to the server before the origins are closed.
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
         await self._admin.close()
         await self._anonymous.close()
@@ -159,20 +157,20 @@ class Gateway:
         if fault == "reset":
             raise DropConnection
         try:
-            return await self._pass_on(request, body, exchange, lose=fault == "lose")
+            return await self._forward(request, body, exchange, lose=fault == "lose")
         except (ConnectionLost, OSError):
-            # The server is not there, or went in the middle of it: the client is told in the same rude way.
+            # The server is down or closed the connection: reset that of the client too.
             raise DropConnection from None
 
-    async def _pass_on(self, request: ServerRequest, body: bytes, exchange: Exchange, *, lose: bool) -> ServerResponse:
-        passed = RequestHeaders(pair for pair in request.headers.pairs() if pair[0] not in _HOP_BY_HOP)
-        passed["Accept-Encoding"] = "identity"  # what is compressed would be decompressed here
+    async def _forward(self, request: ServerRequest, body: bytes, exchange: Exchange, *, lose: bool) -> ServerResponse:
+        headers_out = RequestHeaders(pair for pair in request.headers.pairs() if pair[0] not in _HOP_BY_HOP)
+        headers_out["Accept-Encoding"] = "identity"  # the client would decompress a compressed body here
         origin = self._anonymous if "Authorization" in request.headers else self._admin
         answer = await origin.send(
             Request(
                 method=request.method,
                 path=f"{request.path}?{request.query}" if request.query else request.path,
-                headers=passed,
+                headers=headers_out,
                 body=body or None,
                 stream=True,
                 repeatable=request.method in _READS,
@@ -185,21 +183,21 @@ class Gateway:
         headers = [(name, value) for name, value in answer.headers.pairs() if name not in _HOP_BY_HOP]
         if "Content-Length" in answer.headers:
             headers.append(("Content-Length", answer.headers["Content-Length"]))
-        return ServerResponse(answer.status, _Passed(answer), headers)
+        return ServerResponse(answer.status, _ForwardedBody(answer), headers)
 
 
-class _Passed(ResponseBody):
-    """A body on its way through the gateway. Where the server breaks off, so does the gateway."""
+class _ForwardedBody(ResponseBody):
+    """A forwarded body. If the server closes the connection early, so does the gateway."""
 
     async def __anext__(self) -> bytes:
         try:
             return await super().__anext__()
         except ConnectionLost:
-            raise ConnectionResetError("the server broke the connection") from None
+            raise ConnectionResetError("the server closed the connection") from None
 
 
 def every(number: int, fault: Fault) -> Callable[[Exchange], Fault]:
-    """Every so-manyth request has that fault, the others pass."""
+    """Returns a function that applies a fault to every n-th request."""
     count = itertools.count(1)
     return lambda exchange: fault if next(count) % number == 0 else None
 

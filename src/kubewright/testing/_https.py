@@ -1,4 +1,4 @@
-"""A blocking HTTPS request with a client certificate: enough to ask our own servers whether they are ready."""
+"""Blocking HTTPS requests with a client certificate, for readiness checks of local servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Https"]
 
 
 class Https:
-    """Requests to one server on this machine, each on a connection of its own. Thread-safe."""
+    """Requests to one local server, each on its own connection. Thread-safe."""
 
     def __init__(self, port: int, *, ca: Path, certificate: Path, key: Path) -> None:
         self._port = port
@@ -20,7 +20,7 @@ class Https:
         self._context.load_cert_chain(certificate, key)
 
     def request(self, method: str, path: str, body: object = None, *, timeout: float = 10) -> tuple[int, Any]:
-        """Status and body, the latter parsed when it is JSON. Raises OSError or http.client.HTTPException."""
+        """Returns status and body, parsed if it is JSON. Raises OSError or http.client.HTTPException."""
         connection = http.client.HTTPSConnection("127.0.0.1", self._port, context=self._context, timeout=timeout)
         try:
             content = None if body is None else json.dumps(body)

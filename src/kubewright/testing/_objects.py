@@ -1,4 +1,4 @@
-"""Objects of a kind, of every sort that its schema allows, for hypothesis."""
+"""Hypothesis strategies for objects of a kind, from its schema."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ R = TypeVar("R", bound=Object)
 _LETTERS: Final = "abcxyz"
 _BOUNDS: Final = {"int32": 2**31, "int64": 2**63}
 _MOST: Final = 4
-"""Elements of a list or map, unless its schema asks for more: mistakes show in small ones."""
+"""The default limit of items of a list or map: small ones show most errors."""
 
 
 def objects_of(kind: type[R]) -> SearchStrategy[R]:
-    """A strategy of hypothesis: objects of that kind, with every field that its schema has, within its rules.
+    """Returns a Hypothesis strategy for valid objects of a kind, with all fields of its schema.
 
-    CEL rules are not heeded. Raises TypeError for a class that has no schema.
+    It ignores CEL rules. Raises TypeError for a class without a schema.
     """
     from hypothesis import strategies as st
 
     schema, info = schema_of(kind), info_of(kind)
     head = {"apiVersion": info.api_version, "kind": info.kind}
     names = st.text(_LETTERS, min_size=1, max_size=5)
-    texts = st.dictionaries(names, names, max_size=2)
-    metadata = {"name": names, "labels": texts, "annotations": texts}
+    string_maps = st.dictionaries(names, names, max_size=2)
+    metadata = {"name": names, "labels": string_maps, "annotations": string_maps}
     if info.namespaced:
         metadata["namespace"] = names
     parts = {name: part for name, part in schema["properties"].items() if name not in (*head, "metadata")}
-    # A spec is there, and comes first: an empty one is as good as none, and what comes late is often left empty.
+    # The spec is always present and comes first: Hypothesis tends to leave later parts empty.
     always = {name for name, part in parts.items() if part.get("type") == "object"} | {*schema.get("required", ())}
     required = {name: _values(part) for name, part in parts.items() if name in always}
     optional = {name: _values(part) for name, part in parts.items() if name not in always}
@@ -63,7 +63,7 @@ def _anything(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     from hypothesis import strategies as st
 
     if schema.get("x-kubernetes-int-or-string"):
-        if "pattern" in schema:  # of a quantity
+        if "pattern" in schema:  # a quantity
             return st.sampled_from(["1", "0", "500m", "1Gi", "2k", "0.5"])
         return st.integers(0, 100) | st.from_regex(r"[1-9][0-9]?%", fullmatch=True)
     scalars = st.booleans() | st.integers(-100, 100) | st.text(max_size=5)
@@ -76,7 +76,7 @@ def _strings(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     smallest, largest = schema.get("minLength", 0), schema.get("maxLength")
     match schema.get("format"):
         case "date-time":
-            times = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1))  # made UTC below
+            times = st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1))  # formatted as UTC below
             return times.map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ"))
         case "date":
             return st.dates().map(lambda date: date.isoformat())
@@ -94,7 +94,7 @@ def _strings(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     if pattern is not None:
         try:
             found = st.from_regex(re.compile(pattern))
-        except re.error:  # one that only Go reads
+        except re.error:  # valid only in Go
             found = st.text()
         return found.filter(lambda text: smallest <= len(text) and (largest is None or len(text) <= largest))
     return st.text(min_size=smallest, max_size=max(smallest, 20) if largest is None else largest)
@@ -134,7 +134,7 @@ def _arrays(schema: Mapping[str, Any]) -> SearchStrategy[Any]:
     keys = schema.get("x-kubernetes-list-map-keys") or []
     identity: Callable[[Any], object] | None = None
     if keys:
-        identity = lambda element: repr([element.get(key) for key in keys])  # noqa: E731  # one of two
+        identity = lambda element: repr([element.get(key) for key in keys])  # noqa: E731  # conditional
     elif schema.get("uniqueItems") or schema.get("x-kubernetes-list-type") == "set":
         identity = repr
     return st.lists(

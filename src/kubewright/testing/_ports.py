@@ -1,4 +1,4 @@
-"""Choosing ports on loopback."""
+"""Chooses free ports on loopback."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import socket
 
 __all__ = ["free_port"]
 
-# Below the range from which systems take ports for outgoing connections, so that a server which is restarted, or has
-# not bound its port yet, does not lose it to somebody's connection.
+# Below the ephemeral port range, so that a server that restarts or has not bound its port yet does not lose it to an
+# outgoing connection.
 _FIRST, _LAST = 15000, 29999
 _random = random.SystemRandom()
 
 
 def free_port() -> int:
-    """A port that nobody listened on a moment ago. Whoever uses it must be ready to lose the race and try another."""
+    """Returns a port that was free a moment ago. Another process may take it first: retry with another port."""
     for _ in range(100):
         port = _random.randint(_FIRST, _LAST)
         if _is_free(port):

@@ -1,4 +1,4 @@
-"""The owner's side of the supervisor: starting, signalling and stopping servers that cannot outlive this process."""
+"""The client of the supervisor: starts, signals and stops servers that cannot outlive this process."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _MEMORY_DISK_FREE = 2 << 30
 
 
 class Supervisor:
-    """A helper process and the servers under it. `directory` is theirs, and is gone with them. Thread-safe."""
+    """A supervisor process and its servers. `directory` is removed with them. Thread-safe."""
 
     def __init__(self) -> None:
         program = Path(__file__).with_name("_supervisor.py")
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            # Isolated and without site packages, because it needs neither and starts faster.
+            # Isolated and without site packages, for a faster start.
             [sys.executable, "-I", "-S", str(program), str(os.getpid()), str(_parent_directory())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C in a terminal reaches the owner alone, which then stops the servers in order.
+            # So that Ctrl-C in a terminal reaches only this process, which then stops the servers in order.
             start_new_session=True,
         )
         try:
@@ -44,37 +44,37 @@ class Supervisor:
 
     @property
     def pid(self) -> int:
-        """The helper's process id."""
+        """The process ID of the supervisor."""
         return self._process.pid
 
     def start(self, name: str, command: list[str], log: Path) -> int:
-        """Start a server; what it prints is appended to `log`. The answer is its process id."""
+        """Starts a server, appends its output to `log`, and returns its process ID."""
         return int(self._ask(do="start", name=name, command=command, log=str(log)))
 
     def signal(self, name: str, number: signal.Signals) -> None:
-        """Send that server a signal; nothing happens when it has ended."""
+        """Sends a signal to a server. Does nothing if it has ended."""
         self._ask(do="signal", name=name, signal=int(number))
 
     def stop(self, name: str, *, grace: float) -> int:
-        """Ask the server to end, kill it after `grace` seconds (0: at once), and wait. The answer is its exit code."""
+        """Stops a server with SIGTERM, kills it after `grace` seconds (0: immediately), and returns its exit code."""
         return int(self._ask(do="stop", name=name, grace=grace))
 
     def exit_code(self, name: str) -> int | None:
-        """The server's exit code, negative for a signal; None while it runs."""
+        """Returns the exit code of a server, negative for a signal; None while it runs."""
         code = self._ask(do="poll", name=name)
         return None if code is None else int(code)
 
     def close(self) -> None:
-        """Kill every server, remove the directory, and wait until that is done. Harmless when repeated."""
+        """Kills every server, removes the directory, and waits for both. Does nothing if it is already closed."""
         with self._lock:
             assert self._process.stdin is not None
             assert self._process.stdout is not None
-            # A request that a dead helper never took would be sent again now.
+            # Closing flushes a request that a dead supervisor never read.
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
             self._process.wait()
             self._process.stdout.close()
-        # Normally the helper did this; it is for the case that someone killed it.
+        # Normally the supervisor did this; it may have been killed.
         if hasattr(self, "directory"):
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -85,23 +85,23 @@ class Supervisor:
                 self._process.stdin.write(json.dumps(request).encode() + b"\n")
                 self._process.stdin.flush()
             except (OSError, ValueError) as error:
-                raise ControlPlaneError("the control plane is not running: its supervisor has ended") from error
+                raise ControlPlaneError("the control plane is not running: its supervisor process has ended") from error
             answer = self._read()
         if "error" in answer:
-            raise ControlPlaneError(f"{request['name']} could not {request['do']}: {answer['error']}")
+            raise ControlPlaneError(f"cannot {request['do']} {request['name']}: {answer['error']}")
         return answer["result"]
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise ControlPlaneError("the control plane is not running: its supervisor has ended")
+            raise ControlPlaneError("the control plane is not running: its supervisor process has ended")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
 
 def _parent_directory() -> Path:
-    """Memory if there is plenty: etcd's files need not survive anything."""
+    """Returns a folder in memory if there is enough: the files of etcd need no durability."""
     try:
         if os.access(_MEMORY_DISK, os.W_OK) and shutil.disk_usage(_MEMORY_DISK).free > _MEMORY_DISK_FREE:
             return _MEMORY_DISK

@@ -1,7 +1,7 @@
-"""A TCP proxy in front of kube-apiserver that breaks connections when asked to.
+"""`Proxy`: a TCP proxy for kube-apiserver that can break connections.
 
-It forwards bytes and does not look into TLS. It runs in a thread of its own, so it can be used from plain and from
-async code, and its methods take effect before they return.
+It forwards bytes and does not terminate TLS. It runs in its own thread, for plain and async callers, and its methods
+take effect before they return.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["Proxy"]
 
 _Result = TypeVar("_Result")
 _CHUNK = 1 << 16
-# Linger for no time: closing then resets the connection, as a firewall or a dying machine would.
+# SO_LINGER with 0 seconds: closing resets the connection, as a firewall or a crashed machine would.
 _RESET = struct.pack("ii", 1, 0)
 
 
 class Proxy:
-    """Listens on a port of its own and forwards to `target_port` of this machine.
+    """Listens on its own port and forwards to `target_port` on this machine.
 
-    `cut` resets what is connected; `stall` keeps connections and stops their bytes, until `resume`; while `refusing`
-    is true new connections are reset. `kubeconfig` names the admin's kubeconfig that leads through this proxy.
+    `cut` resets open connections. `stall` keeps them open but forwards nothing until `resume`. While `refusing` is
+    true, new connections are reset. `kubeconfig` is the admin's kubeconfig that uses this proxy.
     """
 
     kubeconfig: Path
@@ -47,33 +47,33 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Where the proxy listens."""
+        """The URL of the proxy."""
         return f"https://127.0.0.1:{self.port}"
 
     @property
     def connections(self) -> int:
-        """How many connections are open now."""
+        """The number of open connections."""
         return len(self._open)
 
     @property
     def accepted(self) -> int:
-        """How many connections were made so far, refused ones not counted."""
+        """The number of accepted connections so far, without refused ones."""
         return self._accepted
 
     def cut(self) -> int:
-        """Reset every open connection on both sides; the answer is how many there were. New ones are welcome."""
+        """Resets every open connection on both sides, and returns their number. New ones are accepted."""
         return self._call(self._cut())
 
     def stall(self) -> None:
-        """Let connections stay open, and new ones be made, while no byte passes: what a lost route looks like."""
+        """Keeps connections open and accepts new ones, but forwards nothing, like a lost route."""
         self._call(self._set_flowing(False))
 
     def resume(self) -> None:
-        """Let the bytes flow again after `stall`, beginning with those that waited."""
+        """Forwards again after `stall`, starting with the delayed bytes."""
         self._call(self._set_flowing(True))
 
     def close(self) -> None:
-        """Cut everything and stop listening. Harmless when repeated."""
+        """Resets every connection and stops listening. Does nothing if it is already closed."""
         if self._loop.is_closed():
             return
         self._call(self._close())
@@ -91,11 +91,11 @@ class Proxy:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Being cut is an ordinary end; Python 3.11 and 3.12 complain about a handler that ends as cancelled.
+        # `cut` cancels handlers; Python 3.11 and 3.12 log an error about a canceled handler.
         with contextlib.suppress(asyncio.CancelledError):
-            await self._carry(reader, writer)
+            await self._relay(reader, writer)
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         handler = asyncio.current_task()
         assert handler is not None
         if self.refusing:
@@ -113,7 +113,7 @@ class Proxy:
                 end.close()
                 await end.wait_closed()
         except* OSError:
-            # One side is gone, so the other is told in the same rude way.
+            # One side was reset, so the other is reset too, below.
             pass
         finally:
             for end in ends:

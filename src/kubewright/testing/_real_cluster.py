@@ -1,4 +1,4 @@
-"""The real control plane with the face of the embedded cluster, so that one test can run on either."""
+"""`RealCluster`: the real control plane with the interface of the embedded cluster."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["RealCluster"]
 
 
 class RealCluster:
-    """What `kubewright.cluster.Cluster` offers, on a real control plane. It is shared by all tests of a run.
+    """The interface of `kubewright.cluster.Cluster` on a real control plane, so that a test can run on either.
 
-    `control_plane` is the control plane itself.
+    All tests of a run share `control_plane`.
     """
 
     def __init__(self, control_plane: ControlPlane) -> None:
@@ -27,36 +27,36 @@ class RealCluster:
         self._clients: list[Client] = []
 
     def client(self, **settings: Any) -> Client:  # the settings are those of Client
-        """A client of an administrator, closed with the cluster at the latest."""
+        """Returns a client of an administrator. `stop` closes it."""
         made = Client(load_config(kubeconfig=self.control_plane.kubeconfig), **settings)
         self._clients.append(made)
         return made
 
     def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings are those of Client
-        """A client of some user, by impersonation: `client_as("system:serviceaccount:default:robot")`."""
+        """Returns a client of a user, by impersonation: `client_as("system:serviceaccount:default:robot")`."""
         config = load_config(kubeconfig=self.control_plane.kubeconfig)
-        # The server knows the groups of a service account, unless others are named.
+        # The server adds the groups of a service account, unless the request names groups.
         named = user_named(user, groups).groups if groups else ()
         made = Client(replace(config, impersonate=Impersonation(user=user, groups=named)), **settings)
         self._clients.append(made)
         return made
 
     async def serve(self) -> str:
-        """It listens already: the URL."""
+        """Returns the URL. The control plane already listens."""
         return self.url
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the API server."""
         return self.control_plane.url
 
     def kubeconfig(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """The administrator's kubeconfig; copied to a file when one is named."""
+        """Returns the administrator's kubeconfig, copied to `path` if given."""
         if path is None:
             return self.control_plane.kubeconfig
         return Path(shutil.copyfile(self.control_plane.kubeconfig, path))
 
     async def stop(self) -> None:
-        """Close the clients. The control plane goes on."""
+        """Closes the clients. The control plane continues to run."""
         for client in self._clients:
             await client.close()

@@ -1,4 +1,4 @@
-"""Proof that conversions lose nothing: objects of every sort go to another version and come back the same."""
+"""`check_round_trips`: checks that conversions to another version and back lose nothing."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _Run: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def check_round_trips(operator: Operator, *, examples: int = 100) -> None:
-    """Raise AssertionError when an object that an operator converts is another one when it comes back.
+    """Raises AssertionError if an object differs after a conversion to another version and back.
 
-    For each kind that it converts, hypothesis makes `examples` objects of each version, of every sort that the schema
-    allows; they are converted to the stored version, or from it to each other one, and back. What differs is named by
-    its path, for the smallest object that shows it. The same objects are tried each time.
+    For each converted kind, Hypothesis generates `examples` objects of each version from the schema. They are converted
+    to the stored version, or from it to each other one, and back. The message has the paths of all differences, for the
+    smallest object that shows them. Every run uses the same objects.
     """
     if importlib.util.find_spec("hypothesis") is None:
-        raise ModuleNotFoundError("check_round_trips makes its objects with hypothesis: pip install hypothesis")
+        raise ModuleNotFoundError("check_round_trips needs Hypothesis: pip install hypothesis")
     families = operator.webhooks.conversions.families()
     if not families:
-        raise ValueError(f"operator {operator.name!r} converts nothing")
+        raise ValueError(f"operator {operator.name!r} has no conversions")
     with _loop() as run:
         for hub, *spokes in families:
             for spoke in spokes:
@@ -58,9 +58,9 @@ def _check(conversions: Conversions, run: _Run, start: type[Object], over: type[
         before = encode(obj)
         there = run(conversions.convert(before, over, start))
         back = run(conversions.convert(msgspec.json.encode(there), start, over))
-        # Through the model: what it leaves out when it is empty counts as absent.
+        # Compared through the model, for which an empty field equals an absent one.
         lost = _differences(start, msgspec.json.decode(before), to_dict(from_dict(start, back)))
-        assert not lost, _told(start, over, obj, lost)
+        assert not lost, _message(start, over, obj, lost)
 
     round_trip()
 
@@ -69,18 +69,18 @@ def _differences(kind: type[Object], before: Any, after: Any) -> list[str]:
     found = []
     for operation in diff(ListKeys(kind), before, before, after):
         path = operation["path"].removeprefix("/").replace("/", ".")
-        found.append(f"{path} is gone" if operation["op"] == "remove" else f"{path} is {operation.get('value')!r}")
+        found.append(f"{path} is lost" if operation["op"] == "remove" else f"{path} is {operation.get('value')!r}")
     return found
 
 
-def _told(start: type[Object], over: type[Object], obj: Object, lost: list[str]) -> str:
+def _message(start: type[Object], over: type[Object], obj: Object, lost: list[str]) -> str:
     way = f"{info_of(start).version} to {info_of(over).version} and back"
-    return f"a {info_of(start).kind} that goes from {way} is not the same: {'; '.join(lost)}. It was {to_dict(obj)}"
+    return f"a {info_of(start).kind} converted from {way} differs: {'; '.join(lost)}. The object: {to_dict(obj)}"
 
 
 @contextlib.contextmanager
 def _loop() -> Iterator[_Run]:
-    """What runs coroutines to their end, in a loop of its own: the test itself may run in another."""
+    """Yields a function that runs coroutines in a separate event loop: the test may run in another."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="round trips")
     thread.start()

@@ -1,17 +1,16 @@
-"""A service account whose token lives in a file, as a pod's does, and can be replaced and revoked."""
+"""`ServiceAccount`: an account with a token file, as in a pod, whose token can be rotated and revoked."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kubewright.certificates import write_private
 from kubewright.kubeconfig import write_kubeconfig
 
 if TYPE_CHECKING:
-    from kubewright.testing._controlplane import ControlPlane
     from kubewright.testing._gateway import Gateway
     from kubewright.testing._proxy import Proxy
 
@@ -20,15 +19,26 @@ __all__ = ["ServiceAccount"]
 _SECONDS = 3600
 
 
-class ServiceAccount:
-    """An account with a token file. `kubeconfig`, and those made by `through`, name the file: clients read it again.
+class _Server(Protocol):
+    """A control plane, as an account needs it."""
 
-    `rotate` puts a new token into the file, as the kubelet does before the old one expires. `revoke` makes the server
-    forget a token: it is answered with 401, which can take up to 10 seconds, for so long a server remembers tokens
-    that were good.
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def ca(self) -> bytes: ...
+
+    def request(self, method: str, path: str, body: object = None) -> Any: ...
+
+
+class ServiceAccount:
+    """An account with a token file. `kubeconfig`, and the ones of `through`, name the file, which clients reload.
+
+    `rotate` writes a new token into the file, as the kubelet does before the old one expires. `revoke` invalidates a
+    token: it gets 401, after up to 10 seconds, because the server caches valid tokens.
     """
 
-    def __init__(self, plane: ControlPlane, name: str, namespace: str, folder: Path) -> None:
+    def __init__(self, plane: _Server, name: str, namespace: str, folder: Path) -> None:
         self.name = name
         self.namespace = namespace
         self.token_file = folder / f"{namespace}-{name}.token"
@@ -39,9 +49,9 @@ class ServiceAccount:
         self.rotate()
         self.kubeconfig = self._write_kubeconfig(plane.url)
 
-    def through(self, way: Proxy | Gateway) -> Path:
-        """A kubeconfig that leads through a proxy or gateway."""
-        return self._write_kubeconfig(way.url)
+    def through(self, proxy: Proxy | Gateway) -> Path:
+        """Returns a kubeconfig that uses a proxy or gateway."""
+        return self._write_kubeconfig(proxy.url)
 
     def _write_kubeconfig(self, server: str) -> Path:
         path = self._folder / f"{self.namespace}-{self.name}-{server.rpartition(':')[2]}.kubeconfig"
@@ -50,35 +60,35 @@ class ServiceAccount:
 
     @property
     def user(self) -> str:
-        """The name that RBAC knows it by."""
+        """The user name for RBAC."""
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
     @property
     def token(self) -> str:
-        """The token that is in the file."""
+        """The token in the file."""
         return self.token_file.read_text()
 
     def rotate(self) -> str:
-        """Put a new token into the file, in one step. The old one, which is the answer, stays good until revoked."""
+        """Writes a new token into the file, atomically. Returns the old one, which stays valid until it is revoked."""
         old = self.token if self.token_file.exists() else ""
         self._write(self.issue())
         return old
 
     def issue(self) -> str:
-        """A new token, which only the caller has so far."""
-        # Bound to an object: with that object the token goes, long before it would expire.
+        """Returns a new token, without writing it into the file."""
+        # Bound to a Secret: deleting the Secret revokes the token.
         secret = f"{self.name}-{secrets.token_hex(4)}"
         base = f"/api/v1/namespaces/{self.namespace}"
         made = self._plane.request("POST", f"{base}/secrets", {"metadata": {"name": secret}})
         bound = {"kind": "Secret", "apiVersion": "v1", "name": secret, "uid": made["metadata"]["uid"]}
-        asked = {"spec": {"expirationSeconds": _SECONDS, "boundObjectRef": bound}}
-        answer = self._plane.request("POST", f"{base}/serviceaccounts/{self.name}/token", asked)
+        request = {"spec": {"expirationSeconds": _SECONDS, "boundObjectRef": bound}}
+        answer = self._plane.request("POST", f"{base}/serviceaccounts/{self.name}/token", request)
         token = str(answer["status"]["token"])
         self._secrets[token] = secret
         return token
 
     def revoke(self, token: str) -> None:
-        """Make the server forget a token that was issued here."""
+        """Revokes a token that this account issued."""
         self._plane.request("DELETE", f"/api/v1/namespaces/{self.namespace}/secrets/{self._secrets.pop(token)}")
 
     def _write(self, token: str) -> None:

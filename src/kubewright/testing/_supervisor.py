@@ -1,11 +1,11 @@
-"""The process between a test run and the servers it started, so that they never outlive it.
+"""The supervisor process between a test run and its servers, so that the servers never outlive the run.
 
-Run as a program with the process id of its owner. It starts servers when told to, line by line of JSON on standard
-input, and answers each line with one on standard output. When its owner is gone, however that went (the owner's end
-is seen through a pidfd, and through the end of standard input), it kills the servers and removes their files. The
-servers in turn ask the kernel to be killed should this process be killed.
+It runs as a program with the process ID of its owner. It reads commands as lines of JSON from standard input, and
+writes one line of JSON for each to standard output. When its owner ends, for whatever reason (detected by a pidfd and
+by the end of standard input), it kills the servers and removes their files. If the supervisor is killed, the kernel
+kills the servers (PR_SET_PDEATHSIG).
 
-It imports only what starts fast, and nothing of Kubewright.
+It imports only modules that load fast, and none of Kubewright.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class _OwnerGone(Exception):
-    """Nobody is left to run servers for."""
+    """The owner has ended."""
 
 
 class _Servers:

@@ -1,27 +1,27 @@
 """The pytest plugin: a real control plane for the test run, a namespace and a client for each test.
 
-`control_plane`: one `ControlPlane` for the whole run, started when the first test asks for it. Without
-kube-controller-manager, whose controllers would act on the objects of every test: tests that need them are better off
-with a `ControlPlane(controllers=True)` of their own, as a fixture of their module or folder with the same name.
+`control_plane`: one `ControlPlane` for the whole run, started when the first test uses it. It has no
+kube-controller-manager, whose controllers would act on the objects of every test. Tests that need controllers define a
+fixture of the same name with their own `ControlPlane(controllers=True)`, for their module or folder.
 `namespace`: the name of a namespace that only this test uses; deleted afterwards, without waiting for it.
 `fake_node`: a `FakeNode` for that namespace.
 `client`: an async `kubewright.client.Client` of an administrator, closed after the test (needs pytest-asyncio).
-With `--cluster=embedded` these three are of an embedded cluster, unless the test uses `control_plane`, too.
+With `--cluster=embedded`, these three use an embedded cluster, unless the test uses `control_plane` too.
 
-`cluster`: with `--cluster=embedded`, which is the default, an embedded cluster of this test's own; with
-`--cluster=real` the control plane of the run. Both have `client()`, `client_as()`, `serve()` and `kubeconfig()`, so the
-same test runs on either. With `--cluster-rbac` users of the embedded one, too, may do only what roles grant.
-`cluster_namespace` is a namespace of this test's own in it. `cluster_clock` is the embedded cluster's time: a module
-that overrides it by one that returns a `VirtualClock` moves time itself, and is skipped on the real one.
-`cluster_settings` is what else it is made with, such as `{"workloads": True}`, for a module that overrides it.
+`cluster`: with `--cluster=embedded`, the default, a new embedded cluster for each test; with `--cluster=real` the
+control plane of the run. Both have `client()`, `client_as()`, `serve()` and `kubeconfig()`, so the same test runs on
+either. With `--cluster-rbac`, the embedded cluster enforces RBAC too. `cluster_namespace` is a namespace in it that
+only this test uses. `cluster_clock` is the clock of the embedded cluster: a module that overrides it with a fixture
+that returns a `VirtualClock` controls time, and is skipped on the real cluster. `cluster_settings` has further
+arguments of the embedded cluster, such as `{"workloads": True}`; a module may override it.
 
-The marker `clusters` makes one test two: `pytestmark = pytest.mark.clusters` runs each test of a module on the embedded
-cluster and on the real one, as `test_x[embedded]` and `test_x[real]`; with `--cluster` on that one alone. `client`,
-`namespace` and `fake_node` are then of that cluster, too, and the embedded one has no controllers, as the real one of
-the run has none. `pytest.mark.clusters("real")` takes a test of such a module out; so does the use of `control_plane`.
+The marker `clusters` runs a test on both clusters: `pytestmark = pytest.mark.clusters` runs each test of a module as
+`test_x[embedded]` and `test_x[real]`; with `--cluster` only on that one. `client`, `namespace` and `fake_node` then use
+that cluster too, and the embedded one has no controllers, like the real one of the run. `pytest.mark.clusters("real")`
+limits a test of such a module to the real one; so does the use of `control_plane`.
 
-Tests that use the real control plane carry the marker `control_plane`, so `-m "not control_plane"` leaves them out. The
-options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac` are described by `pytest --help`.
+Tests that use the real control plane have the marker `control_plane`, so `-m "not control_plane"` deselects them. See
+`pytest --help` for the options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac`.
 
 This module is loaded with every pytest run where Kubewright is installed, so it imports nothing heavy.
 """
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from kubewright.testing import ControlPlane, FakeNode, RealCluster
 
 try:
-    # It is a plugin itself, so when it is there it is imported already.
+    # It is a plugin too, so it is already imported if it is installed.
     from pytest_asyncio import fixture as _async_fixture
 except ImportError:  # pragma: no cover - our own tests have it
-    _async_fixture = pytest.fixture  # type: ignore[assignment]  # the same calls, less meaning
+    _async_fixture = pytest.fixture  # type: ignore[assignment]  # the same signature, without async support
 
 _MARKER = "control_plane"
 _CLUSTERS = "clusters"
@@ -53,7 +53,7 @@ _KINDS = ("embedded", "real")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add this plugin's options."""
+    """Adds the options of this plugin."""
     group = parser.getgroup("kubewright", "Kubewright's control plane for tests")
     group.addoption(
         "--control-plane-logs",
@@ -64,27 +64,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kubewright-rbac",
         action="store_true",
-        help="note the calls of all operators that run in the tests, and fail when their roles lack one or list what "
-        "nothing used",
+        help="record the API calls of all operators in the tests, and fail if their roles lack a permission or have "
+        "an unused one",
     )
     group.addoption(
         "--kubewright-rbac-operator",
         action="append",
         default=[],
         metavar="NAME",
-        help="with --kubewright-rbac: look only at operators of this name; may be given several times",
+        help="with --kubewright-rbac: check only operators with this name; may be given several times",
     )
     group.addoption(
         "--cluster",
         choices=_KINDS,
-        help="what the fixture `cluster` is: an embedded cluster for each test, which is the default, or the real "
-        "control plane of the run; `client` and `namespace` are of the real one, and tests with the marker `clusters` "
-        "run on both, unless this is given",
+        help="the cluster of the fixture `cluster`: an embedded one for each test (default), or the real control plane "
+        "of the run. Without this option, `client` and `namespace` use the real one, and tests with the marker "
+        "`clusters` run on both",
     )
     group.addoption(
         "--cluster-rbac",
         action="store_true",
-        help="let users of embedded clusters do only what roles grant, as on the real one",
+        help="enforce RBAC on embedded clusters, as on the real one",
     )
     group.addoption(
         "--control-plane-controllers",
@@ -94,10 +94,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and listen to operators when asked to."""
-    config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is provided on first use")
+    """Declares the markers, and registers the RBAC plugin if it is enabled."""
+    config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is started on first use")
     config.addinivalue_line(
-        "markers", f"{_CLUSTERS}(*names): runs on each of these clusters, embedded and real by default"
+        "markers", f"{_CLUSTERS}(*names): runs on each of these clusters; default: embedded and real"
     )
     if config.getoption("--kubewright-rbac"):
         if getattr(config.option, "numprocesses", None):
@@ -108,7 +108,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test that is marked for several clusters one test for each."""
+    """Parametrizes a test with the marker `clusters` by cluster."""
     marker = metafunc.definition.get_closest_marker(_CLUSTERS)
     if marker is None or "cluster_kind" not in metafunc.fixturenames:
         return
@@ -116,13 +116,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         given = [*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())]
         text = f"the marker {_CLUSTERS} takes names of clusters, {' and '.join(map(repr, _KINDS))}"
         raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {text}, not {', '.join(given)}")
-    asked = metafunc.config.getoption("--cluster")
+    selected = metafunc.config.getoption("--cluster")
     wanted = ("real",) if _MARKER in metafunc.fixturenames else marker.args or _KINDS
-    metafunc.parametrize("cluster_kind", [kind for kind in wanted if asked in (None, kind)], indirect=True)
+    metafunc.parametrize("cluster_kind", [kind for kind in wanted if selected in (None, kind)], indirect=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that will use the control plane."""
+    """Marks the tests that use the control plane."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         if _MARKER in fixtures or ("cluster_kind" in fixtures and _needs_control_plane(item, fixtures)):
@@ -140,7 +140,7 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """The control plane of this test run."""
     from kubewright.testing import ControlPlane, setup_binaries
 
-    # Building the binaries takes minutes, once per machine: say so, although pytest captures what tests print.
+    # Building the binaries takes minutes, once per machine: show the progress, although pytest captures output.
     capture = request.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         with capture.global_and_fixture_disabled():
@@ -156,23 +156,23 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
 
 
 def _log_directory(config: pytest.Config) -> Path | None:
-    """Where the logs are kept. The workers of pytest-xdist have a control plane each, and must not mix them."""
-    asked: Path | None = config.getoption("--control-plane-logs")
+    """Returns the folder of the logs: one for each worker of pytest-xdist, which has its own control plane."""
+    folder: Path | None = config.getoption("--control-plane-logs")
     worker = getattr(config, "workerinput", {}).get("workerid")
-    return asked / worker if asked and worker else asked
+    return folder / worker if folder and worker else folder
 
 
 @pytest.fixture
 def cluster_kind(request: pytest.FixtureRequest) -> str:
-    """Which cluster `cluster` is: "embedded" or "real"."""
+    """The cluster of `cluster`: "embedded" or "real"."""
     return getattr(request, "param", None) or request.config.getoption("--cluster") or "embedded"
 
 
 @pytest.fixture
 def _home(request: pytest.FixtureRequest, cluster_kind: str) -> Cluster | ControlPlane:
-    """Where `client` and `namespace` are: on the real control plane, unless a marker or an option says otherwise.
+    """The cluster of `client` and `namespace`: the real control plane, unless a marker or an option selects another.
 
-    A test that asks for the control plane itself means that one.
+    A test that uses `control_plane` gets the real one.
     """
     chosen = request.node.get_closest_marker(_CLUSTERS) is not None or request.config.getoption("--cluster") is not None
     embedded = chosen and cluster_kind == "embedded" and _MARKER not in request.node.fixturenames
@@ -182,7 +182,7 @@ def _home(request: pytest.FixtureRequest, cluster_kind: str) -> Cluster | Contro
 
 @pytest.fixture
 def namespace(request: pytest.FixtureRequest, _home: Cluster | ControlPlane) -> Iterator[str]:
-    """The name of a new namespace. Without the controllers its deletion does not end, which disturbs nobody."""
+    """The name of a new namespace. Without controllers its deletion does not complete, which affects no other test."""
     from kubewright.testing import ControlPlane
 
     if not isinstance(_home, ControlPlane):
@@ -197,7 +197,7 @@ def namespace(request: pytest.FixtureRequest, _home: Cluster | ControlPlane) -> 
 
 @_async_fixture
 async def client(_home: Cluster | ControlPlane) -> AsyncIterator[Client]:
-    """A client who may do everything."""
+    """A client of an administrator."""
     from kubewright.client import Client
     from kubewright.testing import ControlPlane
 
@@ -208,7 +208,7 @@ async def client(_home: Cluster | ControlPlane) -> AsyncIterator[Client]:
 
 @_async_fixture
 async def fake_node(client: Client, namespace: str) -> AsyncIterator[FakeNode]:
-    """A node for the pods of this test's namespace; they are Running and Ready at once unless its plan is changed."""
+    """A node for the pods of this test's namespace. By default they are immediately Running and Ready."""
     from kubewright.testing import FakeNode
 
     async with FakeNode(client, name=f"node-{namespace}", namespace=namespace) as node:
@@ -217,7 +217,7 @@ async def fake_node(client: Client, namespace: str) -> AsyncIterator[FakeNode]:
 
 @pytest.fixture
 def cluster_clock() -> Clock:
-    """The time of the embedded cluster: the machine's, unless a module overrides this fixture."""
+    """The clock of the embedded cluster. Default: real time. A module may override this fixture."""
     from kubewright.clock import SystemClock
 
     return SystemClock()
@@ -225,9 +225,9 @@ def cluster_clock() -> Clock:
 
 @pytest.fixture
 def cluster_settings(request: pytest.FixtureRequest) -> dict[str, Any]:  # Any, because they are arguments of Cluster
-    """What else the embedded cluster is made with, unless a module overrides this fixture.
+    """Further arguments of the embedded cluster. A module may override this fixture.
 
-    For a test that runs on both clusters, what makes them alike: no controllers unless the real one has them.
+    For a test that runs on both clusters: no controllers, unless the real one has them.
     """
     if request.node.get_closest_marker(_CLUSTERS) is None:
         return {}
@@ -238,21 +238,21 @@ def cluster_settings(request: pytest.FixtureRequest) -> dict[str, Any]:  # Any, 
 async def cluster(
     request: pytest.FixtureRequest, cluster_kind: str, cluster_clock: Clock, cluster_settings: dict[str, Any]
 ) -> AsyncIterator[Cluster | RealCluster]:
-    """A cluster: an embedded one that is fresh, or the real one of this run."""
+    """A cluster: a new embedded one, or the real one of this run."""
     from kubewright.clock import SystemClock
 
     if cluster_kind == "real":
         from kubewright.testing import RealCluster
 
         if not isinstance(cluster_clock, SystemClock):
-            pytest.skip("only the embedded cluster's time can be moved")
+            pytest.skip("virtual time needs the embedded cluster")
         real = RealCluster(request.getfixturevalue("control_plane"))
         yield real
         await real.stop()
     else:
         from kubewright.cluster import Cluster
 
-        # The same test sees the same uids and names in each run.
+        # So that a test sees the same uids and generated names in each run.
         settings = {"rbac": request.config.getoption("--cluster-rbac"), **cluster_settings}
         async with Cluster(clock=cluster_clock, seed=request.node.nodeid, **settings) as embedded:
             yield embedded

@@ -33,7 +33,20 @@ RENAMES: Final[Mapping[int, Renames]] = {
         names={
             "kubewright.Owned": "kubewright.Owns",
             "kubewright.controller.Owned": "kubewright.controller.Owns",
+            "kubewright.operator.NotAtRest": "kubewright.operator.NotIdempotent",
+            "kubewright.webhook.Served": "kubewright.webhook.WebhookDeployment",
+            "kubewright.webhook.ThrowAwayCertificate": "kubewright.webhook.EphemeralCertificate",
+            "kubewright.webhook.certificates.FOLDER": "kubewright.webhook.certificates.CERTIFICATE_FOLDER",
+            "kubewright.webhook.certificates.Place": "kubewright.webhook.certificates.CertificatePaths",
+            "kubewright.webhook.certificates.Terms": "kubewright.webhook.certificates.CertificatePolicy",
+            "kubewright.webhook.certificates.WAYS": "kubewright.webhook.certificates.CERTIFICATE_SOURCES",
+            "kubewright.webhook.certificates.Way": "kubewright.webhook.certificates.CertificateSourceName",
         },
+        keywords={
+            "kubewright.webhook.certificates.CertificateFiles": {"of": "purpose"},
+            "kubewright.webhook.certificates.SelfManaged": {"terms": "policy"},
+        },
+        attributes={"check_at_rest": "check_idempotent"},
     ),
 }
 

@@ -1,8 +1,8 @@
 """The envtest archives that the controller-tools project publishes: etcd, kube-apiserver and kubectl in one file.
 
-Found as setup-envtest finds them: an index in YAML names, for each Kubernetes version and platform, the archive's
-address and its SHA-512. An index that cannot be reached is no error: there is another source. An archive whose
-checksum differs from the index is refused.
+They are located like by setup-envtest: a YAML index has the URL and the SHA-512 of the archive for each Kubernetes
+version and platform. An unreachable index is not an error, because there is another source. An archive with another
+checksum is rejected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LARGEST_INDEX = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Archive:
-    """Where an archive is, which Kubernetes it holds, and what it must hash to."""
+    """An archive: its Kubernetes version, URL and checksum."""
 
     version: str
     url: str
@@ -43,10 +43,10 @@ class Archive:
 
 
 def find_archive(progress: Progress) -> Archive | None:
-    """The archive of the pinned release for this platform; None when there is none or the index is out of reach.
+    """Returns the archive of the pinned release for this platform; None if there is none or the index is unreachable.
 
-    `KUBEWRIGHT_ENVTEST_INDEX` names another index, or is empty to use none. Of several patch versions of the pinned
-    minor release the pinned one is taken, else the newest.
+    `KUBEWRIGHT_ENVTEST_INDEX` is the URL of another index, or empty to use none. Of several patch versions of the
+    pinned minor release, the pinned one is used, otherwise the newest.
     """
     index_url = os.environ.get("KUBEWRIGHT_ENVTEST_INDEX", _INDEX)
     if not index_url:
@@ -54,22 +54,22 @@ def find_archive(progress: Progress) -> Archive | None:
     try:
         index = _read_index(index_url)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        progress.say(f"the index of envtest archives is out of reach ({_reason(error)}); going on without it")
+        progress.say(f"the index of envtest archives cannot be read ({_reason(error)}); continuing without it")
         return None
     return _choose(index)
 
 
 def fetch_archive(archive: Archive, folder: Path, progress: Progress) -> list[Path]:
-    """Download and check the archive, and unpack the binaries in it into `folder`. Raises SetupError."""
+    """Downloads and verifies the archive, and unpacks its binaries into `folder`. Raises SetupError."""
     packed = folder / "envtest.tar.gz"
     try:
         with progress.step(f"download the envtest archive of Kubernetes {archive.version}") as step:
             digest = hashlib.sha512()
             with (
-                _open(archive.url, _STALL_SECONDS) as answer,
+                _open(archive.url, _STALL_SECONDS) as response,
                 packed.open("wb") as out,
             ):
-                while block := answer.read(1 << 18):
+                while block := response.read(1 << 18):
                     digest.update(block)
                     out.write(block)
                     step.detail = f"{out.tell() >> 20} MB"
@@ -77,7 +77,7 @@ def fetch_archive(archive: Archive, folder: Path, progress: Progress) -> list[Pa
         raise SetupError(f"the envtest archive {archive.url} could not be downloaded: {_reason(error)}") from error
     if digest.hexdigest() != archive.sha512.lower():
         packed.unlink()
-        raise SetupError(f"the envtest archive {archive.url} does not have the checksum that its index names; refused")
+        raise SetupError(f"the envtest archive {archive.url} does not have the checksum of its index; rejected")
     try:
         return _unpack(packed, folder)
     except (OSError, EOFError, tarfile.TarError) as error:
@@ -87,7 +87,7 @@ def fetch_archive(archive: Archive, folder: Path, progress: Progress) -> list[Pa
 
 
 def _read_index(url: str) -> object:
-    """The parsed index. Name resolution has no time-out of its own, so a thread does it and may be left behind."""
+    """Returns the parsed index. Name resolution has no timeout, so it runs in a thread, which may be abandoned."""
     outcome: list[bytes | Exception] = []
 
     def read() -> None:
@@ -101,11 +101,11 @@ def _read_index(url: str) -> object:
     reader.start()
     reader.join(_INDEX_SECONDS)
     if not outcome:
-        raise TimeoutError(f"no answer within {format_duration(_INDEX_SECONDS)}")
+        raise TimeoutError(f"no response within {format_duration(_INDEX_SECONDS)}")
     if isinstance(outcome[0], Exception):
         raise outcome[0]
     try:
-        return load_yaml(outcome[0], strings_only=True)  # a checksum of digits alone is not a number
+        return load_yaml(outcome[0], strings_only=True)  # a checksum of only digits is not a number
     except InvalidYAML as error:
         raise ValueError("it is not YAML") from error
 
@@ -115,7 +115,7 @@ def _choose(index: object) -> Archive | None:
     found: dict[tuple[int, ...], Archive] = {}
     minor = KUBERNETES_VERSION.rpartition(".")[0]
     for release, files in releases.items() if isinstance(releases, dict) else ():
-        # Anchored, so that release candidates do not count.
+        # Anchored, to exclude release candidates.
         if not re.fullmatch(rf"v{re.escape(minor)}\.\d+", str(release)) or not isinstance(files, dict):
             continue
         entry = files.get(f"envtest-{release}-{platform_name()}.tar.gz")
@@ -132,7 +132,7 @@ def _unpack(packed: Path, folder: Path) -> list[Path]:
     unpacked = []
     with tarfile.open(packed, "r:gz") as archive:
         for member in archive:
-            # Only the last part of a member's name is used, so that no name can lead out of the folder.
+            # Only the last part of a member's name is used, so that no name can escape the folder.
             name = member.name.rpartition("/")[2]
             content = archive.extractfile(member) if member.isfile() and name in BINARIES else None
             if content is not None:

@@ -1,8 +1,8 @@
-"""Building the control plane's binaries from source, through Go's module proxy.
+"""Builds the control plane's binaries from source, through Go's module proxy.
 
-The small Go module in `_gomodule/` names every module by version and by checksum, with Kubernetes' staging modules
-replaced by what is published of them (`go install` refuses Kubernetes because of those replacements). Nothing is
-resolved anew, so the same sources are built everywhere.
+The small Go module in `_gomodule/` pins every module by version and checksum, with Kubernetes' staging modules replaced
+by their published versions (`go install` rejects Kubernetes because of those replacements). Nothing is resolved at
+build time, so the same sources are built everywhere.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from kubewright.testing.binaries._versions import ETCD, KUBERNETES_VERSION
 __all__ = ["build_binaries"]
 
 _ETCD_PACKAGE = "go.etcd.io/etcd/server/v3"
-# Kubernetes' components read their version in one of these packages, kubectl and client-go in the other.
+# Kubernetes' components have their version in the first package, kubectl and client-go in the second.
 _VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
 _LAST_LINES = 15
 
 
 def build_binaries(names: Iterable[str], folder: Path, progress: Progress) -> list[Path]:
-    """Build those binaries into `folder`, which also holds the working files. Raises SetupError."""
+    """Builds binaries into `folder`, which also has the working files. Raises SetupError."""
     go = find_go(progress)
     module = folder / "module"
     with resources.as_file(resources.files("kubewright.testing.binaries") / "_gomodule") as template:
         shutil.copytree(template, module)
     wanted = list(names)
     built = []
-    # One call for all of Kubernetes: its binaries share most of their packages, and Go compiles them side by side.
+    # One call for all of Kubernetes: its binaries share most packages, and Go compiles them in parallel.
     kubernetes = [name for name in wanted if name != ETCD]
     for group in ([ETCD] if ETCD in wanted else [], kubernetes):
         if group:
@@ -48,7 +48,7 @@ def build_binaries(names: Iterable[str], folder: Path, progress: Progress) -> li
 def _go_build(go: Go, names: list[str], module: Path, folder: Path, step: Step) -> None:
     etcd = names == [ETCD]
     packages = [_ETCD_PACKAGE] if etcd else [f"k8s.io/kubernetes/cmd/{name}" for name in names]
-    # An explicit file name for etcd, whose package is called otherwise; a folder for several packages.
+    # A file name for etcd, whose package has another name; a folder for several packages.
     output = str(folder / ETCD) if etcd else f"{folder}/"
     flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", f"-ldflags={_ldflags()}"]
     process = subprocess.Popen(
@@ -75,7 +75,7 @@ def _go_build(go: Go, names: list[str], module: Path, folder: Path, step: Step) 
 
 
 def _follow(process: subprocess.Popen[str], step: Step) -> collections.deque[str]:
-    """Turn what `go build -v` prints into progress; the last lines are kept for the error."""
+    """Converts the output of `go build -v` to progress. Returns the last lines, for an error message."""
     last: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
     downloaded = compiled = 0
     assert process.stderr is not None
@@ -96,7 +96,7 @@ def _ldflags() -> str:
         "gitMajor": major,
         "gitMinor": minor,
         "gitTreeState": "archive",
-        # The published modules do not say which commit they are.
+        # The published modules do not name their commit.
         "gitCommit": "",
     }
     settings = [f"-X {package}.{name}={value}" for package in _VERSION_PACKAGES for name, value in values.items()]

@@ -1,8 +1,8 @@
-"""The directory where fetched and built things are kept between runs, and how it is changed safely.
+"""The cache directory of downloaded and built files, and how to change it safely.
 
-Layout: `controlplane/v1.36.3-linux-amd64/` holds the binaries, `go/<version>/` a Go toolchain. Whoever adds something
-holds the `lock` of that place, prepares it in a `scratch` folder beside it, and renames it into place. So a reader
-never sees a half-written file, and what a killed process left behind is removed by the next one.
+Layout: `controlplane/v1.36.3-linux-amd64/` has the binaries, `go/<version>/` a Go toolchain. A process that adds files
+holds the `lock` of the folder, prepares them in a `scratch` folder inside it, and renames them into place. So a reader
+never sees an incomplete file, and the next process removes what a killed one left.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _SCRATCH_PREFIX = ".partial-"
 
 
 def cache_directory() -> Path:
-    """`KUBEWRIGHT_CACHE_DIR`, or `kubewright` in `XDG_CACHE_HOME`, or `~/.cache/kubewright`; not created here."""
+    """Returns `KUBEWRIGHT_CACHE_DIR`, or `kubewright` in `XDG_CACHE_HOME`, or `~/.cache/kubewright`."""
     if own := os.environ.get("KUBEWRIGHT_CACHE_DIR"):
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says that a relative path there is to be ignored.
+    # The XDG specification requires to ignore a relative path.
     base = Path(shared) if os.path.isabs(shared) else Path.home() / ".cache"
     return base / "kubewright"
 
 
 @contextlib.contextmanager
 def lock(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold the lock of that folder, which is created; call `waiting` first when another process has it.
+    """Holds the lock of a folder, which is created. Calls `waiting` first if another process has the lock.
 
-    The lock is the kernel's: it goes away with its holder, however that ends.
+    It is a kernel lock: it is released when its holder ends, for whatever reason.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def lock(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
     except OSError as error:
         raise SetupError(
             f"the cache directory {folder} cannot be written ({error.strerror}); "
-            "set KUBEWRIGHT_CACHE_DIR to a directory that can"
+            "set KUBEWRIGHT_CACHE_DIR to a writable directory"
         ) from error
     try:
         try:
@@ -59,7 +59,7 @@ def lock(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
-    """A new folder inside `folder`, on the same file system, gone at the end. Call it with the lock held."""
+    """Creates a folder inside `folder`, on the same file system, and removes it at the end. Requires the lock."""
     for leftover in folder.glob(_SCRATCH_PREFIX + "*"):
         shutil.rmtree(leftover, ignore_errors=True)
     path = Path(tempfile.mkdtemp(prefix=_SCRATCH_PREFIX, dir=folder))

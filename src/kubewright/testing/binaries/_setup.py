@@ -1,9 +1,8 @@
-"""Where the control plane's binaries come from.
+"""Finds, downloads or builds the control plane's binaries.
 
-For each binary the first source that has the right version wins: the folder in `KUBEBUILDER_ASSETS`; our cache
-directory; the published envtest archive (it has no kube-controller-manager); a build from source. Right means: the
-pinned minor release, as the binary itself answers when asked for its version. What is fetched or built goes into the
-cache, so it happens once.
+For each binary, the first source with the right version is used: the folder in `KUBEBUILDER_ASSETS`; the cache
+directory; the published envtest archive (it has no kube-controller-manager); a build from source. The right version is
+the pinned minor release, as the binary reports it. Downloaded and built binaries are stored in the cache.
 """
 
 from __future__ import annotations
@@ -35,38 +34,38 @@ __all__ = ["binaries_folder", "find_binaries", "setup_binaries"]
 
 
 def find_binaries(progress: Progress | None = None) -> Path | None:
-    """The folder with all binaries if they are on this machine already, without fetching or building anything."""
-    found = _look(progress or Progress(quiet=True))
+    """Returns the folder of all binaries if they are on this machine, without a download or a build."""
+    found = _find(progress or Progress(quiet=True))
     return _one_folder(found) if len(found) == len(BINARIES) else None
 
 
 def setup_binaries(progress: Progress | None = None) -> Path:
-    """The folder with all binaries; those that are missing are fetched or built first. Raises SetupError.
+    """Returns the folder of all binaries. Downloads or builds missing ones. Raises SetupError.
 
-    Safe to call from several processes at once, and to interrupt.
+    It is safe to call from several processes concurrently, and to interrupt.
     """
     progress = progress or Progress()
-    found = _look(progress)
+    found = _find(progress)
     if len(found) < len(BINARIES):
         folder = binaries_folder()
         with lock(folder, lambda: progress.say("waiting for another process that sets up the control plane")):
-            # Whoever held the lock may have brought what was missing.
+            # The previous holder of the lock may have provided the missing ones.
             quietly = Progress(quiet=True)
-            found = _look(quietly)
+            found = _find(quietly)
             _provide([name for name in BINARIES if name not in found], folder, progress)
-            found = _look(quietly)
+            found = _find(quietly)
     if missing := [name for name in BINARIES if name not in found]:
         raise SetupError(f"no source provides {', '.join(missing)} of Kubernetes {KUBERNETES_VERSION}")
     return _one_folder(found)
 
 
 def binaries_folder() -> Path:
-    """The folder in our cache for the pinned version on this platform."""
+    """Returns the folder in the cache for the pinned version on this platform."""
     return cache_directory() / "controlplane" / f"v{KUBERNETES_VERSION}-{platform_name()}"
 
 
 def binary_version(binary: Path) -> str | None:
-    """What the binary says that its version is; None when it is absent or does not say."""
+    """Returns the version that a binary reports; None if it does not exist or reports none."""
     arguments = ["version", "--client"] if binary.name == KUBECTL else ["--version"]
     try:
         answer = subprocess.run(
@@ -78,8 +77,8 @@ def binary_version(binary: Path) -> str | None:
     return match[1] if match and answer.returncode == 0 else None
 
 
-def _look(progress: Progress) -> dict[str, Path]:
-    """Every binary of the right version that is on this machine."""
+def _find(progress: Progress) -> dict[str, Path]:
+    """Returns every binary of the right version on this machine."""
     found: dict[str, Path] = {}
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
         found = _right_ones(Path(assets).absolute(), BINARIES, progress, "KUBEBUILDER_ASSETS")
@@ -97,8 +96,8 @@ def _right_ones(folder: Path, names: Iterable[str], progress: Progress, source: 
             if version is not None and _is_right(binary.name, version):
                 right[binary.name] = binary
             else:
-                is_what = f"is {version}" if version else "does not tell its version"
-                progress.say(f"skipping {binary.name} of {source}: it {is_what}, wanted is {_wanted(binary.name)}")
+                is_what = f"has version {version}" if version else "does not report its version"
+                progress.say(f"skipping {binary.name} of {source}: it {is_what}, expected {_wanted(binary.name)}")
     return right
 
 
@@ -111,7 +110,7 @@ def _is_right(name: str, version: str) -> bool:
 
 
 def _provide(missing: list[str], folder: Path, progress: Progress) -> None:
-    """Bring the missing binaries into the folder, from the archive as far as it has them, else from a build."""
+    """Provides the missing binaries: from the archive if it has them, otherwise from a build."""
     with scratch(folder) as new:
         if any(name in missing for name in BINARIES if name != "kube-controller-manager"):
             missing = _from_archive(missing, folder, new, progress)
@@ -120,7 +119,7 @@ def _provide(missing: list[str], folder: Path, progress: Progress) -> None:
 
 
 def _from_archive(missing: list[str], folder: Path, new: Path, progress: Progress) -> list[str]:
-    """What is still missing after taking what the archive has. A bad archive is reported and not used."""
+    """Installs binaries of the archive, and returns those still missing. An invalid archive is reported and ignored."""
     archive = find_archive(progress)
     if archive is None:
         return missing
@@ -133,21 +132,21 @@ def _from_archive(missing: list[str], folder: Path, new: Path, progress: Progres
 
 
 def _install(binaries: Iterable[Path], wanted: Iterable[str], folder: Path) -> list[str]:
-    """Move the wanted binaries into place, each in one step and only after it has told the right version."""
+    """Moves the wanted binaries into place, each atomically and only after it reported the right version."""
     installed = []
     for binary in binaries:
         if binary.name not in wanted:
             continue
         version = binary_version(binary)
         if version is None or not _is_right(binary.name, version):
-            raise SetupError(f"the new {binary.name} says it is {version}, wanted is {_wanted(binary.name)}; refused")
+            raise SetupError(f"the new {binary.name} has version {version}, expected {_wanted(binary.name)}; rejected")
         binary.rename(folder / binary.name)
         installed.append(binary.name)
     return installed
 
 
 def _one_folder(found: Mapping[str, Path]) -> Path:
-    """The folder that holds all of them. Binaries from several folders are linked together in a folder of their own."""
+    """Returns the folder of all binaries. Binaries of several folders are linked in a new one."""
     folders = {binary.parent for binary in found.values()}
     if len(folders) == 1:
         return folders.pop()
@@ -163,7 +162,7 @@ def _one_folder(found: Mapping[str, Path]) -> Path:
             try:
                 new.rename(linked)
             except OSError:
-                # Another process was first; its links are the same.
+                # Another process was faster; its links are the same.
                 if not linked.is_dir():
                     raise
     return linked

@@ -1,4 +1,4 @@
-"""Which control plane this is: the pinned versions, the binaries, and the platforms they exist for."""
+"""The pinned versions of the control plane, its binaries, and the supported platforms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm6
 
 
 def platform_name() -> str:
-    """Operating system and architecture as Go and the envtest archives spell them, such as `linux-amd64`."""
+    """Returns operating system and architecture in the spelling of Go and envtest archives, such as `linux-amd64`."""
     machine = platform.machine().lower()
     if sys.platform not in ("linux", "darwin") or machine not in _ARCHITECTURES:
         raise SetupError(

@@ -1,4 +1,4 @@
-"""An operator's own service account, with its roles and nothing else."""
+"""The service account of an operator, with only the permissions of its roles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["add_operator_account", "operator_client"]
 
 
 def add_operator_account(control_plane: ControlPlane, operator: Operator, namespace: str) -> ServiceAccount:
-    """The account that the operator would run as in that namespace, with the roles that `kubewright manifests` writes.
+    """Creates the account of the operator in a namespace, with the roles that `kubewright manifests` generates.
 
-    `operator.running(account, install_crds=False)` then does as in production, where a missing rule is a 403. Roles for
-    the whole cluster are named after the operator, so there can be one operator of a name at a time.
+    `operator.running(account, install_crds=False)` then runs as in production, where a missing rule is a 403. Cluster
+    roles are named after the operator, so only one operator of a name can have an account at a time.
     """
     account = control_plane.add_service_account(operator.name, namespace)
     made = roles_of(operator, namespace=namespace)
@@ -31,13 +31,13 @@ def add_operator_account(control_plane: ControlPlane, operator: Operator, namesp
 
 
 async def operator_client(cluster: Cluster | RealCluster, operator: Operator, namespace: str) -> Client:
-    """A client of the account that the operator would run as in that namespace, with its roles, on either cluster.
+    """Returns a client with the account and the roles of the operator in a namespace, on either cluster.
 
-    `operator.running(await operator_client(cluster, operator, namespace), install_crds=False)` does as in production.
-    Close it afterwards. Raises ClusterError for an embedded cluster without RBAC, where every test would pass.
+    `operator.running(await operator_client(cluster, operator, namespace), install_crds=False)` runs as in production.
+    The caller closes the client. Raises ClusterError for an embedded cluster without RBAC, where every test would pass.
     """
     if isinstance(cluster, Cluster) and not cluster.rbac:
-        raise ClusterError("this cluster lets everyone do everything; use Cluster(rbac=True), or pytest --cluster-rbac")
+        raise ClusterError("this cluster does not enforce RBAC: use Cluster(rbac=True), or pytest --cluster-rbac")
     made = roles_of(operator, namespace=namespace)
     async with cluster.client() as admin:
         await admin.create(core.ServiceAccount(metadata=ObjectMeta(name=operator.name, namespace=namespace)))

@@ -1,4 +1,4 @@
-"""Requests as the API server's authorizer sees them."""
+"""`ApiCall`: a request as the API server's authorizer sees it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _CREATED = 201
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ApiCall:
-    """One call, in RBAC's words. A call that is about no resource has a `url` instead."""
+    """A call in terms of RBAC. A non-resource request has a `url` instead of a resource."""
 
     verb: str
     group: str = ""
     resource: str = ""
-    """The plural, with the subresource behind a slash: `foos/status`."""
+    """The plural, with the subresource after a slash: `foos/status`."""
     namespace: str = ""
     name: str = ""
     url: str = ""
@@ -30,12 +30,12 @@ class ApiCall:
             return f"{self.verb} {self.url}"
         plural, slash, part = self.resource.partition("/")
         resource = f"{plural}.{self.group}{slash}{part}" if self.group else self.resource
-        place = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.verb} {resource}{f' {self.name}' if self.name else ''}{place}"
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {resource}{f' {self.name}' if self.name else ''}{where}"
 
 
 def calls_of(request: Request, status: int) -> list[ApiCall]:
-    """What the server asked its authorizer about: usually one call. An apply that made an object was a create too."""
+    """Returns the calls that the server authorized for a request: usually one. An apply that creates has two."""
     path, _, text = request.path.partition("?")
     query = dict(request.query) | dict(pair.partition("=")[::2] for pair in text.split("&") if pair)
     parts = [unquote(part) for part in path.split("/") if part]
@@ -52,7 +52,7 @@ def calls_of(request: Request, status: int) -> list[ApiCall]:
     resource = "/".join([rest[0], *rest[2:3]])
     verb = _verb(request.method, query, named=bool(name))
     if not name and verb in ("list", "watch", "deletecollection"):
-        # So the authorizer sees it: a list of one name is about that name.
+        # The authorizer treats a list with a field selector for one name as a request for that name.
         name = query.get("fieldSelector", "").removeprefix("metadata.name=") if _is_name(query) else ""
     call = ApiCall(verb=verb, group=group, resource=resource, namespace=namespace, name=name)
     if verb == "patch" and status == _CREATED:

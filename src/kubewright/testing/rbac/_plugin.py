@@ -1,4 +1,4 @@
-"""`pytest --kubewright-rbac`: the roles of all operators of a test run, verified by their calls."""
+"""`pytest --kubewright-rbac`: verifies the roles of all operators of a test run by their calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["RbacPlugin"]
 
 
 class RbacPlugin:
-    """Listens during the whole run, and lets it fail when roles and calls do not fit.
+    """Records the whole test run, and fails it if roles and calls do not match.
 
-    What nothing used is told only when the tests passed: a test that failed may have been the one to use it.
+    It fails only a run whose tests passed: a failed test may have skipped the calls that use a permission.
     """
 
     def __init__(self, operators: Sequence[str]) -> None:
@@ -22,19 +22,19 @@ class RbacPlugin:
         self._reports: list[RbacReport] = []
 
     def pytest_sessionstart(self) -> None:
-        """Begin to listen."""
+        """Starts recording."""
         self._recorder.start()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Judge."""
+        """Compares roles and calls."""
         self._recorder.stop()
         self._reports = self._recorder.reports()
         if exitstatus == pytest.ExitCode.OK and not all(report.ok for report in self._reports):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Tell."""
+        """Prints the reports."""
         terminalreporter.section("roles of operators (--kubewright-rbac)")
         if not self._reports:
             terminalreporter.line("no operator ran")

@@ -1,15 +1,14 @@
-"""The roles of an operator, verified by its calls.
+"""Verifies the roles of an operator by its calls.
 
     with verified_rbac(operator):
         async with operator.running(client):
             ...
 
-notes every call that the operator makes meanwhile, also inside other functions, and raises `RbacError` at the end: for
-calls that its roles would not allow, and for permissions that nothing used. `pytest --kubewright-rbac` does the same
-for all operators of a test run together.
+records every call of the operator, and raises `RbacError` at the end: for calls that its roles do not allow, and for
+permissions that no call used. `pytest --kubewright-rbac` does the same for all operators of a test run.
 
-What the framework keeps for bad days (a `get` after a conflict, events, the lease) need not be used. The calls of the
-tests themselves do not count, nor do those that every account may make.
+Permissions for rare cases (a `get` after a conflict, events, the lease) need not be used. Calls of the tests themselves
+do not count, nor do calls that every account may make.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ from kubewright.testing.rbac._api_calls import ApiCall, calls_of
 
 __all__ = ["ApiCall", "CallRecorder", "RbacError", "RbacReport", "verified_rbac"]
 
-# What system:discovery, system:public-info-viewer and system:basic-user give to every account.
+# Granted to every account by system:discovery, system:public-info-viewer and system:basic-user.
 _FREE_PATHS = ("/api", "/apis", "/healthz", "/livez", "/readyz", "/openapi", "/version")
 _FREE_KINDS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 
 
 class RbacError(AssertionError):
-    """The roles of an operator do not fit its calls. The text says which, and what to change."""
+    """The roles of an operator do not match its calls. The message has the calls and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class RbacReport:
-    """How the roles of one operator fit its calls."""
+    """The comparison of the roles of an operator with its calls."""
 
     operator: str
     calls: int
-    """How many different calls it made."""
+    """The number of different calls."""
     missing: Mapping[ApiCall, str] = field(default_factory=dict)
-    """Calls that the roles do not allow, each with the test that made it, where there was one."""
+    """Calls that the roles do not allow, each with the test that made it, if any."""
     unused: tuple[Permission, ...] = ()
-    """Permissions that no call needed."""
+    """Permissions that no call used."""
 
     @property
     def ok(self) -> bool:
-        """Whether they fit."""
+        """Whether roles and calls match."""
         return not self.missing and not self.unused
 
     def __str__(self) -> str:
@@ -70,11 +69,11 @@ class RbacReport:
 
 @dataclass(slots=True)
 class _Recorded:
-    """The calls of one operator in all its runs, or of several that declare the same: a test may load it anew."""
+    """The calls of an operator in all its runs, or of several with the same declarations: tests may load it again."""
 
     name: str
     permissions: dict[Permission, None] = field(default_factory=dict)
-    """Those of any run: settings, such as `leader_elect`, make a difference."""
+    """The permissions of all runs; they depend on settings such as `leader_elect`."""
     calls: dict[ApiCall, str] = field(default_factory=dict)
     missing: dict[ApiCall, str] = field(default_factory=dict)
     used: set[Permission] = field(default_factory=set)
@@ -101,11 +100,11 @@ class CallRecorder:
         self._recording.close()
 
     def calls(self) -> list[ApiCall]:
-        """All different calls, sorted."""
+        """Returns all different calls, sorted."""
         return sorted({call for recorded in self._recorded.values() for call in recorded.calls})
 
     def reports(self) -> list[RbacReport]:
-        """A report for each operator, by name."""
+        """Returns a report for each operator, sorted by name."""
         return [
             RbacReport(
                 recorded.name,
@@ -140,9 +139,9 @@ class CallRecorder:
 
 @contextmanager
 def verified_rbac(operator: Operator, *, unused: bool = True) -> Iterator[CallRecorder]:
-    """Raise `RbacError` at the end if the roles of this operator do not fit the calls that it made meanwhile.
+    """Raises `RbacError` at the end if the roles of this operator do not match the calls of runs that start within.
 
-    With `unused=False` permissions that nothing used are no error: a single test seldom uses all of them.
+    With `unused=False`, unused permissions are not an error: a single test rarely uses all of them.
     """
     recorder = CallRecorder([operator.name])
     recorder.start()
@@ -152,7 +151,7 @@ def verified_rbac(operator: Operator, *, unused: bool = True) -> Iterator[CallRe
         recorder.stop()
     reports = recorder.reports()
     if not reports:
-        raise RbacError(f"operator {operator.name} made no call: was it running?")
+        raise RbacError(f"operator {operator.name} made no call: was it running? Start it inside the block")
     if wrong := [str(report) for report in reports if report.missing or (unused and report.unused)]:
         raise RbacError("\n".join(wrong))
 
@@ -167,7 +166,7 @@ def _allows(one: Permission, call: ApiCall, namespaces: Iterable[str]) -> bool:
         and one.group in (call.group, "*")
         and _is_resource(one.resource, call.resource)
         and one.verb in (call.verb, "*")
-        # A create has no name yet when it is authorized.
+        # The server authorizes a create without a name.
         and (not one.name or (one.name == call.name and call.verb != "create"))
         and _is_there(one.where, call.namespace, tuple(namespaces))
     )
@@ -180,7 +179,7 @@ def _is_resource(allowed: str, asked: str) -> bool:
 def _is_there(where: str, namespace: str, namespaces: tuple[str, ...]) -> bool:
     if where == WATCHED:
         return not namespaces or namespace in namespaces
-    # In a test nobody knows which namespace the operator will run in.
+    # A test does not determine the namespace that the operator will run in.
     return where in (CLUSTER, OWN, namespace)
 
 
