@@ -1,7 +1,6 @@
 """Kubewright: the Python SDK for Kubernetes operators.
 
-The names that most programs need are here; each is imported when it is first used, so that `import kubewright` is
-quick. The rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`,
+It exports the names that most programs need. Each is imported on first use, so that `import kubewright` is fast. Rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`,
 `kubewright.cache`, `kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`,
 `kubewright.webhook`, `kubewright.operator`, `kubewright.testing`.
 """
@@ -147,7 +146,7 @@ _HOMES = {
 
 __all__ = ["__version__", *_HOMES]
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers report unknown names
 
     def __getattr__(name: str) -> object:
         from kubewright.lazy import lazy_exports

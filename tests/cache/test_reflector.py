@@ -144,7 +144,7 @@ async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_
 
 @pytest.mark.promise(
     "What happens when",
-    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read again "
     "afterwards.",
 )
 async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:

@@ -33,7 +33,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "foo"
 
 @pytest.fixture
 def example(namespace: str) -> Iterator[ModuleType]:
-    """The example, loaded anew for each test, and kept to the test's namespace."""
+    """The example, loaded again for each test, and limited to the test's namespace."""
     module = load(EXAMPLE / "foo.py")
     module.operator.namespaces = (namespace,)
     yield module

@@ -219,9 +219,9 @@ async def test_page_answers_by_decision() -> None:
         return await guarded(PageRequest("/below", headers=headers))
 
     assert (await ask(Authorization="Bearer good")).body == b"secret/below"
-    nobody = await ask()
-    assert (nobody.status, nobody.headers["WWW-Authenticate"]) == (401, 'Bearer realm="kubewright"')
-    assert b"Authorization: Bearer" in nobody.body
+    anonymous = await ask()
+    assert (anonymous.status, anonymous.headers["WWW-Authenticate"]) == (401, 'Bearer realm="kubewright"')
+    assert b"Authorization: Bearer" in anonymous.body
     invalid = await ask(Authorization="Bearer bad")
     assert (invalid.status, "WWW-Authenticate" in invalid.headers) == (401, True)
     assert (await ask(Authorization="Bearer poor")).status == 403

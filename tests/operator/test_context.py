@@ -170,7 +170,7 @@ async def test_conditions_stay_when_a_status_without_any_is_patched(
     "Typed objects",
     "A kind may have no status, or one that is a text; an absent one is empty rather than None.",
 )
-async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
+async def test_writes_string_status_with_the_object(
     operator: Operator, calls: Calls, client: Client, namespace: str
 ) -> None:
     @operator.reconciles(Note)
@@ -187,7 +187,7 @@ async def test_a_status_that_is_a_plain_text_is_written_beside_the_spec(
     assert calls.writes() == [f"patch notes.context.example.com {namespace}/n"]
 
 
-async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes_back(
+async def test_stale_status_is_rejected_and_key_is_requeued(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     errors: list[Exception] = []
@@ -210,7 +210,7 @@ async def test_a_status_computed_from_an_old_object_is_refused_and_the_key_comes
 
 @pytest.mark.promise("Our own writes", "The next reconcile of a key sees what the last one wrote.")
 @pytest.mark.promise("What a reconciler works with", "Create, update and delete are seen by the next read.")
-async def test_create_update_and_delete_are_seen_by_the_next_read_without_waiting(
+async def test_next_read_sees_own_writes(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     seen: list[Any] = []
@@ -253,7 +253,7 @@ async def _ended(seen: list[Any]) -> bool:
     "Owned objects and `apply`",
     "What was applied before and is no longer wanted is pruned when asked for, and nothing else.",
 )
-async def test_what_is_no_longer_wanted_is_pruned(operator: Operator, client: Client, namespace: str) -> None:
+async def test_prunes_undesired_objects(operator: Operator, client: Client, namespace: str) -> None:
     @operator.reconciles(Box, owns=[core.ConfigMap])
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         wanted = [core.ConfigMap(metadata=meta.ObjectMeta(name=f"c{number}")) for number in range(obj.spec.size)]
@@ -387,7 +387,7 @@ async def test_an_object_of_another_name_is_untouched(operator: Operator, client
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_kind_that_is_applied_but_not_declared_is_told_once_for_each_controller(
+async def test_logs_applied_undeclared_kind_once_per_controller(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     operator = Operator("undeclared", namespaces=[namespace])

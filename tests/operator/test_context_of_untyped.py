@@ -117,7 +117,7 @@ async def test_what_plain_conditions_say_beyond_ours_stays(operator: Operator, c
     assert (ready["status"], ready["reason"], ready["lastProbeTime"]) == ("False", "Empty", "2030-01-01T00:00:00Z")
 
 
-async def test_a_status_that_the_server_takes_elsewhere_is_told(
+async def test_reports_status_that_the_server_stores_elsewhere(
     operator: Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server ignores it without a word, and the reconciler would believe that it is written."""
@@ -154,7 +154,7 @@ async def test_a_status_that_is_absent_gets_conditions_when_its_model_allows_it(
     assert "Bottle has no status yet, and BottleStatus requires litres: write it first" in caplog.text
 
 
-async def test_what_is_no_object_name_or_kind_is_told_in_a_sentence(
+async def test_rejects_invalid_object_name_or_kind(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     """A key in place of a name found nothing: as if the object had gone."""
@@ -198,7 +198,7 @@ async def test_what_is_no_object_name_or_kind_is_told_in_a_sentence(
     }
 
 
-async def test_an_object_without_the_labels_of_what_is_owned_is_told_once(
+async def test_logs_owned_object_without_selected_labels_once(
     operator: Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: set[str] = set()

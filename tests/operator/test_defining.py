@@ -50,7 +50,7 @@ def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconci
 
     @resource("other.example.com/v1")
     class Foreign(Resource[JSON, None]):
-        """Somebody else's."""
+        """A kind of another operator."""
 
     operator = Operator("definer")
 
@@ -60,7 +60,7 @@ def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconci
     assert defined_kinds(operator.registrations()) == [Definable, Shared]
 
 
-def test_a_definition_that_is_not_served_ends_the_program_as_one_that_is_not_ready() -> None:
+def test_unserved_definition_exits_as_not_ready() -> None:
     assert _explain(InstallError("definables.defining.example.com", "not served after 30s")) is ExitCode.NOT_READY
 
 
@@ -85,10 +85,10 @@ async def test_running_defines_a_kind_that_is_only_watched_beside_a_built_in_one
             assert await client.list(Definable) == []
 
 
-async def test_running_leaves_the_definition_of_another_operator_as_it_is() -> None:
+async def test_running_keeps_definition_of_another_operator() -> None:
     @resource("foreign.example.com/v1", plural="foreigners")
     class Foreigner(Resource[JSON, None]):
-        """Somebody else's, who has defined more of it."""
+        """A kind of another operator, with a larger definition."""
 
     operator = Operator("watcher")
 

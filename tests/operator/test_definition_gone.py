@@ -83,7 +83,7 @@ async def take_away(client: Client) -> None:
 
 @pytest.mark.promise(
     "What happens when",
-    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read again "
     "afterwards.",
 )
 async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
@@ -100,7 +100,7 @@ async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
             await holds(lambda: "does not serve" in informer.health.last_error)
             await holds(lambda: sky.deleted == {"halley", "encke"})
             assert informer.lister.keys() == []
-            assert informer.synced, "nobody is made to wait for a kind that was there once"
+            assert informer.synced, "a kind that was served once does not block"
 
             await install(client, Comet)
             await make(client, namespace, "halley", "biela", size=2)
@@ -112,7 +112,7 @@ async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
 
 @pytest.mark.promise(
     "What happens when",
-    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read anew "
+    "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read again "
     "afterwards.",
 )
 @pytest.mark.clusters("embedded")  # the real server looks every 5 s whether the last object is gone

@@ -112,15 +112,13 @@ async def test_an_object_deleted_while_the_operator_was_down_is_cleaned_up_at_th
 
 
 @pytest.mark.promise("What a reconciler works with", "No finalizer is left behind, and none is added to what is going.")
-async def test_the_finalizer_goes_although_somebody_changed_the_object_during_the_clean_up(
-    operator: Operator, client: Client, namespace: str
-) -> None:
+async def test_removes_finalizer_after_a_concurrent_change(operator: Operator, client: Client, namespace: str) -> None:
     cleaned: list[str] = []
 
     @operator.finalizes(Box)
     async def clean(obj: Box, ctx: Context[Box]) -> None:
         cleaned.append(obj.metadata.name)
-        await client.patch(Box, "one", MergePatch({"metadata": {"labels": {"changed": "meanwhile"}}}), namespace)
+        await client.patch(Box, "one", MergePatch({"metadata": {"labels": {"changed": "yes"}}}), namespace)
 
     async with operator.running(client, install_crds=False) as running:
         made = await client.create(box(namespace))
@@ -227,8 +225,8 @@ async def test_the_key_form_is_finalized_too_and_still_called(
         assert ("reconcile", True) in calls
         await client.delete(Box, "one", namespace)
 
-        async def told_of_the_end() -> bool:
+        async def end_is_recorded() -> bool:
             return calls[-1] == ("reconcile", False)
 
-        await until(told_of_the_end)
+        await until(end_is_recorded)
     assert calls.count(("finalize", True)) == 1

@@ -27,9 +27,7 @@ async def deployment(client: Client, namespace: str) -> apps.Deployment:
     return await until(lambda: find(client, apps.Deployment, "web", namespace))
 
 
-async def test_what_is_written_carries_the_name_of_who_wrote_it(
-    example: ModuleType, client: Client, namespace: str
-) -> None:
+async def test_writes_have_the_operators_field_manager(example: ModuleType, client: Client, namespace: str) -> None:
     async with example.operator.running(client, install_crds=False) as running:
         foo = await client.create(make(example, namespace))
         made = await deployment(client, namespace)

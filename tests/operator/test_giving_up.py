@@ -58,7 +58,7 @@ def deployment(obj: Lent) -> apps.Deployment:
 
 
 @pytest.mark.parametrize("changes_before", [0, 1])
-async def test_a_released_field_keeps_its_value_and_is_whoevers_it_will_be(
+async def test_released_field_keeps_its_value(
     operator: Operator, client: Client, namespace: str, changes_before: int
 ) -> None:
     """Right after the create, and after a first apply: the server notes the two differently."""
@@ -146,7 +146,7 @@ async def test_conditions_are_a_map_by_type_for_the_server_too(client: Client, n
 
 
 @pytest.mark.promise("Our own writes", "An object whose deletion takes time is still seen, as going.")
-async def test_a_deleted_object_that_something_keeps_is_still_seen_as_going(
+async def test_deleted_object_with_finalizers_is_still_visible(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     seen: list[Any] = []

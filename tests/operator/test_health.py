@@ -38,7 +38,7 @@ async def fail_later() -> str:
     "Running an operator",
     "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
 )
-async def test_well_is_one_word_and_verbose_shows_each_check() -> None:
+async def test_healthy_page_is_ok_and_verbose_lists_each_check() -> None:
     assert await page({"caches": lambda: True}) == (200, "ok")
     assert await page({"caches": lambda: None}, query={"verbose": [""]}) == (
         200,
@@ -50,7 +50,7 @@ async def test_well_is_one_word_and_verbose_shows_each_check() -> None:
     "Running an operator",
     "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
 )
-async def test_a_failed_check_fails_the_page_and_tells_only_what_is_meant_for_all(
+async def test_failed_check_fails_the_page_and_shows_only_public_reasons(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     checks: dict[str, Check] = {"disk": fail_later, "database": fail, "no": lambda: False}
@@ -63,7 +63,7 @@ async def test_a_failed_check_fails_the_page_and_tells_only_what_is_meant_for_al
 
 
 @pytest.mark.parametrize("error", [SystemExit, asyncio.CancelledError])
-async def test_whatever_a_check_raises_is_its_own_failure(error: type[BaseException]) -> None:
+async def test_exception_of_a_check_fails_only_that_check(error: type[BaseException]) -> None:
     def raises() -> bool:
         raise error
 
@@ -80,7 +80,7 @@ async def test_whatever_a_check_raises_is_its_own_failure(error: type[BaseExcept
     "Running an operator",
     "Health pages: all checks, one check, verbose, excluded; reasons only where they are meant for all.",
 )
-async def test_each_check_has_a_page_of_its_own() -> None:
+async def test_each_check_has_its_own_page() -> None:
     checks: dict[str, Check] = {"disk": fail_later}
     assert await page(checks, "/ping") == (200, "ok")
     assert await page(checks, "/disk") == (500, "[-]disk failed: the disk is full\n")
@@ -101,7 +101,7 @@ async def test_checks_can_be_excluded() -> None:
     )
 
 
-async def test_a_check_that_does_not_answer_has_failed_and_the_others_are_told() -> None:
+async def test_check_that_times_out_fails_and_others_are_reported() -> None:
     clock = VirtualClock()
 
     async def hang() -> None:
@@ -112,7 +112,7 @@ async def test_a_check_that_does_not_answer_has_failed_and_the_others_are_told()
     assert clock.monotonic() == 5.0
 
 
-async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_well_again(
+async def test_logs_start_and_end_of_a_failing_check_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "kubewright.operator")
@@ -139,7 +139,7 @@ async def test_the_log_is_told_once_when_a_check_begins_to_fail_and_when_it_is_w
         ("other", 5, "a check is a function without arguments, not 5"),
     ],
 )
-def test_a_check_that_cannot_be_is_refused_where_it_is_added(name: Any, check: Any, message: str) -> None:
+def test_rejects_invalid_check(name: Any, check: Any, message: str) -> None:
     operator = Operator("mine")
     operator.ready_check("mine", bool)
     operator.health_check("mine", bool)
@@ -167,7 +167,7 @@ async def echo(asked: PageRequest) -> Page:
     return Page(f"{asked.below} {sorted(asked.query.items())}".encode(), content_type="text/x")
 
 
-async def test_it_answers_the_paths_that_it_knows_and_those_below_them() -> None:
+async def test_serves_registered_paths_and_those_below() -> None:
     async def other(asked: PageRequest) -> Page:
         return Page(b"other")
 
@@ -187,7 +187,7 @@ async def test_it_answers_the_paths_that_it_knows_and_those_below_them() -> None
     assert server.port == 0
 
 
-async def test_a_request_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_does_not_log_requests(caplog: pytest.LogCaptureFixture) -> None:
     """Probes and scrapes come every few seconds."""
     async with HttpServer("0", {"/a": echo}) as server:
         with caplog.at_level("DEBUG"):
@@ -197,7 +197,7 @@ async def test_a_request_leaves_no_line_in_the_log(caplog: pytest.LogCaptureFixt
     assert [record.name for record in caplog.records if record.name.startswith("kubewright.http")] == []
 
 
-async def test_an_address_that_is_taken_is_named() -> None:
+async def test_error_names_address_in_use() -> None:
     async with HttpServer("0", {"/a": echo}) as first:
         second = HttpServer(f"127.0.0.1:{first.port}", {"/a": echo})
         with pytest.raises(OSError, match=f"cannot listen at 127.0.0.1:{first.port}: "):
@@ -205,13 +205,13 @@ async def test_an_address_that_is_taken_is_named() -> None:
 
 
 @pytest.mark.promise("Running an operator", "Pages are on loopback unless asked.")
-async def test_without_a_host_it_listens_on_loopback_alone() -> None:
+async def test_listens_only_on_loopback_without_a_host() -> None:
     async with HttpServer("0", {"/a": echo}) as server:
         assert [host for host, _ in server.addresses] == ["127.0.0.1"]
 
 
 @pytest.mark.promise("Running an operator", "A stuck event loop shows as a failed probe.")
-def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:
+def test_blocked_event_loop_fails_probe() -> None:
     started, release, port = threading.Event(), threading.Event(), list[int]()
 
     async def serve() -> None:
@@ -235,7 +235,7 @@ def test_a_stuck_event_loop_shows_as_a_probe_that_gets_no_answer() -> None:
         thread.join()
 
 
-async def test_an_operator_whose_health_address_is_taken_does_not_start() -> None:
+async def test_operator_does_not_start_if_health_address_is_in_use() -> None:
     from kubewright.api import core
     from kubewright.client import Client, ClientConfig
     from kubewright.controller import Context

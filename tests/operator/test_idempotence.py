@@ -36,7 +36,7 @@ async def test_passes_for_an_operator_that_writes_only_changes() -> None:
     await check(operator)
 
 
-async def test_names_each_write_of_an_operator_that_never_rests() -> None:
+async def test_names_each_write_of_a_non_idempotent_operator() -> None:
     operator, numbers = kw.Operator("restless"), itertools.count()
 
     @operator.reconciles(core.ConfigMap, labels={"app": "toys"}, owns=[core.Secret])

@@ -37,7 +37,7 @@ def theme(color: str) -> core.ConfigMap:
     "What wakes a reconciler",
     "An index finds the objects that share a value, in reconcilers and in map functions.",
 )
-async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
+async def test_change_triggers_only_objects_of_the_index() -> None:
     operator, woken = Operator("sites"), asyncio.Queue[tuple[str, str, list[str]]]()
 
     @operator.indexes(Site, "theme")
@@ -72,7 +72,7 @@ async def test_a_change_wakes_just_those_that_an_index_finds() -> None:
     "What wakes a reconciler",
     "An index finds the objects that share a value, in reconcilers and in map functions.",
 )
-async def test_an_index_of_a_kind_that_is_not_cached_says_what_to_add() -> None:
+async def test_index_of_uncached_kind_names_the_fix() -> None:
     operator = Operator("sites")
     operator.indexes(core.Secret, "type")(lambda secret: secret.type)
 
@@ -85,7 +85,7 @@ async def test_an_index_of_a_kind_that_is_not_cached_says_what_to_add() -> None:
                 pytest.fail("it must not start")
 
 
-def test_what_cannot_be_an_index_fails_where_it_is_written() -> None:
+def test_rejects_invalid_index() -> None:
     operator = Operator("sites")
     operator.indexes(Site, "theme")(lambda found: found.spec.theme)
     with pytest.raises(ValueError, match="there is already an index 'theme' of Site"):

@@ -35,7 +35,7 @@ def operator(namespace: str) -> Operator:
         namespaces=[namespace],
         leader_elect=True,
         lease_namespace=namespace,
-        lease_duration="45s",  # none is to end by itself, however long the machine stands still
+        lease_duration="45s",  # no lease expires, even on a stalled machine
         renew_deadline="30s",
         retry_period="500ms",
     )
@@ -64,7 +64,7 @@ async def marked(client: Client, namespace: str, name: str) -> None:
     await until(check)
 
 
-async def taken_away(client: Client, namespace: str, by: str = "somebody-else") -> None:
+async def taken_away(client: Client, namespace: str, by: str = "another-replica") -> None:
     """Another holder writes itself into the Lease."""
     spec = {"holderIdentity": by, "acquireTime": "2030-01-01T00:00:00.000000Z"}
     await client.patch(Lease, "replicated", MergePatch({"spec": spec}), namespace)
@@ -91,9 +91,9 @@ async def test_one_replica_works_and_the_next_takes_over_with_warm_caches(
         await marked(client, namespace, "two")
         await settled(second)
         assert second.controllers[0].stats.reconciles["success"] >= 2, "it went through what was there already, too"
-    told = await events(client, namespace, "LeaderElection")
-    assert {(event.message or "").split()[1] for event in told} == {"became", "stopped"}
-    assert {event.involved_object.uid for event in told} == {lease.metadata.uid}, "kubectl describe asks for it"
+    logged = await events(client, namespace, "LeaderElection")
+    assert {(event.message or "").split()[1] for event in logged} == {"became", "stopped"}
+    assert {event.involved_object.uid for event in logged} == {lease.metadata.uid}, "kubectl describe asks for it"
 
 
 async def _has(running: Running, obj: core.ConfigMap) -> bool:
@@ -102,7 +102,7 @@ async def _has(running: Running, obj: core.ConfigMap) -> bool:
 
 
 @pytest.mark.promise("Running an operator", "A replica that stops gives its lease back, after its last event.")
-async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
+async def test_stopping_replica_releases_lease_after_its_last_event(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
     async with replica(operator, cluster) as running:
@@ -119,11 +119,11 @@ async def test_a_replica_that_stops_gives_its_lease_back_after_its_last_event(
     "Running an operator",
     "A lost lease ends the work at once; nothing is begun, written or retried any more.",
 )
-async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_more(
+async def test_lost_lease_stops_work_and_all_writes(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
     entered, let_go = asyncio.Event(), asyncio.Event()
-    told: list[str] = []
+    logged: list[str] = []
 
     @operator.reconciles(core.Secret)
     async def wait(obj: core.Secret, ctx: Context[core.Secret]) -> None:
@@ -131,30 +131,32 @@ async def test_a_lost_lease_ends_the_work_at_once_and_nothing_is_written_any_mor
         try:
             await let_go.wait()
         finally:
-            told.append("interrupted" if not let_go.is_set() else "finished")
+            logged.append("interrupted" if not let_go.is_set() else "finished")
 
     await client.create(core.Secret(metadata=meta.ObjectMeta(name="s", namespace=namespace)))
     async with replica(operator, cluster) as running:
         await running.wait_for_leadership()
         await entered.wait()
         await taken_away(client, namespace)
-        with pytest.raises(NotLeader, match=f"the leadership of {namespace}/replicated was lost: somebody-else holds"):
+        with pytest.raises(
+            NotLeader, match=f"the leadership of {namespace}/replicated was lost: another-replica holds"
+        ):
             await running.wait_for_failure()
-        await until(lambda: _is(told == ["interrupted"]))
+        await until(lambda: _is(logged == ["interrupted"]))
         assert not running.is_leader
         with pytest.raises(NotLeader, match="create configmaps"):
             await running.client.create(config_map(namespace, "late"))
-        assert await running.client.list(core.ConfigMap, namespace) is not None, "reading is no harm"
+        assert await running.client.list(core.ConfigMap, namespace) is not None, "reads need no leadership"
         await client.create(config_map(namespace, "after"))
     unmarked = await client.get(core.ConfigMap, "after", namespace)
     assert not unmarked.data
     lease = await client.get(Lease, "replicated", namespace)
     assert lease.spec is not None
-    assert lease.spec.holder_identity == "somebody-else", "what is another's is not given back"
+    assert lease.spec.holder_identity == "another-replica", "the lease of another replica is not released"
 
 
 @pytest.mark.promise("What happens when", "A process that has lost its lease ends, whatever hangs in it.")
-async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
+async def test_hanging_component_does_not_hide_lost_lease(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     @contextlib.asynccontextmanager
@@ -168,7 +170,7 @@ async def test_what_hangs_at_its_end_does_not_hide_that_the_lease_is_lost(
         await until(lambda: _is(bool(running.controllers[0]._tasks)))
         await taken_away(client, namespace)
         async with asyncio.timeout(PATIENCE):
-            with pytest.raises(NotLeader, match="was lost: somebody-else holds"):
+            with pytest.raises(NotLeader, match="was lost: another-replica holds"):
                 await running.wait_for_failure()
     assert "the components of the leader did not end within 100ms" in caplog.text
 
@@ -177,7 +179,7 @@ async def _is(truth: bool) -> bool:
     return truth
 
 
-async def test_without_election_an_operator_works_at_once(client: Client, namespace: str) -> None:
+async def test_works_immediately_without_election(client: Client, namespace: str) -> None:
     operator = Operator("alone", namespaces=[namespace])
 
     @operator.reconciles(core.ConfigMap)
@@ -189,7 +191,7 @@ async def test_without_election_an_operator_works_at_once(client: Client, namesp
         assert running.elector is None
 
 
-async def test_a_replica_that_waits_can_be_stopped(
+async def test_standby_can_be_stopped(
     operator: Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
     async with replica(operator, cluster) as first:
@@ -216,7 +218,7 @@ LAPTOP = ClientConfig(server="https://10.0.0.1", namespace="work", source="~/.ku
     "Running an operator",
     "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
 )
-async def test_in_a_pod_it_stands_for_a_lease_of_its_name_in_its_own_namespace() -> None:
+async def test_election_in_a_pod_uses_its_name_and_namespace() -> None:
     assert elect(Settings(), POD) == ("shop", "mine")
 
 
@@ -224,7 +226,7 @@ async def test_in_a_pod_it_stands_for_a_lease_of_its_name_in_its_own_namespace()
     "Running an operator",
     "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
 )
-async def test_elsewhere_it_does_not_unless_it_is_told_to() -> None:
+async def test_election_is_disabled_outside_of_a_pod_by_default() -> None:
     assert elect(Settings(), LAPTOP) is None
     assert elect(Settings(leader_elect=True, lease_namespace="there", lease_name="that"), LAPTOP) == ("there", "that")
     assert elect(Settings(leader_elect=False), POD) is None
@@ -234,11 +236,11 @@ async def test_elsewhere_it_does_not_unless_it_is_told_to() -> None:
     "Running an operator",
     "A pod stands for election by itself; elsewhere the namespace of the Lease must be said.",
 )
-async def test_outside_of_a_pod_the_namespace_of_the_lease_must_be_said() -> None:
+async def test_election_outside_of_a_pod_requires_lease_namespace() -> None:
     with pytest.raises(SettingError, match=r"needs a namespace for its Lease.*--lease-namespace, KUBEWRIGHT_LEASE_NAM"):
         elect(Settings(leader_elect=True), LAPTOP)
 
 
-async def test_times_that_cannot_work_together_are_refused() -> None:
+async def test_rejects_inconsistent_election_times() -> None:
     with pytest.raises(SettingError, match=r"renew_deadline \(20s\) must be shorter than lease_duration"):
         elect(Settings(renew_deadline=20.0), POD)

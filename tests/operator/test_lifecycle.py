@@ -50,7 +50,7 @@ def noting(stage: Stage, notes: list[str]) -> Component:
     "Running an operator",
     "Pages, webhooks, caches, others, what is the leader's, controllers: in this order, and back again.",
 )
-async def test_pages_webhooks_caches_others_leader_and_back_again(client: Client, namespace: str) -> None:
+async def test_starts_in_stages_and_stops_in_reverse(client: Client, namespace: str) -> None:
     operator = Operator(
         "ordered", namespaces=[namespace], leader_elect=True, lease_namespace=namespace, health_bind="127.0.0.1:0"
     )
@@ -86,7 +86,7 @@ async def test_pages_webhooks_caches_others_leader_and_back_again(client: Client
     "Running an operator",
     "Pages, webhooks, caches, others, what is the leader's, controllers: in this order, and back again.",
 )
-async def test_what_cannot_start_stops_what_has_started_and_is_told(client: Client, namespace: str) -> None:
+async def test_failed_start_stops_started_components(client: Client, namespace: str) -> None:
     operator = Operator("broken", namespaces=[namespace], health_bind="127.0.0.1:0")
     notes: list[str] = []
 
@@ -105,9 +105,7 @@ async def test_what_cannot_start_stops_what_has_started_and_is_told(client: Clie
     assert [note.split(":")[0] for note in notes] == ["webhooks starts", "webhooks stops"]
 
 
-async def test_a_leader_that_cannot_start_its_work_fails_and_gives_the_lease_back(
-    client: Client, namespace: str
-) -> None:
+async def test_leader_that_cannot_start_fails_and_releases_lease(client: Client, namespace: str) -> None:
     operator = Operator("broken", namespaces=[namespace], leader_elect=True, lease_namespace=namespace)
 
     @asynccontextmanager
@@ -124,7 +122,7 @@ async def test_a_leader_that_cannot_start_its_work_fails_and_gives_the_lease_bac
             await running.wait_for_failure()
 
 
-@pytest.mark.promise("Running an operator", "A cache that fails fails the operator, instead of standing still.")
+@pytest.mark.promise("Running an operator", "A failed cache fails the operator.")
 async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: str) -> None:
     operator = Operator("broken", namespaces=[namespace])
 
@@ -147,7 +145,7 @@ async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: 
     "Running an operator",
     "The grace period passes on the injected clock, and what is cut short is counted.",
 )
-async def test_reconciles_that_are_cut_short_are_counted(client: Client, namespace: str) -> None:
+async def test_counts_interrupted_reconciles(client: Client, namespace: str) -> None:
     operator = Operator("short", namespaces=[namespace])
     entered = asyncio.Event()
 
@@ -162,7 +160,7 @@ async def test_reconciles_that_are_cut_short_are_counted(client: Client, namespa
     assert running.interrupted == 1
 
 
-def test_a_stage_that_there_is_not_is_refused() -> None:
+def test_rejects_unknown_stage() -> None:
     with pytest.raises(ValueError, match="stage is one of webhooks, others, leader, not 'caches'"):
         Operator("mine").attach(noting("others", []), stage="caches")  # type: ignore[arg-type]
 
@@ -185,7 +183,7 @@ async def mark(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
 
 @pytest.mark.promise("Running an operator", "Exit codes tell why.")
 @pytest.mark.promise("Running an operator", "One replica works, and the next takes over with warm caches.")
-async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
+async def test_two_replicas_hand_over_and_exit_with_codes(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "replicated.py"
@@ -214,7 +212,7 @@ async def test_two_replicas_take_turns_and_end_with_codes_that_say_why(
     assert all({"time", "level", "logger", "message"} <= line.keys() for line in [*logs[0], *logs[1]])
     last = logs[1][-1]
     assert last["level"] == "error"
-    assert "was lost: somebody-else holds the lease now" in last["message"]
+    assert "was lost: another-replica holds the lease now" in last["message"]
 
 
 async def _either_has_started(*logs: Path) -> bool:
@@ -238,7 +236,7 @@ operator.run()
 
 
 @pytest.mark.promise("Running an operator", "Exit codes tell why.")
-async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
+async def test_two_signals_end_process_with_blocked_event_loop(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, script = tmp_path / "log", tmp_path / "blocked.py"
@@ -255,8 +253,8 @@ async def test_two_signals_end_the_process_although_the_event_loop_is_blocked(
     assert "the operator does not stop within" in log.read_text()
 
 
-@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
-async def test_a_log_of_everything_does_not_hold_the_token(
+@pytest.mark.promise("Running an operator", "The log shows no secret, and escapes untrusted content.")
+async def test_debug_log_does_not_contain_the_token(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     account = control_plane.add_service_account("powerless", namespace)

@@ -17,13 +17,13 @@ def _leave_no_modules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_operator_of_a_file_is_found_and_its_neighbours_can_be_imported(tmp_path: Path) -> None:
-    (tmp_path / "neighbour.py").write_text('NAME = "from-the-neighbour"\n')
-    (tmp_path / "foo.py").write_text("import kubewright as kw\nfrom neighbour import NAME\nmine = kw.Operator(NAME)\n")
-    assert load_operator(str(tmp_path / "foo.py")).name == "from-the-neighbour"
+def test_loads_file_that_imports_its_neighbors(tmp_path: Path) -> None:
+    (tmp_path / "neighbor.py").write_text('NAME = "from-the-neighbor"\n')
+    (tmp_path / "foo.py").write_text("import kubewright as kw\nfrom neighbor import NAME\nmine = kw.Operator(NAME)\n")
+    assert load_operator(str(tmp_path / "foo.py")).name == "from-the-neighbor"
 
 
-def test_a_file_of_a_package_is_the_module_that_the_others_import(tmp_path: Path) -> None:
+def test_file_of_a_package_is_loaded_as_its_module(tmp_path: Path) -> None:
     package = tmp_path / "loaded_shop"
     package.mkdir()
     (package / "__init__.py").write_text("from loaded_shop.operator import operator\n")
@@ -41,12 +41,12 @@ def test_the_operator_of_a_module_is_found(tmp_path: Path) -> None:
     assert load_operator("shop.main").name == "one"
 
 
-def test_one_operator_under_two_names_is_one(tmp_path: Path) -> None:
+def test_accepts_one_operator_with_two_names(tmp_path: Path) -> None:
     (tmp_path / "foo.py").write_text(ONE + "alias = operator\n")
     assert load_operator("foo.py").name == "one"
 
 
-def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
+def test_several_operators_require_a_name(tmp_path: Path) -> None:
     (tmp_path / "foo.py").write_text(ONE + 'second = kw.Operator("two")\n')
     with pytest.raises(LoadError, match=r"has several operators; choose one: foo\.py:operator or foo\.py:second"):
         load_operator("foo.py")
@@ -67,13 +67,13 @@ def test_of_several_operators_one_must_be_named(tmp_path: Path) -> None:
         ("my-operator", "'my-operator' is neither a Python file nor the name of a module"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, target: str, message: str) -> None:
+def test_missing_target_is_named(tmp_path: Path, target: str, message: str) -> None:
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(LoadError, match=message):
         load_operator(target)
 
 
-def test_what_goes_wrong_inside_the_module_comes_out_as_it_is(tmp_path: Path) -> None:
+def test_exceptions_of_the_module_propagate(tmp_path: Path) -> None:
     (tmp_path / "broken_program.py").write_text("import no_such_library\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_library"):
         load_operator("broken_program")

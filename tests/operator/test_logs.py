@@ -56,7 +56,7 @@ def of_object(trace: Trace | None = None) -> ObjectLogger:
     "Running an operator",
     "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
 )
-def test_a_line_of_an_object_says_which_one_and_in_which_reconcile(logs: tuple[Lines, Lines]) -> None:
+def test_line_about_an_object_names_object_and_trace(logs: tuple[Lines, Lines]) -> None:
     trace = Trace(random.Random(1))
     of_object(trace).info("sold %d", 3, extra={"till": 7})
     line = json.loads(logs[0].lines[0])
@@ -97,7 +97,7 @@ def test_a_line_of_another_logger_belongs_to_the_reconcile_that_runs(logs: tuple
     assert logs[1].lines[0].endswith("ConfigMap till: hello")
 
 
-async def test_so_does_a_line_that_a_reconciler_writes_elsewhere(logs: tuple[Lines, Lines]) -> None:
+async def test_line_of_another_thread_belongs_to_the_reconcile(logs: tuple[Lines, Lines]) -> None:
     operator, clock = Operator("mine"), VirtualClock()
 
     @operator.reconciles(Thing)
@@ -130,7 +130,7 @@ def test_an_exception_keeps_its_traceback_in_one_line(logs: tuple[Lines, Lines])
     assert logs[1].lines[0].splitlines()[1] == "    Traceback (most recent call last):"
 
 
-@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
+@pytest.mark.promise("Running an operator", "The log shows no secret, and escapes untrusted content.")
 @pytest.mark.parametrize(
     "secret",
     [
@@ -151,7 +151,7 @@ def test_tokens_and_keys_do_not_appear(logs: tuple[Lines, Lines], secret: str) -
         assert not [word for word in hidden if word in lines.lines[0]]
 
 
-@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
+@pytest.mark.promise("Running an operator", "The log shows no secret, and escapes untrusted content.")
 def test_an_object_as_an_extra_is_not_shown_field_by_field(logs: tuple[Lines, Lines]) -> None:
     secret = core.Secret(string_data={"password": "hunter2"})
     logging.getLogger("x").info("there", extra={"obj": secret, "objs": [secret]})
@@ -159,11 +159,9 @@ def test_an_object_as_an_extra_is_not_shown_field_by_field(logs: tuple[Lines, Li
         assert "hunter2" not in lines.lines[0]
 
 
-@pytest.mark.promise("Running an operator", "The log shows no secret, and obeys nobody.")
+@pytest.mark.promise("Running an operator", "The log shows no secret, and escapes untrusted content.")
 @pytest.mark.parametrize("hostile", ["a\nb", "\x1b[31mred", "\u202egnp.exe", "\x00\x7f\x9b"])
-def test_what_a_stranger_wrote_neither_begins_a_line_nor_rules_the_terminal(
-    logs: tuple[Lines, Lines], hostile: str
-) -> None:
+def test_escapes_line_breaks_and_control_characters(logs: tuple[Lines, Lines], hostile: str) -> None:
     logging.getLogger("x").info("name is %s", hostile)
     assert json.loads(logs[0].lines[0])["message"] == f"name is {hostile}"
     pretty = logs[1].lines[0]
@@ -171,7 +169,7 @@ def test_what_a_stranger_wrote_neither_begins_a_line_nor_rules_the_terminal(
     assert not {"\x1b", "\x00", "\x7f", "\x9b", "\u202e"} & set(pretty)
 
 
-def test_a_line_that_cannot_be_made_is_a_line_nonetheless(logs: tuple[Lines, Lines]) -> None:
+def test_logs_message_with_wrong_arguments(logs: tuple[Lines, Lines]) -> None:
     class Broken:
         def __str__(self) -> str:
             raise OSError("no")
@@ -184,7 +182,7 @@ def test_a_line_that_cannot_be_made_is_a_line_nonetheless(logs: tuple[Lines, Lin
     assert line["lone"] == "\\ud800"
 
 
-def test_what_has_no_end_is_cut(logs: tuple[Lines, Lines]) -> None:
+def test_truncates_long_messages(logs: tuple[Lines, Lines]) -> None:
     logging.getLogger("x").info("%s", "x" * 100_000)
     assert all(len(lines.lines[0]) < 20_000 for lines in logs)
 
@@ -223,12 +221,12 @@ def written(
     "Running an operator",
     "The log is for people on a terminal and JSON elsewhere, and names object and trace.",
 )
-def test_it_is_coloured_on_a_terminal_and_json_elsewhere(root: logging.Logger) -> None:
+def test_is_colored_on_a_terminal_and_json_elsewhere(root: logging.Logger) -> None:
     assert "\x1b[32mINFO   \x1b[0m hello" in written(Settings(), Terminal())
     assert json.loads(written(Settings(), io.StringIO()))["message"] == "hello"
 
 
-def test_colour_can_be_declined(root: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_disables_color(root: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in written(Settings(), Terminal())
     monkeypatch.delenv("NO_COLOR")
@@ -236,7 +234,7 @@ def test_colour_can_be_declined(root: logging.Logger, monkeypatch: pytest.Monkey
     assert "\x1b" not in written(Settings(), Terminal())
 
 
-def test_a_format_that_is_asked_for_is_what_comes(root: logging.Logger) -> None:
+def test_uses_configured_format(root: logging.Logger) -> None:
     assert json.loads(written(Settings(log_format="json"), Terminal()))["message"] == "hello"
     pretty = written(Settings(log_format="pretty"), io.StringIO())
     assert pretty.endswith("INFO    hello\n")
@@ -244,12 +242,12 @@ def test_a_format_that_is_asked_for_is_what_comes(root: logging.Logger) -> None:
 
 
 @pytest.mark.parametrize(("level", "shown"), [(None, False), ("debug", True), ("error", False)])
-def test_the_level_decides_what_is_written(root: logging.Logger, level: str | None, shown: bool) -> None:
+def test_level_filters_lines(root: logging.Logger, level: str | None, shown: bool) -> None:
     assert bool(written(Settings(log_level=level), io.StringIO(), logging.DEBUG)) is shown
 
 
 @pytest.mark.promise("Running an operator", "A log that the program has arranged is left alone.")
-def test_a_log_that_the_program_has_arranged_is_left_alone(root: logging.Logger) -> None:
+def test_keeps_logging_configuration_of_the_program(root: logging.Logger) -> None:
     theirs = Lines(logging.Formatter("%(message)s"))
     root.setLevel(logging.WARNING)
     assert written(Settings(), io.StringIO(), arranged=theirs) == ""

@@ -60,7 +60,7 @@ async def test_an_operator_without_controllers_has_nothing_to_do(client: Client)
 
 
 @pytest.mark.promise("Reading the cache", "A kind that is not served is named, and waited for.")
-async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: Client) -> None:
+async def test_start_fails_with_the_name_of_an_unserved_kind(client: Client) -> None:
     operator = Operator("lost", clock=VirtualClock(), sync_timeout=0.01)
 
     @operator.reconciles(Missing)
@@ -71,14 +71,14 @@ async def test_a_kind_that_is_not_served_stops_the_start_with_its_name(client: C
         await start_in_vain(operator, client)
 
 
-async def test_a_missing_permission_stops_the_start_with_the_verb_and_the_user(control_plane: ControlPlane) -> None:
+async def test_start_fails_with_verb_and_user_of_a_missing_permission(control_plane: ControlPlane) -> None:
     operator = Operator("powerless", clock=VirtualClock(), sync_timeout=0.01)
 
     @operator.reconciles(core.ConfigMap)
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
-    async with Client.connect(kubeconfig=control_plane.add_user("nobody-special")) as client:
-        with pytest.raises(CacheSyncError, match=r"configmaps is forbidden.*nobody-special"):
+    async with Client.connect(kubeconfig=control_plane.add_user("ordinary-user")) as client:
+        with pytest.raises(CacheSyncError, match=r"configmaps is forbidden.*ordinary-user"):
             await start_in_vain(operator, client)
 
 
@@ -86,7 +86,7 @@ async def test_a_missing_permission_stops_the_start_with_the_verb_and_the_user(c
     "Running an operator",
     "`operator.running` starts and stops everything in this process, kinds installed.",
 )
-async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_and_again(
+async def test_runs_repeatedly_on_a_cluster_with_a_kubeconfig(
     control_plane: ControlPlane, client: Client, namespace: str
 ) -> None:
     operator = Operator("again", namespaces=[namespace])
@@ -103,7 +103,7 @@ async def test_a_cluster_with_a_kubeconfig_will_do_and_one_operator_runs_again_a
     assert seen == ["initial", "initial"]
 
 
-async def test_a_cluster_that_makes_clients_will_do_too(cluster: Cluster | RealCluster, namespace: str) -> None:
+async def test_runs_on_a_cluster_that_makes_clients(cluster: Cluster | RealCluster, namespace: str) -> None:
     operator = Operator("on-a-cluster", namespaces=[namespace])
     seen = asyncio.Event()
 
@@ -149,7 +149,7 @@ async def test_the_client_that_a_cluster_made_for_a_run_is_closed_at_its_end(clu
 
 @pytest.mark.clusters("embedded")
 @pytest.mark.parametrize("given", ["x", 3, Cluster, object()])
-def test_what_is_no_cluster_is_refused_at_once(given: Any) -> None:
+def test_rejects_invalid_cluster(given: Any) -> None:
     with pytest.raises(TypeError, match=r"running takes a client, or a cluster: .*; not "):
         Operator("on-nothing").running(given)
 
@@ -179,7 +179,7 @@ async def test_running_installs_the_kinds_that_it_reconciles(client: Client, nam
 
 
 @pytest.mark.promise("What wakes a reconciler", "Two operators in one process know nothing of each other.")
-async def test_two_operators_in_one_process_know_nothing_of_each_other(client: Client, namespace: str) -> None:
+async def test_two_operators_in_one_process_are_independent(client: Client, namespace: str) -> None:
     seen: list[str] = []
     operators = [Operator(name, namespaces=[namespace]) for name in ("left", "right")]
     for operator in operators:
@@ -195,7 +195,7 @@ async def test_two_operators_in_one_process_know_nothing_of_each_other(client: C
     assert sorted(seen) == ["left", "right"]
 
 
-async def test_time_and_chance_are_the_operators_own_down_to_the_client(control_plane: ControlPlane) -> None:
+async def test_passes_clock_and_rng_to_the_client(control_plane: ControlPlane) -> None:
     clock, rng = SystemClock(), random.Random(7)
     operator = Operator("exact", clock=clock, rng=rng)
 
@@ -239,7 +239,7 @@ async def logged(log: Path, text: str) -> None:
 @pytest.mark.promise("Running an operator", "`kubewright run` works until SIGTERM or SIGINT.")
 @pytest.mark.usefixtures("foos")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_kubewright_run_works_until_a_signal(
+async def test_kubewright_run_runs_until_a_signal(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path, number: signal.Signals
 ) -> None:
     log = tmp_path / "log"
@@ -255,9 +255,7 @@ async def test_kubewright_run_works_until_a_signal(
     assert f"{number.name}: stopping" in log.read_text()
 
 
-async def test_a_program_runs_on_uvloop_with_its_caches_out_of_the_collectors_way(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path
-) -> None:
+async def test_runs_on_uvloop_and_freezes_caches(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
     log, script = tmp_path / "log", tmp_path / "loop.py"
     script.write_text(f"""
 import asyncio, gc
@@ -337,7 +335,7 @@ operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}])
 
 
 @pytest.mark.promise("Running an operator", "The first signal lets reconciles finish, the second does not.")
-async def test_the_second_signal_ends_the_process_although_a_plain_reconciler_is_stuck(
+async def test_second_signal_ends_process_with_hanging_plain_reconciler(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
     log, script = tmp_path / "log", tmp_path / "stuck.py"
@@ -376,7 +374,7 @@ operator.run(kubeconfig={kubeconfig!r}, namespaces=[{namespace!r}], lease_namesp
 
 
 @pytest.mark.promise("What happens when", "A process that has lost its lease ends, whatever hangs in it.")
-async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
+async def test_process_that_lost_its_lease_ends_despite_hanging_component(
     control_plane: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
     log, script = tmp_path / "log", tmp_path / "hanging.py"
@@ -392,9 +390,7 @@ async def test_a_process_that_has_lost_its_lease_ends_although_something_hangs(
 
 @pytest.mark.promise("Running an operator", "What keeps it from starting is one line and a failure.")
 @pytest.mark.promise("Running an operator", "Exit codes tell why.")
-async def test_what_keeps_an_operator_from_starting_is_one_line_and_a_failure(
-    control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_logs_one_line_for_a_failed_start(control_plane: ControlPlane, tmp_path: Path) -> None:
     log, script = tmp_path / "log", tmp_path / "lost.py"
     script.write_text(
         "import kubewright as kw\n"

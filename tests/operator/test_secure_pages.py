@@ -182,10 +182,10 @@ async def test_without_permission_to_review_says_so_at_start_and_to_clients(
     }
     async with account_of_operator, operator.running(account_of_operator, **bound) as running:
 
-        async def told() -> bool:
+        async def logged_messages() -> bool:
             return expected in caplog.messages
 
-        await until(told)
+        await until(logged_messages)
         probes, metrics = (server.port for server in running.servers)
         answer = await fetch(metrics, "/metrics", token)
         assert (answer.status, answer.body) == (503, f"{expected}\n")

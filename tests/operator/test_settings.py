@@ -40,7 +40,7 @@ def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is(
         assert f"[{setting.variable}]" in (flags[name].help or "")
 
 
-def test_the_flags_are_those_that_were_agreed() -> None:
+def test_flags_are_stable() -> None:
     known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
     assert [flag for flag in AGREED.split() if flag not in known] == []
 
@@ -54,7 +54,7 @@ def test_each_setting_is_described_where_operators_are_made() -> None:
     "Running an operator",
     "Every setting is a flag, a variable and an argument, in this order of precedence.",
 )
-def test_a_flag_wins_over_a_variable_and_that_over_an_argument_and_that_over_the_default() -> None:
+def test_precedence_is_flag_variable_argument_default() -> None:
     operator = Operator("mine", grace=1, concurrency=1, lease_name="argument")
     environ = {"KUBEWRIGHT_GRACE": "2s", "KUBEWRIGHT_CONCURRENCY": "2"}
     found = resolve_settings(operator, {"grace": 3.0}, environ)
@@ -62,13 +62,13 @@ def test_a_flag_wins_over_a_variable_and_that_over_an_argument_and_that_over_the
     assert operator.settings.grace == 1.0, "the operator itself stays as it was made"
 
 
-def test_a_flag_can_also_take_something_back() -> None:
+def test_flag_can_disable_a_setting() -> None:
     operator = Operator("mine", resync=60, health_bind="8081")
     found = resolve_settings(operator, {"resync": None, "health_bind": None}, {})
     assert (found.resync, found.health_bind) == (None, None)
 
 
-def test_an_empty_variable_says_nothing() -> None:
+def test_ignores_empty_variable() -> None:
     assert from_environment({"KUBEWRIGHT_GRACE": "", "KUBEWRIGHT_CONTEXT": " "}) == {}
 
 
@@ -91,17 +91,17 @@ def test_running_takes_settings_too_and_reads_no_variables(monkeypatch: pytest.M
         (timedelta(minutes=2), 120.0),
     ],
 )
-def test_times_are_numbers_timedeltas_or_texts(given: Any, seconds: float) -> None:
+def test_durations_are_numbers_timedeltas_or_strings(given: Any, seconds: float) -> None:
     assert Operator("mine", grace=given).settings.grace == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("given", ["30x", "s30", "1m 30s", "", "-5s", -5, float("nan"), float("inf"), True, None, [5]])
-def test_what_is_no_time_is_refused_with_examples(given: Any) -> None:
+def test_rejects_invalid_duration_with_examples(given: Any) -> None:
     with pytest.raises(SettingError, match="grace is a length of time, such as 30s, 1m30s, 500ms, or a number"):
         Operator("mine", grace=given)
 
 
-def test_some_times_may_be_nothing_and_others_not() -> None:
+def test_only_some_durations_may_be_zero() -> None:
     assert Operator("mine", grace=0).settings.grace == 0
     assert Operator("mine", resync=0).settings.resync is None
     with pytest.raises(SettingError, match=r"sync_timeout is .*, and more than 0, not 0"):
@@ -140,7 +140,7 @@ def test_a_wrong_value_of_a_variable_names_the_variable_and_what_is_valid(
     assert message in str(caught.value)
 
 
-def test_variables_are_read_as_what_they_are() -> None:
+def test_parses_variables_by_type() -> None:
     texts = {
         "KUBEWRIGHT_NAMESPACES": "left, right",
         "KUBEWRIGHT_LEADER_ELECT": "No",
@@ -157,7 +157,7 @@ def test_variables_are_read_as_what_they_are() -> None:
     }
 
 
-def test_a_variable_that_looks_like_a_setting_is_noticed_and_one_of_a_service_is_not() -> None:
+def test_reports_misspelled_variable_but_not_service_variable() -> None:
     environ = {"KUBEWRIGHT_LOGLEVEL": "debug", "KUBEWRIGHT_PORT": "tcp://10.0.0.1:80", "KUBEWRIGHT_SERVICE_HOST": "x"}
     assert misspelled(environ) == [("KUBEWRIGHT_LOGLEVEL", "KUBEWRIGHT_LOG_LEVEL")]
 
@@ -185,16 +185,16 @@ def test_a_port_alone_may_be_a_number() -> None:
 @pytest.mark.parametrize(
     "given", ["65536", "x", "::1:8081", "a b:1", "http://x:1", "1.2.3.4", "[x]:1", 65536, -1, True, 80.5]
 )
-def test_what_is_no_address_is_refused(given: Any) -> None:
+def test_rejects_invalid_address(given: Any) -> None:
     with pytest.raises(SettingError, match="health_bind is an address to listen at"):
         Operator("mine", health_bind=given)
 
 
-def test_a_server_can_be_turned_off() -> None:
+def test_server_can_be_disabled() -> None:
     assert Operator("mine", metrics_bind="0").settings.metrics_bind is None
 
 
-def test_an_argument_that_does_not_exist_is_named_with_those_that_do() -> None:
+def test_unknown_argument_lists_known_ones() -> None:
     with pytest.raises(
         TypeError, match=r"Operator has no option 'graec'. Did you mean 'grace'\? The options are: conc"
     ):
@@ -203,8 +203,8 @@ def test_an_argument_that_does_not_exist_is_named_with_those_that_do() -> None:
         Operator("mine").run(kubeconf="x")  # type: ignore[call-arg]
 
 
-@pytest.mark.promise("Running an operator", "Ten reconciles at a time unless somebody says otherwise.")
-def test_each_controller_works_on_ten_keys_at_a_time_unless_the_operator_or_itself_says_otherwise() -> None:
+@pytest.mark.promise("Running an operator", "The default concurrency is ten reconciles.")
+def test_default_concurrency_is_ten() -> None:
     async def sync(obj: core.ConfigMap, ctx: Context[core.ConfigMap]) -> None: ...
 
     async def clean(obj: Thing, ctx: Context[Thing]) -> None: ...

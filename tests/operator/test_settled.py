@@ -105,7 +105,7 @@ async def test_settled_covers_operators_that_wake_each_other(cluster: Cluster, c
         assert (await client.get(core.ServiceAccount, "a-copy", "default")).metadata.name == "a-copy"
 
 
-async def test_settled_does_not_wait_for_keys_that_come_back_later() -> None:
+async def test_settled_does_not_wait_for_delayed_keys() -> None:
     clock, operator, times = VirtualClock(), kw.Operator("later"), list[float]()
 
     @operator.reconciles(core.ConfigMap, labels=LABELS)

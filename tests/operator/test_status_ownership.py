@@ -111,7 +111,7 @@ async def test_set_status_removes_what_it_no_longer_declares_and_nothing_else(
         assert await status(client, namespace) == {"available": 2, "note": "theirs"}
 
 
-async def test_patch_status_removes_a_field_named_none_whoever_set_it(
+async def test_patch_status_removes_none_field_of_any_manager(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     @operator.reconciles(Site)

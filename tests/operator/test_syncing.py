@@ -32,7 +32,7 @@ class Waiting(Caches):
             raise CacheSyncError(timeout, {"Foo (example.com/v1)": REASON})
 
 
-async def test_what_is_missing_is_said_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs_unsynced_caches_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
     caches = Waiting(turns=3)
     with caplog.at_level(logging.WARNING, "kubewright.operator"):
         await wait_for_sync(caches, 120.0)
@@ -42,7 +42,7 @@ async def test_what_is_missing_is_said_every_ten_seconds(caplog: pytest.LogCaptu
     ]
 
 
-async def test_the_error_in_the_end_tells_the_whole_time(caplog: pytest.LogCaptureFixture) -> None:
+async def test_final_error_has_the_whole_timeout(caplog: pytest.LogCaptureFixture) -> None:
     caches = Waiting(turns=99)
     with pytest.raises(CacheSyncError, match=r"^not in sync after 25s: Foo"):
         await wait_for_sync(caches, 25.0)
@@ -51,7 +51,7 @@ async def test_the_error_in_the_end_tells_the_whole_time(caplog: pytest.LogCaptu
 
 
 class Dead:
-    """The way to a port at which nobody listens."""
+    """The configuration of a port without a listener."""
 
     async def send(self, request: Request) -> Response:
         raise ConnectionLost("Connect call failed ('127.0.0.1', 6443)", sent=False)
@@ -59,7 +59,7 @@ class Dead:
     async def close(self) -> None: ...
 
 
-async def test_a_server_that_is_not_there_is_given_up_within_the_time_that_the_caches_have() -> None:
+async def test_gives_up_on_unreachable_server_within_sync_timeout() -> None:
     clock = VirtualClock()
     operator = Operator("lost", clock=clock, sync_timeout=2)
 

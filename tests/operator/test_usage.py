@@ -16,7 +16,7 @@ PROGRAM = (
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_a_program_tells_how_it_is_run_instead_of_running(flag: str, tmp_path: Path) -> None:
+def test_help_prints_usage_instead_of_running(flag: str, tmp_path: Path) -> None:
     (tmp_path / "foo.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "foo.py", flag], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

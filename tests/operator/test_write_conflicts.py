@@ -123,7 +123,7 @@ async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
     assert status.available == 7
 
 
-async def test_wakes_during_the_pause_do_not_make_it_longer_and_are_not_told(
+async def test_triggers_during_the_pause_neither_extend_it_nor_are_logged(
     calls: Calls, rival: Rival, caplog: pytest.LogCaptureFixture
 ) -> None:
     @rival.operator.reconciles(Box, owns=[core.ConfigMap])
@@ -148,7 +148,7 @@ async def test_wakes_during_the_pause_do_not_make_it_longer_and_are_not_told(
 
 
 @pytest.mark.parametrize("ends", ["with a wish", "for good", "with an error"])
-async def test_the_key_comes_back_after_the_pause_however_the_reconcile_ends(
+async def test_key_is_requeued_after_the_pause(
     calls: Calls, rival: Rival, ends: str
 ) -> None:
     triggers: list[str] = []

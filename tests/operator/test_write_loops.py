@@ -1,4 +1,4 @@
-"""Controllers that keep waking each other, and writes that wake nobody, on both clusters."""
+"""Controllers that keep triggering each other, and writes that trigger no reconcile, on both clusters."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def operator(namespace: str) -> Operator:
     return Operator("site-operator", namespaces=[namespace])
 
 
-async def test_a_final_status_is_written_while_another_field_is_fought_over(
+async def test_writes_final_status_during_a_write_conflict(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its cause is another object, and does not wait."""

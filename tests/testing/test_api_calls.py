@@ -42,7 +42,7 @@ def test_a_request_is_one_call(method: str, path: str, query: dict[str, str], ex
     assert str(call) == expected
 
 
-def test_an_apply_that_made_an_object_was_a_create_too() -> None:
+def test_apply_that_creates_is_also_a_create() -> None:
     request = Request(method="PATCH", path="/api/v1/namespaces/a/configmaps/b")
     assert [call.verb for call in calls_of(request, 201)] == ["patch", "create"]
     assert [call.verb for call in calls_of(request, 200)] == ["patch"]

@@ -117,7 +117,7 @@ def _nothing_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
 
 
-def told(text: io.StringIO) -> str:
+def progress_of(text: io.StringIO) -> str:
     return text.getvalue()
 
 
@@ -143,8 +143,8 @@ def test_assets_of_the_wrong_version_are_skipped_with_a_message(
 
     assert setup_binaries(Progress(text)) == cached
 
-    assert "skipping kube-apiserver of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 1.36.x" in told(text)
-    assert "skipping etcd of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 3.6.x" in told(text)
+    assert "skipping kube-apiserver of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 1.36.x" in progress_of(text)
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it has version 1.29.0, expected 3.6.x" in progress_of(text)
 
 
 def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,12 +155,10 @@ def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pyte
 
     assert find_binaries(Progress(text)) is None
 
-    assert "skipping etcd of KUBEBUILDER_ASSETS: it does not report its version" in told(text)
+    assert "skipping etcd of KUBEBUILDER_ASSETS: it does not report its version" in progress_of(text)
 
 
-def test_what_the_assets_lack_comes_from_elsewhere_and_all_are_found_in_one_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_assets_come_from_other_sources_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assets = write_scripts(tmp_path / "assets", ENVTEST_BINARIES)
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
     write_go(tmp_path / "bin", tmp_path / "builds")
@@ -178,7 +176,7 @@ def test_what_the_assets_lack_comes_from_elsewhere_and_all_are_found_in_one_fold
     "The control plane for tests",
     "Binaries come from the given assets, the cache, an archive, or a build, in this order.",
 )
-def test_the_archive_comes_before_a_build_which_brings_what_it_lacks(tmp_path: Path, publisher: Publisher) -> None:
+def test_prefers_archive_to_build(tmp_path: Path, publisher: Publisher) -> None:
     publisher.publish(ENVTEST_BINARIES)
     write_go(tmp_path / "bin", tmp_path / "builds")
 
@@ -194,7 +192,7 @@ def test_the_archive_comes_before_a_build_which_brings_what_it_lacks(tmp_path: P
     "The control plane for tests",
     "Binaries come from the given assets, the cache, an archive, or a build, in this order.",
 )
-def test_what_is_cached_is_neither_fetched_nor_built_again(publisher: Publisher) -> None:
+def test_uses_cached_binaries(publisher: Publisher) -> None:
     publisher.publish(BINARIES)
     folder = setup_binaries(Progress(quiet=True))
     seen = len(publisher.requests)
@@ -214,7 +212,7 @@ def test_the_newest_patch_version_is_taken_when_the_pinned_one_is_not_published(
 
 
 @pytest.mark.promise("The control plane for tests", "An archive is checked before it is used.")
-def test_an_archive_with_the_wrong_checksum_is_refused(tmp_path: Path, publisher: Publisher) -> None:
+def test_rejects_archive_with_wrong_checksum(tmp_path: Path, publisher: Publisher) -> None:
     publisher.publish(BINARIES, checksum="0" * 128)
     write_go(tmp_path / "bin", tmp_path / "builds", fails=True)
     text = io.StringIO()
@@ -222,11 +220,11 @@ def test_an_archive_with_the_wrong_checksum_is_refused(tmp_path: Path, publisher
     with pytest.raises(SetupError, match="cannot find module"):
         setup_binaries(Progress(text))
 
-    assert "does not have the checksum of its index; rejected" in told(text)
+    assert "does not have the checksum of its index; rejected" in progress_of(text)
     assert list(binaries_folder().iterdir()) == []
 
 
-def test_an_archive_that_holds_another_version_than_it_says_is_refused(tmp_path: Path, publisher: Publisher) -> None:
+def test_rejects_archive_with_another_version(tmp_path: Path, publisher: Publisher) -> None:
     publisher.publish(BINARIES, "1.35.0")
     archive = publisher.files[f"/envtest-v1.35.0-{platform_name()}.tar.gz"]
     digest = hashlib.sha512(archive).hexdigest()
@@ -238,14 +236,14 @@ def test_an_archive_that_holds_another_version_than_it_says_is_refused(tmp_path:
 
     setup_binaries(Progress(text))
 
-    assert "has version 1.35.0, expected 1.36.x; rejected" in told(text)
+    assert "has version 1.35.0, expected 1.36.x; rejected" in progress_of(text)
 
 
 @pytest.mark.parametrize(
     "index",
     [b"", b"releases: 3", b"- 1", b"\xff\xfe", b"{", b"releases: {v1.36.3: {x: {hash: 1}}}", b"<html>no</html>"],
 )
-def test_an_index_that_makes_no_sense_is_passed_over(tmp_path: Path, publisher: Publisher, index: bytes) -> None:
+def test_ignores_invalid_index(tmp_path: Path, publisher: Publisher, index: bytes) -> None:
     publisher.files["/index.yaml"] = index
     write_go(tmp_path / "bin", tmp_path / "builds")
 
@@ -254,14 +252,14 @@ def test_an_index_that_makes_no_sense_is_passed_over(tmp_path: Path, publisher: 
     assert len((tmp_path / "builds").read_text().splitlines()) == 2
 
 
-def test_an_index_out_of_reach_is_mentioned_and_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_and_ignores_unreachable_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBEWRIGHT_ENVTEST_INDEX", "http://127.0.0.1:1/index.yaml")
     write_go(tmp_path / "bin", tmp_path / "builds")
     text = io.StringIO()
 
     setup_binaries(Progress(text))
 
-    assert "cannot be read ([Errno 111] Connection refused); continuing without it" in told(text)
+    assert "cannot be read ([Errno 111] Connection refused); continuing without it" in progress_of(text)
 
 
 def test_an_index_must_be_an_http_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,10 +269,10 @@ def test_an_index_must_be_an_http_address(tmp_path: Path, monkeypatch: pytest.Mo
 
     setup_binaries(Progress(text))
 
-    assert "not an http address: file:///etc/passwd" in told(text)
+    assert "not an http address: file:///etc/passwd" in progress_of(text)
 
 
-def test_a_build_that_fails_is_reported_with_what_go_said_and_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_build_reports_output_of_go(tmp_path: Path) -> None:
     write_go(tmp_path / "bin", tmp_path / "builds", fails=True)
 
     with pytest.raises(SetupError, match=r"(?s)Go could not build etcd:.*cannot find module"):
@@ -283,9 +281,7 @@ def test_a_build_that_fails_is_reported_with_what_go_said_and_leaves_nothing(tmp
     assert list(binaries_folder().iterdir()) == []
 
 
-def test_a_cache_that_cannot_be_written_is_reported_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_cache_reports_the_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(SetupError, match="set KUBEWRIGHT_CACHE_DIR to a writable directory"):
@@ -296,7 +292,7 @@ SETUP = "from kubewright.testing import setup_binaries; print(setup_binaries())"
 
 
 @pytest.mark.promise("The control plane for tests", "An interrupted or concurrent set-up breaks nothing.")
-def test_processes_that_set_up_at_once_build_once(tmp_path: Path) -> None:
+def test_concurrent_setups_build_once(tmp_path: Path) -> None:
     write_go(tmp_path / "bin", tmp_path / "builds")
     processes = [
         subprocess.Popen([sys.executable, "-c", SETUP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -310,7 +306,7 @@ def test_processes_that_set_up_at_once_build_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("The control plane for tests", "An interrupted or concurrent set-up breaks nothing.")
-def test_a_set_up_that_was_killed_in_the_middle_is_taken_over(tmp_path: Path) -> None:
+def test_recovers_from_killed_setup(tmp_path: Path) -> None:
     fifo = tmp_path / "started"
     os.mkfifo(fifo)
     (tmp_path / "bin").mkdir()

@@ -97,9 +97,7 @@ async def test_service_accounts_get_tokens_that_the_server_accepts(
     assert review["status"]["user"]["username"] == f"system:serviceaccount:{namespace}:robot"
 
 
-async def test_a_certificate_of_another_control_plane_is_worth_nothing(
-    control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_rejects_certificate_of_another_control_plane(control_plane: ControlPlane, tmp_path: Path) -> None:
     from kubewright.certificates import CertificateAuthority
     from kubewright.kubeconfig import write_kubeconfig
 
@@ -112,9 +110,7 @@ async def test_a_certificate_of_another_control_plane_is_worth_nothing(
             await client.list(core.Namespace)
 
 
-async def test_two_control_planes_run_side_by_side_and_know_nothing_of_each_other(
-    control_plane: ControlPlane, namespace: str
-) -> None:
+async def test_two_control_planes_are_independent(control_plane: ControlPlane, namespace: str) -> None:
     async with ControlPlane(feature_gates={"WatchList": False}) as other:
         async with Client.connect(kubeconfig=other.kubeconfig) as client:
             names = [each.metadata.name for each in await client.list(core.Namespace)]
@@ -191,11 +187,11 @@ def test_a_server_that_does_not_start_is_reported_with_the_end_of_its_log(tmp_pa
         _ = plane.kubeconfig
 
 
-def test_a_port_that_somebody_took_first_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as somebody:
-        somebody.bind(("127.0.0.1", 0))
-        somebody.listen()
-        taken = somebody.getsockname()[1]
+def test_retries_with_another_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        taken = listener.getsockname()[1]
         offered = [taken, None, taken, None]  # etcd loses its first port, and kube-apiserver too
 
         def lose_the_race() -> int:
@@ -207,7 +203,7 @@ def test_a_port_that_somebody_took_first_is_replaced(monkeypatch: pytest.MonkeyP
     assert offered == []
 
 
-def test_it_says_so_when_it_is_started_twice(control_plane: ControlPlane) -> None:
+def test_rejects_second_start(control_plane: ControlPlane) -> None:
     with pytest.raises(ControlPlaneError, match="running already"):
         control_plane.start()
 
@@ -217,7 +213,7 @@ def test_a_user_without_a_name_is_refused(control_plane: ControlPlane) -> None:
         control_plane.add_user("")
 
 
-def test_secrets_are_readable_by_this_user_alone(control_plane: ControlPlane) -> None:
+def test_keys_are_readable_only_by_this_user(control_plane: ControlPlane) -> None:
     folder = control_plane.kubeconfig.parent
     assert folder.stat().st_mode & 0o077 == 0
     for path in (*folder.glob("*.key"), *folder.glob("*.kubeconfig")):

@@ -35,7 +35,7 @@ async def until(client: Client, pod: core.Pod, condition: Callable[[core.Pod], o
     async for event in watch:
         if event.type != "DELETED" and condition(event.object):
             return event.object
-    raise AssertionError("a watch without a time-out does not end")
+    raise AssertionError("a watch without a timeout does not end")
 
 
 async def until_gone(client: Client, pod: core.Pod) -> core.Pod:
@@ -44,7 +44,7 @@ async def until_gone(client: Client, pod: core.Pod) -> core.Pod:
     async for event in client.watch(core.Pod, pod.metadata.namespace, resource_version=since):
         if event.type == "DELETED" and event.object.metadata.uid == pod.metadata.uid:
             return event.object
-    raise AssertionError("a watch without a time-out does not end")
+    raise AssertionError("a watch without a timeout does not end")
 
 
 def condition(pod: core.Pod, kind: str) -> str | None:
@@ -254,9 +254,7 @@ async def test_a_pod_may_take_its_time_to_end_within_its_grace(client: Client, n
             await until_gone(client, ending)
 
 
-async def test_a_pod_restarts_fails_and_loses_readiness_by_hand(
-    client: Client, namespace: str, fake_node: FakeNode
-) -> None:
+async def test_restart_fail_and_unready_can_be_triggered(client: Client, namespace: str, fake_node: FakeNode) -> None:
     pod = await until(client, await client.create(a_pod(namespace)), is_ready)
 
     await fake_node.set_ready("web", namespace, False)

@@ -85,7 +85,7 @@ async def test_a_fake_node_survives_a_restart_of_the_apiserver(plane: ControlPla
     assert event.object.spec.node_name == node.name
 
 
-async def test_controllers_that_died_are_brought_back(plane: ControlPlane) -> None:
+async def test_restarts_dead_controllers(plane: ControlPlane) -> None:
     await asyncio.to_thread(plane.ensure_controllers)
     assert plane._supervisor is not None
     plane._supervisor.stop("kube-controller-manager", grace=0)
@@ -95,7 +95,7 @@ async def test_controllers_that_died_are_brought_back(plane: ControlPlane) -> No
     assert plane._supervisor.exit_code("kube-controller-manager") is None
 
 
-async def test_compaction_moves_on_and_may_be_repeated(plane: ControlPlane) -> None:
+async def test_compaction_can_be_repeated(plane: ControlPlane) -> None:
     async with Client.connect(kubeconfig=plane.kubeconfig) as client:
         first = plane.compact()
         await client.create(a_config_map("between-compactions"))

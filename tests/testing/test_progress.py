@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_elsewhere_than_on_a_terminal_there_are_plain_lines() -> None:
+def test_writes_plain_lines_without_a_terminal() -> None:
     text = io.StringIO()
     progress = Progress(text)
     with progress.step("bake"):
@@ -41,7 +41,7 @@ def test_a_step_that_fails_is_not_reported_as_done() -> None:
     assert "done" not in text.getvalue()
 
 
-def test_quiet_is_quiet() -> None:
+def test_quiet_writes_nothing() -> None:
     text = io.StringIO()
     progress = Progress(text, quiet=True)
     with progress.step("bake"):
@@ -50,9 +50,7 @@ def test_quiet_is_quiet() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("NO_COLOR", "1")])
-def test_a_terminal_that_wants_no_escape_codes_gets_plain_lines(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writes_plain_lines_without_escape_codes(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     text = Terminal()
     with Progress(text).step("bake"):
@@ -70,7 +68,7 @@ def test_a_step_without_lines_leaves_nothing_behind() -> None:
     assert "\n" not in terminal.getvalue()
 
 
-def test_the_spinner_makes_room_for_other_lines() -> None:
+def test_clear_removes_the_spinner() -> None:
     text = Terminal()
     Progress(text).clear()
     assert text.getvalue() == "\r\x1b[K"

@@ -57,7 +57,7 @@ def test_several_processes_are_refused(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["ERROR: --kubewright-rbac needs all tests in one process: leave out -n"])
 
 
-def test_a_run_whose_roles_fit_passes(program: str, pytester: pytest.Pytester) -> None:
+def test_matching_roles_pass(program: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("from program import *\nasync def test_it(): await run(*make('fits', verbs=['list']))")
     result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac")
     assert result.ret == pytest.ExitCode.OK
@@ -65,7 +65,7 @@ def test_a_run_whose_roles_fit_passes(program: str, pytester: pytest.Pytester) -
 
 
 @pytest.mark.promise("Roles", "A test run fails for a call that the roles lack, and for a rule that nothing used.")
-def test_a_run_fails_for_what_is_missing_and_for_what_nothing_used(program: str, pytester: pytest.Pytester) -> None:
+def test_fails_for_missing_and_unused_permissions(program: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_some="""
         from program import *
@@ -116,7 +116,7 @@ def embedded(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(embedded=EMBEDDED)
 
 
-def test_the_controllers_of_an_embedded_cluster_are_nobodys_program(embedded: None, pytester: pytest.Pytester) -> None:
+def test_ignores_controllers_of_embedded_cluster(embedded: None, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         from embedded import *
@@ -143,7 +143,7 @@ def test_the_controllers_of_an_embedded_cluster_are_nobodys_program(embedded: No
     result.stdout.no_fnmatch_line("operator kube-controller-manager*")
 
 
-def test_what_one_run_uses_is_used_whatever_the_settings_of_another(embedded: None, pytester: pytest.Pytester) -> None:
+def test_permission_used_by_one_run_counts_for_all(embedded: None, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         from embedded import *
@@ -171,5 +171,5 @@ def test_what_one_run_uses_is_used_whatever_the_settings_of_another(embedded: No
     result = pytester.runpytest_subprocess(*ASYNC_MODE, "--kubewright-rbac")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    told = [line for line in result.outlines if line.startswith(("operator ", "    "))]
-    assert [line.partition(":")[0] for line in told] == ["operator mine", "    create secrets  [needs(Secret)]"]
+    logged = [line for line in result.outlines if line.startswith(("operator ", "    "))]
+    assert [line.partition(":")[0] for line in logged] == ["operator mine", "    create secrets  [needs(Secret)]"]

@@ -63,7 +63,7 @@ def test_what_is_lost_is_named_for_the_smallest_object() -> None:
     assert "'spec': {'flag': False}" in str(small.value)
 
 
-def test_nothing_is_lost_where_nothing_is_forgotten() -> None:
+def test_lossless_conversion_passes() -> None:
     class Same(kw.Model):
         content: Spec
 
@@ -87,14 +87,14 @@ def test_nothing_is_lost_where_nothing_is_forgotten() -> None:
     check_round_trips(made, examples=40)
 
 
-async def test_it_can_be_asked_from_inside_an_event_loop() -> None:
+async def test_works_inside_an_event_loop() -> None:
     with pytest.raises(ValueError, match="operator 'idle' has no conversions"):
         check_round_trips(kw.Operator("idle"))
 
 
 @given(objects_of(Trip))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_the_objects_are_valid_and_of_every_sort(trip: Trip) -> None:
+def test_generates_valid_objects_with_all_fields(trip: Trip) -> None:
     kw.validate(trip)
     assert trip.metadata.name
     assert trip.metadata.namespace

@@ -20,7 +20,7 @@ def test_platforms_are_named_as_go_names_them(monkeypatch: pytest.MonkeyPatch, m
     assert platform_name() == name
 
 
-def test_another_platform_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_unsupported_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(SetupError, match="riscv64"):
         platform_name()
@@ -35,7 +35,7 @@ def test_another_platform_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) ->
         ("", "", "/home/jane/.cache/kubewright"),
     ],
 )
-def test_the_cache_directory_is_ours_or_the_users(
+def test_cache_directory_follows_environment(
     monkeypatch: pytest.MonkeyPatch, own: str, shared: str, expected: str
 ) -> None:
     monkeypatch.setenv("KUBEWRIGHT_CACHE_DIR", own)

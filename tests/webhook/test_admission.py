@@ -142,9 +142,9 @@ async def test_untyped_objects_are_changed_the_same_way() -> None:
 
 @pytest.mark.promise(
     "Webhooks",
-    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+    "All errors of an object are reported together, each with its field, in the wording of Kubernetes.",
 )
-async def test_all_errors_are_told_at_once_with_their_fields() -> None:
+async def test_reports_all_errors_with_their_fields() -> None:
     operator = made()
 
     @operator.validates(Toy)
@@ -202,7 +202,7 @@ async def test_errors_can_be_returned_yielded_or_raised(way: str) -> None:
     assert (cause["field"], cause["message"]) == ("spec.size", "odd")
 
 
-async def test_nothing_wrong_is_allowed_and_a_text_refuses_with_a_code() -> None:
+async def test_allows_valid_object_and_rejects_with_code() -> None:
     operator = made()
 
     @operator.validates(Toy)
@@ -248,7 +248,7 @@ async def test_each_operation_has_its_method_and_others_are_allowed() -> None:
 
 
 @pytest.mark.promise("Webhooks", "A handler sees user, operation, old object, options, subresource and dry run.")
-async def test_the_request_tells_who_asks_for_what_and_how() -> None:
+async def test_request_has_user_operation_and_options() -> None:
     operator, seen = made(), list[AdmissionRequest[Toy]]()
 
     @operator.validates(Toy, operations=["UPDATE"], subresources=["status"])
@@ -283,8 +283,8 @@ async def test_the_request_tells_who_asks_for_what_and_how() -> None:
 # What goes wrong
 
 
-@pytest.mark.promise("Webhooks", "A handler that raises refuses, and only the log is told why.")
-async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.promise("Webhooks", "A handler that raises rejects the request, and only the log has the reason.")
+async def test_raising_handler_rejects_and_logs_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     operator = made()
 
     @operator.validates(core.Secret)
@@ -313,7 +313,7 @@ async def test_a_handler_that_raises_refuses_and_tells_only_the_log_why(caplog: 
 )
 @pytest.mark.parametrize("raised", [SystemExit(2), StopIteration(), asyncio.CancelledError()], ids=repr)
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseException, plain: bool) -> None:
+async def test_any_exception_of_a_handler_is_a_response(raised: BaseException, plain: bool) -> None:
     operator = made()
 
     async def waiting(toy: Toy) -> None:
@@ -323,7 +323,7 @@ async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseExc
         raise raised
 
     operator.validates(Toy)(blocking if plain else waiting)
-    # On a clock that stands still, a handler that is lost is waited for until the test is given up.
+    # On a frozen clock, the test would wait for a lost handler until its own timeout.
     async with asyncio.timeout(PATIENCE), asking(operator, VirtualClock()) as asker:
         for _ in range(2):  # the server lives on
             response = await asker.ask(path_of(operator), review(toy()))
@@ -332,7 +332,7 @@ async def test_whatever_a_handler_raises_is_answered_for_at_once(raised: BaseExc
 
 
 @pytest.mark.promise("Webhooks", "When the process is gone, or the handler fails, the failure policy decides.")
-async def test_where_failures_are_ignored_a_handler_that_raises_is_a_warning() -> None:
+async def test_ignored_failure_is_a_warning() -> None:
     operator = made()
 
     @operator.defaults(Toy, failure_policy="Ignore")
@@ -369,7 +369,7 @@ _WRITTEN = "no such file: caf\\udce9"
         (Mute(), "a Mute that cannot be shown"),
     ],
 )
-async def test_a_refusal_is_one_whatever_its_text_is(said: Any, text: str) -> None:
+async def test_rejects_with_any_message(said: Any, text: str) -> None:
     operator = made()
 
     @operator.validates(Toy, failure_policy="Ignore")
@@ -381,7 +381,7 @@ async def test_a_refusal_is_one_whatever_its_text_is(said: Any, text: str) -> No
     assert response["status"]["message"] == text
 
 
-async def test_fields_values_and_their_errors_are_told_whatever_they_are() -> None:
+async def test_sends_field_errors_with_any_value() -> None:
     operator = made()
 
     @operator.validates(Toy, failure_policy="Ignore")
@@ -403,7 +403,7 @@ async def test_fields_values_and_their_errors_are_told_whatever_they_are() -> No
 
 @pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 @pytest.mark.parametrize("refused", [False, True])
-async def test_warnings_and_notes_are_told_whatever_they_are(refused: bool) -> None:
+async def test_sends_warnings_and_annotations_with_any_value(refused: bool) -> None:
     operator = made()
 
     @operator.validates(Toy, failure_policy="Ignore")
@@ -425,7 +425,7 @@ async def test_warnings_and_notes_are_told_whatever_they_are(refused: bool) -> N
 
 @pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
 @pytest.mark.parametrize("refused", [False, True])
-async def test_an_answer_that_cannot_be_sent_is_a_refusal(refused: bool, caplog: pytest.LogCaptureFixture) -> None:
+async def test_response_that_cannot_be_encoded_rejects(refused: bool, caplog: pytest.LogCaptureFixture) -> None:
     operator = made()
 
     @operator.validates(Toy, failure_policy="Ignore")
@@ -451,7 +451,7 @@ async def test_an_answer_that_cannot_be_sent_is_a_refusal(refused: bool, caplog:
 
 
 @pytest.mark.parametrize("nonsense", ["text", 7, ["text"], Toy(spec=ToySpec())])
-async def test_a_validating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
+async def test_invalid_result_of_validating_handler_rejects(nonsense: Any) -> None:
     operator = made()
     anything: Any = operator.validates(Toy)
     anything(lambda toy: nonsense)
@@ -461,7 +461,7 @@ async def test_a_validating_handler_that_returns_nonsense_refuses(nonsense: Any)
 
 
 @pytest.mark.parametrize("nonsense", ["text", 7, core.ConfigMap()])
-async def test_a_mutating_handler_that_returns_nonsense_refuses(nonsense: Any) -> None:
+async def test_invalid_result_of_mutating_handler_rejects(nonsense: Any) -> None:
     operator = made()
     anything: Any = operator.defaults(Toy)
     anything(lambda toy: nonsense)
@@ -469,8 +469,8 @@ async def test_a_mutating_handler_that_returns_nonsense_refuses(nonsense: Any) -
     assert response["status"]["code"] == 500
 
 
-@pytest.mark.promise("Webhooks", "A handler that hangs is answered for in time, and holds up nobody else.")
-async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.promise("Webhooks", "A handler that hangs times out, and does not delay others.")
+async def test_hanging_handler_times_out(caplog: pytest.LogCaptureFixture) -> None:
     operator, clock, began = made(), VirtualClock(), asyncio.Event()
 
     @operator.validates(Toy)
@@ -499,8 +499,8 @@ async def test_a_handler_that_hangs_is_answered_for_in_time(caplog: pytest.LogCa
                 task.cancel()
 
 
-@pytest.mark.promise("Webhooks", "A handler that hangs is answered for in time, and holds up nobody else.")
-async def test_a_plain_handler_that_blocks_holds_up_nobody_else() -> None:
+@pytest.mark.promise("Webhooks", "A handler that hangs times out, and does not delay others.")
+async def test_blocking_plain_handler_does_not_delay_others() -> None:
     operator, clock = made(), UnheldClock()
     began, go_on = threading.Event(), threading.Event()
 
@@ -533,7 +533,7 @@ async def test_an_object_that_does_not_fit_its_model_is_refused_with_the_field()
     assert [cause["field"] for cause in response["status"]["details"]["causes"]] == ["spec.size"]
 
 
-async def test_what_a_handler_reads_and_does_not_fit_is_refused_without_its_value() -> None:
+async def test_invalid_old_object_is_rejected_without_its_value() -> None:
     operator = made()
 
     @operator.validates(Toy)

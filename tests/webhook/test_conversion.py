@@ -47,7 +47,7 @@ class OldGame(kw.Resource[ToySpec, None]):
 
 def up(old: OldToy) -> Toy:
     if old.spec.extent == 13:
-        raise ConversionError("13 is no extent")
+        raise ConversionError("13 is not an extent")
     assert old.spec.extent != 14, "a secret"
     return Toy(
         metadata=old.metadata,
@@ -120,7 +120,7 @@ async def test_objects_are_converted_in_batches_with_their_metadata(plain: kw.Op
     assert [one["metadata"] for one in converted] == [one["metadata"] for one in objects]
 
 
-async def test_versions_meet_at_the_stored_one(operator: kw.Operator) -> None:
+async def test_converts_through_the_stored_version(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         response = await convert(asker, "webhooks.example.com/v1beta1", old_toy(extent=5))
         [converted] = response["convertedObjects"]
@@ -152,7 +152,7 @@ async def test_only_labels_and_annotations_of_the_metadata_can_be_changed(plain:
     "Webhooks",
     "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
 )
-async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) -> None:
+async def test_preserves_unknown_fields(plain: kw.Operator) -> None:
     obj = old_toy(wheels=[Wheel(name="left", inches=3), Wheel(name="right")])
     obj["spec"] |= {"future": {"deep": [1]}, "size": 99}
     obj["spec"]["wheels"][1]["brand"] = "acme"
@@ -177,7 +177,7 @@ async def test_fields_that_the_model_does_not_know_go_along(plain: kw.Operator) 
 @pytest.mark.parametrize(
     ("obj", "desired", "text"),
     [
-        (old_toy(extent=13), V1, f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: 13 is no extent"),
+        (old_toy(extent=13), V1, f"Toy room/bear cannot be converted from {V1ALPHA1} to {V1}: 13 is not an extent"),
         (
             old_toy(extent=14),
             V1,
@@ -214,7 +214,7 @@ async def test_a_failure_names_the_object_and_converts_none(
         assert asker.server.stats.reviews["/convert", "failed"] == 1
 
 
-async def test_a_value_that_does_not_fit_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_invalid_value_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
     class OldSafeSpec(kw.Model):
         lock: Literal["key", "dial"] = "key"
 
@@ -239,7 +239,7 @@ async def test_a_value_that_does_not_fit_is_told_to_nobody(caplog: pytest.LogCap
 
 
 @pytest.mark.promise("Webhooks", "A refusal is sent whatever its text is, and an answer that cannot be sent is one.")
-async def test_a_failure_is_told_whatever_its_text_is() -> None:
+async def test_sends_failure_with_any_message() -> None:
     operator = kw.Operator("toys")
     operator.converts(Toy, OldToy)(down)
 
@@ -253,7 +253,7 @@ async def test_a_failure_is_told_whatever_its_text_is() -> None:
     assert response["result"]["message"].endswith(": no such file: caf\\udce9")
 
 
-async def test_a_conversion_that_hangs_is_answered_for_in_time() -> None:
+async def test_hanging_conversion_times_out() -> None:
     operator, clock = kw.Operator("toys"), UnheldClock()
     began, go_on = threading.Event(), threading.Event()
 
@@ -314,7 +314,7 @@ async def test_plain_functions_run_in_threads_also_beside_async_ones(operator: k
 
 
 @pytest.mark.promise("Webhooks", "Conversions do not stop the event loop: plain ones run in threads.")
-async def test_others_get_their_turn_between_objects_that_are_converted_in_the_loop() -> None:
+async def test_other_tasks_run_between_conversions_in_the_loop() -> None:
     operator, others = kw.Operator("toys"), list[int]()
     operator.converts(Toy, OldToy)(down)
 
@@ -330,7 +330,7 @@ async def test_others_get_their_turn_between_objects_that_are_converted_in_the_l
     assert response["result"] == {"status": "Success"}
 
 
-async def test_a_function_that_returns_something_else_has_failed(plain: kw.Operator) -> None:
+async def test_conversion_with_wrong_result_fails(plain: kw.Operator) -> None:
     operator = kw.Operator("toys")
     anything: Any = operator.converts(OldToy, Toy)
     anything(lambda old: old)
@@ -350,7 +350,7 @@ def test_exactly_one_version_is_stored() -> None:
         conversions.families()
 
 
-def test_a_conversion_must_go_the_way_that_its_annotations_say() -> None:
+def test_rejects_conversion_with_other_annotations() -> None:
     operator = kw.Operator("toys")
     way = f"registered to convert from Toy ({V1}) to Toy ({V1ALPHA1})"
 

@@ -114,9 +114,7 @@ async def kubectl(cluster: Cluster | RealCluster, verb: str, kind: str, name: st
     "Webhooks",
     "A conversion keeps metadata and unknown fields, converts batches, and its failure names the object.",
 )
-async def test_what_cannot_be_converted_is_refused_by_name(
-    operator: kw.Operator, client: Client, namespace: str
-) -> None:
+async def test_failed_conversion_names_the_object(operator: kw.Operator, client: Client, namespace: str) -> None:
     bad = OldBox(metadata=ObjectMeta(name="round", namespace=namespace), spec=OldBoxSpec(sides="round"))
     async with operator.running(client):
         expected = f"Box {namespace}/round cannot be converted from .*: spec.sides is 'round', not such as 3x4"

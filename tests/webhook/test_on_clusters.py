@@ -118,7 +118,7 @@ async def test_creates_updates_deletes_and_status_updates_go_through_handlers(
 
 @pytest.mark.promise(
     "Webhooks",
-    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+    "All errors of an object are reported together, each with its field, in the wording of Kubernetes.",
 )
 async def test_several_errors_arrive_as_causes_and_warnings_as_warnings(
     operator: kw.Operator, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
@@ -199,9 +199,7 @@ async def test_any_kind_and_scales_are_admitted_with_rules(client: Client, names
 
 
 @pytest.mark.promise("Webhooks", "A test needs no set-up for webhooks, and leaves none behind.")
-async def test_the_configurations_are_gone_when_the_operator_is(
-    operator: kw.Operator, client: Client, namespace: str
-) -> None:
+async def test_configurations_are_deleted_with_the_run(operator: kw.Operator, client: Client, namespace: str) -> None:
     kinds = (admissionregistration.MutatingWebhookConfiguration, admissionregistration.ValidatingWebhookConfiguration)
     async with operator.running(client):
         for kind in kinds:
@@ -213,7 +211,7 @@ async def test_the_configurations_are_gone_when_the_operator_is(
 
 @pytest.mark.promise("Webhooks", "When the process is gone, or the handler fails, the failure policy decides.")
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-async def test_when_the_process_is_gone_the_failure_policy_decides(client: Client, namespace: str, policy: str) -> None:
+async def test_failure_policy_applies_without_the_process(client: Client, namespace: str, policy: str) -> None:
     operator = kw.Operator("puppets", namespaces=[namespace])
 
     @operator.validates(Puppet, failure_policy=policy)  # type: ignore[arg-type]
@@ -234,7 +232,7 @@ async def test_when_the_process_is_gone_the_failure_policy_decides(client: Clien
 
 
 @pytest.mark.promise("Webhooks", "Fifty writers at once are all answered.")
-async def test_fifty_writers_at_once_are_all_answered(operator: kw.Operator, client: Client, namespace: str) -> None:
+async def test_fifty_concurrent_writers_get_responses(operator: kw.Operator, client: Client, namespace: str) -> None:
     async def write(number: int) -> int:
         made = await client.create(puppet(namespace, f"puppet-{number}", size=number % 5))
         made.spec.size = (made.spec.size or 0) + 1
@@ -246,4 +244,4 @@ async def test_fifty_writers_at_once_are_all_answered(operator: kw.Operator, cli
         assert running.webhooks.server is not None
         reviews = running.webhooks.server.stats.reviews
         for path in ("/mutate/fill-in.puppets.admitted.example.com", "/validate/rules.puppets.admitted.example.com"):
-            assert reviews[path, "allowed"] >= 100  # the API server asks again when somebody wrote in between
+            assert reviews[path, "allowed"] >= 100  # the API server calls again after a concurrent write

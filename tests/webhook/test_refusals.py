@@ -11,7 +11,7 @@ from kubewright.webhook._refusals import FieldError, Refused, status_of
 
 @pytest.mark.promise(
     "Webhooks",
-    "All errors of an object are told at once, each with its field, as Kubernetes words them.",
+    "All errors of an object are reported together, each with its field, in the wording of Kubernetes.",
 )
 @pytest.mark.parametrize(
     ("error", "text", "reason"),
@@ -37,7 +37,7 @@ def test_field_errors_read_as_those_of_kubernetes(error: FieldError, text: str, 
     assert error.reason == reason
 
 
-def test_a_long_value_is_cut() -> None:
+def test_truncates_long_value() -> None:
     assert len(str(FieldError.invalid("spec.a", "x" * 100_000, "long"))) < 300
 
 
@@ -74,13 +74,13 @@ def test_without_fields_it_is_forbidden_unless_a_code_is_given() -> None:
     assert status_of(Refused("teapot", code=418), group="", kind="Pod", name="x")["reason"] == "Unknown"
 
 
-def test_what_breaks_rules_of_its_kind_is_refused_with_every_rule() -> None:
+def test_rejects_with_every_violated_rule() -> None:
     found = Refused.of(ValidationError("Foo x", [Violation("spec.a", "should be less"), Violation("spec.b", "odd")]))
     assert found.code == 422
     assert str(found) == "spec.a: should be less; spec.b: odd"
 
 
-def test_a_refusal_says_why_and_with_a_code_that_refuses() -> None:
+def test_refused_requires_reason_and_error_code() -> None:
     with pytest.raises(TypeError, match="Refused needs a reason"):
         Refused()
     with pytest.raises(ValueError, match="from 400 to 599, not 200"):
@@ -89,6 +89,6 @@ def test_a_refusal_says_why_and_with_a_code_that_refuses() -> None:
         Refused("no", code="403")  # type: ignore[arg-type]
 
 
-def test_the_letters_of_a_text_are_not_the_values_that_there_are() -> None:
+def test_unsupported_rejects_a_string_of_values() -> None:
     with pytest.raises(TypeError, match=r"unsupported takes a list of the supported values, \['abc'\]"):
         FieldError.unsupported("spec.x", 5, "abc")

@@ -107,15 +107,13 @@ def test_a_typo_in_an_option_fails_with_the_valid_names(operator: kw.Operator) -
         ({"rules": [], "operations": ["CREATE"]}, "replace operations and subresources: leave those out"),
     ],
 )
-def test_an_option_that_cannot_be_fails_where_it_is_written(
-    operator: kw.Operator, options: dict[str, Any], text: str
-) -> None:
+def test_rejects_invalid_option(operator: kw.Operator, options: dict[str, Any], text: str) -> None:
     with pytest.raises((TypeError, ValueError), match=text):
         operator.validates(Toy, **options)
 
 
 @pytest.mark.promise("Webhooks", "What is wrong with a handler or its options fails at import, with the valid names.")
-def test_what_is_wrong_with_a_handler_fails_where_it_is_written(operator: kw.Operator) -> None:
+def test_rejects_invalid_handler(operator: kw.Operator) -> None:
     anything: Any = operator.validates(Toy)
     with pytest.raises(TypeError, match=r"must take the object and, optionally, the request; found \(\)"):
         anything(lambda: None)
@@ -194,7 +192,7 @@ def test_methods_may_be_static(operator: kw.Operator) -> None:
         assert (form.objects, form.wants_request) == ((1, False) if handler.declaration.mutating else (2, True))
 
 
-def test_an_attribute_in_the_place_of_a_method_is_refused(operator: kw.Operator) -> None:
+def test_rejects_attribute_instead_of_method(operator: kw.Operator) -> None:
     class Wrong:
         validate_create = default = 5
 

@@ -1,4 +1,4 @@
-"""Webhooks of a whole operator: settings, readiness, what a program on a developer's machine is told."""
+"""Webhooks of an operator: settings, readiness, and messages on a developer's machine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_an_operator_may_have_webhooks_and_nothing_else(operator: kw.Opera
     "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
     "readiness show.",
 )
-async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_readiness_reports_webhooks(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client:
         running = operator.running(client, health_bind="127.0.0.1:0")
         assert running.webhooks.not_ready() == "not served yet"
@@ -91,7 +91,7 @@ async def test_readiness_tells_whether_webhooks_are_served(operator: kw.Operator
 
 
 @pytest.mark.promise("Webhooks", "A program that the API server cannot reach says what is needed.")
-async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is_needed(
+async def test_logs_how_to_reach_webhooks_on_this_machine(
     operator: kw.Operator, cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -101,9 +101,9 @@ async def test_a_program_on_a_machine_that_the_server_does_not_know_says_what_is
             with pytest.raises(NotFound):
                 await running.client.get(admissionregistration.ValidatingWebhookConfiguration, "toys")
             await answered(running, port)
-    [told] = [record.message for record in caplog.records if "webhooks are served" in record.message]
-    assert f"the webhooks are served at https://127.0.0.1:{port}, but the API server of " in told
-    assert "Set --webhook-url to a URL by which it reaches this machine" in told
+    [logged] = [record.message for record in caplog.records if "webhooks are served" in record.message]
+    assert f"the webhooks are served at https://127.0.0.1:{port}, but the API server of " in logged
+    assert "Set --webhook-url to a URL by which it reaches this machine" in logged
 
 
 async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMultiDictProxy[str]:
@@ -119,7 +119,7 @@ async def answered(running: Running, port: int, host: str = "127.0.0.1") -> CIMu
 
 
 @pytest.mark.promise("Webhooks", "A program that the API server cannot reach says what is needed.")
-async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_rejects_unreachable_webhook_url(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client:
         with pytest.raises(SettingError, match=r"cannot reach the webhooks at https://127\.0\.0\.1:1: .*refuse"):
             await _impatient(operator, client)
@@ -128,7 +128,7 @@ async def test_a_url_that_does_not_lead_here_is_a_wrong_setting(operator: kw.Ope
             await client.get(kind, "toys")
 
 
-async def test_webhooks_are_reached_by_the_url_that_is_given(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_api_server_uses_webhook_url(operator: kw.Operator, cluster: Cluster) -> None:
     """As through a tunnel to a developer's machine."""
     connections = 0
 
@@ -166,7 +166,7 @@ async def _impatient(operator: kw.Operator, client: Client) -> None:
         _installing._TIMEOUT = patience
 
 
-async def test_webhooks_can_be_turned_off(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_webhooks_can_be_disabled(operator: kw.Operator, cluster: Cluster) -> None:
     @operator.reconciles(Toy)
     async def sync(toy: Toy, ctx: kw.Context[Toy]) -> None: ...
 
@@ -176,7 +176,7 @@ async def test_webhooks_can_be_turned_off(operator: kw.Operator, cluster: Cluste
         assert made.metadata.uid
 
 
-async def test_an_address_that_is_taken_is_a_wrong_setting(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_rejects_webhook_address_in_use(operator: kw.Operator, cluster: Cluster) -> None:
     async with cluster.client() as client, operator.running(client) as running:
         assert running.webhooks.server is not None
         bind = f"127.0.0.1:{running.webhooks.server.port}"
@@ -202,9 +202,9 @@ def podded(cluster: Cluster) -> Client:
 
 @pytest.mark.promise(
     "Webhooks",
-    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+    "A stopping pod serves webhooks for five more seconds and is not ready; outside of a pod there is no delay.",
 )
-async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cluster: Cluster) -> None:
+async def test_stopping_pod_drains_and_is_not_ready(cluster: Cluster) -> None:
     clock, attached = VirtualClock(SystemClock().now()), list[str]()
     operator = kw.Operator("toys", clock=clock, leader_elect=False)
 
@@ -244,9 +244,9 @@ async def test_a_pod_that_is_told_to_end_answers_for_a_while_and_is_not_ready(cl
 
 @pytest.mark.promise(
     "Webhooks",
-    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+    "A stopping pod serves webhooks for five more seconds and is not ready; outside of a pod there is no delay.",
 )
-async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_second_signal_ends_draining(operator: kw.Operator, cluster: Cluster) -> None:
     operator.clock = VirtualClock(SystemClock().now())
     settings = operator.settings_with(webhook_bind="127.0.0.1:0", leader_elect=False)
     async with podded(cluster) as client:
@@ -260,16 +260,16 @@ async def test_a_second_signal_does_not_wait_for_requests(operator: kw.Operator,
 
 @pytest.mark.promise(
     "Webhooks",
-    "A pod that is told to end answers for five seconds more, and is not ready; nobody else waits.",
+    "A stopping pod serves webhooks for five more seconds and is not ready; outside of a pod there is no delay.",
 )
-async def test_a_program_on_a_machine_of_somebodys_own_ends_at_once(operator: kw.Operator, cluster: Cluster) -> None:
+async def test_program_outside_of_a_pod_does_not_drain(operator: kw.Operator, cluster: Cluster) -> None:
     operator.clock = VirtualClock(SystemClock().now())
     running = program(operator, cluster, webhook_bind="127.0.0.1:0")
     await running.__aenter__()
     await ended_by_signal(running)
 
 
-def test_pods_have_the_time_to_answer_the_last_requests(operator: kw.Operator) -> None:
+def test_termination_grace_period_covers_draining(operator: kw.Operator) -> None:
     project = Project(operator=operator, target="toys.py")
     assert project.termination_seconds >= operator.settings.grace + DRAIN_SECONDS + _DRAIN_SECONDS + 5
 
@@ -292,7 +292,7 @@ class Old(kw.Resource[Spec, None]):
     "Webhooks",
     "Manifests have what follows from the handlers, and so has a definition that the operator installs.",
 )
-async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_of_the_operators_own(
+async def test_definition_in_a_pod_uses_service_and_own_certificate(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     operator = kw.Operator("podded", leader_elect=False)
@@ -306,12 +306,16 @@ async def test_in_a_pod_the_definition_leads_to_the_service_with_a_certificate_o
             secret = await client.get(core.Secret, "podded-webhook-certificate", namespace)
     assert definition.spec.conversion is not None
     assert definition.spec.conversion.webhook is not None
-    told = definition.spec.conversion.webhook.client_config
-    assert told is not None
-    assert told.service is not None
-    assert (told.service.namespace, told.service.name, told.service.path) == (namespace, "podded-webhook", "/convert")
+    found = definition.spec.conversion.webhook.client_config
+    assert found is not None
+    assert found.service is not None
+    assert (found.service.namespace, found.service.name, found.service.path) == (
+        namespace,
+        "podded-webhook",
+        "/convert",
+    )
     assert secret.data is not None
-    assert told.ca_bundle == secret.data["ca.crt"]
+    assert logged.ca_bundle == secret.data["ca.crt"]
 
 
 @pytest.mark.promise(

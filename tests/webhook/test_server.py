@@ -103,7 +103,7 @@ async def test_a_malformed_review_is_refused_with_the_reason(
         assert await is_well(asker)
 
 
-async def test_a_malformed_review_with_a_uid_is_answered_for_it(operator: kw.Operator) -> None:
+async def test_malformed_review_gets_response_with_its_uid(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         answer = await asker.post(CHECK, body_of()[:-20])
         assert answer["response"]["uid"] == UID
@@ -164,7 +164,7 @@ async def test_a_list_that_is_to_be_converted_may_be_larger_than_two_objects(ope
     "A review that is too large is refused with 413, one that does not arrive in time with 408.",
 )
 @pytest.mark.parametrize("framing", ["Content-Length: 900", "Transfer-Encoding: chunked"])
-async def test_who_sends_a_body_without_end_is_answered_and_left(framing: str, operator: kw.Operator) -> None:
+async def test_endless_body_gets_response_and_is_dropped(framing: str, operator: kw.Operator) -> None:
     clock = VirtualClock()
     beginning = body_of()[:400] if framing.startswith("C") else b"190\r\n" + body_of()[:400] + b"\r\n"
     async with asking(operator, clock) as asker:
@@ -208,7 +208,7 @@ async def test_other_paths_and_methods_are_not_served(operator: kw.Operator) -> 
 
 
 @pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
-async def test_a_connection_that_breaks_off_harms_nobody(operator: kw.Operator) -> None:
+async def test_broken_connection_affects_no_other(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         context = asker.session.connector._ssl  # type: ignore[union-attr]
         for sent in (
@@ -256,7 +256,7 @@ BODIES = (
 
 @given(BODIES)
 @settings(max_examples=300, deadline=None)
-def test_whatever_the_body_it_is_read_or_refused(body: bytes) -> None:
+def test_any_body_is_decoded_or_rejected(body: bytes) -> None:
     for asked in (decode_admission, decode_conversion):
         with contextlib.suppress(BadReview):
             asked(body)
@@ -264,7 +264,7 @@ def test_whatever_the_body_it_is_read_or_refused(body: bytes) -> None:
 
 
 @pytest.mark.promise("Webhooks", "Whatever is sent to the webhook server, a review is in its answer, and it lives on.")
-async def test_whatever_the_body_there_is_a_review_in_the_answer(operator: kw.Operator) -> None:
+async def test_response_to_any_body_is_a_review(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         loop = asyncio.get_running_loop()
 
@@ -299,7 +299,7 @@ class Changing:
 
 
 @pytest.mark.promise("Webhooks", "A new certificate is shown to new connections while old ones go on.")
-async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_on(operator: kw.Operator) -> None:
+async def test_new_connections_use_new_certificate(operator: kw.Operator) -> None:
     first, second = CertificateAuthority("first"), CertificateAuthority("second")
     source = Changing(first.issue("a", hosts=["127.0.0.1"]))
     body, headers = body_of(), {"Content-Type": "application/json"}
@@ -331,7 +331,7 @@ async def test_a_new_certificate_is_shown_to_new_connections_while_old_ones_go_o
     "The certificate of the webhooks",
     "A certificate that OpenSSL refuses does not replace one that works.",
 )
-async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
+async def test_certificate_that_openssl_rejects_keeps_old_one(
     operator: kw.Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
     authority = CertificateAuthority("first")
@@ -353,7 +353,7 @@ async def test_a_new_certificate_that_openssl_refuses_leaves_the_old_one(
 
 
 @pytest.mark.promise("Webhooks", "Webhooks speak TLS 1.2 and newer, if asked to only with clients that a CA signed.")
-async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:
+async def test_requires_tls_1_2(operator: kw.Operator) -> None:
     async with asking(operator) as asker:
         assert serving_context(asker.server.certificate).minimum_version is ssl.TLSVersion.TLSv1_2
         for version, well in ((ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_1, False)):
@@ -372,7 +372,7 @@ async def test_only_tls_1_2_and_newer_is_spoken(operator: kw.Operator) -> None:
 
 
 @pytest.mark.promise("Webhooks", "Webhooks speak TLS 1.2 and newer, if asked to only with clients that a CA signed.")
-async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator: kw.Operator, tmp_path: Path) -> None:
+async def test_client_ca_requires_client_certificate(operator: kw.Operator, tmp_path: Path) -> None:
     clients, strangers = CertificateAuthority("clients"), CertificateAuthority("strangers")
     ca = tmp_path / "clients.crt"
     ca.write_bytes(clients.pair.certificate)
@@ -396,7 +396,7 @@ async def test_with_a_client_ca_only_clients_with_a_certificate_come_in(operator
                     await stranger.post(url, data=body_of())
 
 
-async def test_no_session_outlives_the_client_ca_that_let_it_in(operator: kw.Operator, tmp_path: Path) -> None:
+async def test_no_session_outlives_its_client_ca(operator: kw.Operator, tmp_path: Path) -> None:
     trusted = CertificateAuthority("trusted")
     ca = tmp_path / "clients.crt"
     ca.write_bytes(trusted.pair.certificate)
@@ -426,7 +426,7 @@ async def test_no_session_outlives_the_client_ca_that_let_it_in(operator: kw.Ope
 
 
 @pytest.mark.promise("Webhooks", "A new file of client CAs counts for new connections.")
-async def test_a_client_ca_that_changes_counts_for_new_connections(
+async def test_changed_client_ca_applies_to_new_connections(
     operator: kw.Operator, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = CertificateAuthority("first"), CertificateAuthority("second")
@@ -481,7 +481,7 @@ async def test_a_client_ca_that_changes_counts_for_new_connections(
     ]
 
 
-async def test_an_address_that_cannot_be_listened_at_is_named(operator: kw.Operator) -> None:
+async def test_error_names_address_that_cannot_be_used(operator: kw.Operator) -> None:
     certificate = EphemeralCertificate(["127.0.0.1"])
     async with WebhookServer(operator.webhooks, certificate, port=0) as taken:
         with pytest.raises(OSError, match=f"cannot serve webhooks at 127.0.0.1:{taken.port}: "):

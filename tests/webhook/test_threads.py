@@ -1,4 +1,4 @@
-"""Plain handlers that never return take their threads with them, and nobody else's."""
+"""Plain handlers that never return keep only their own threads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def give_up(quota: ThreadQuota, hang: Hang) -> None:
     "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
     "readiness show.",
 )
-async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
+async def test_abandoned_calls_do_not_count_until_no_thread_is_left(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     threads, hang = HandlerThreads(concurrent=2, most=4), Hang()
@@ -74,7 +74,7 @@ async def test_who_was_given_up_does_not_count_until_there_is_no_thread_left(
         threads.close()
 
 
-async def test_no_more_handlers_run_at_a_time_than_may_and_one_that_never_began_leaves_no_thread() -> None:
+async def test_limits_concurrent_handlers() -> None:
     threads, hang = HandlerThreads(concurrent=1, most=2), Hang()
     quota = threads.quota("check", alone=True)
     try:
@@ -123,7 +123,7 @@ async def test_one_webhook_of_several_has_half_of_the_threads_also_when_it_hangs
         threads.close()
 
 
-async def test_who_gives_up_before_its_turn_leaves_its_room_to_others() -> None:
+async def test_canceled_waiter_frees_its_slot() -> None:
     threads, hang = HandlerThreads(concurrent=2, most=4), Hang()
     quota = threads.quota("slow.toys", alone=False)
     try:
@@ -143,7 +143,7 @@ async def test_who_gives_up_before_its_turn_leaves_its_room_to_others() -> None:
 
 
 @pytest.mark.promise("Webhooks", "Of several webhooks one has half of the threads at most.")
-async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() -> None:
+async def test_slow_webhook_does_not_delay_others() -> None:
     operator, clock, hang = kw.Operator("toys"), VirtualClock(), Hang()
     counting = threading.Lock()
 
@@ -176,7 +176,7 @@ async def test_a_webhook_that_is_slow_does_not_keep_others_from_their_answers() 
     "Plain handlers that never return do not take the threads of others, up to a bound that log, metrics and "
     "readiness show.",
 )
-async def test_reviews_are_answered_while_as_many_handlers_hang_as_may_run_at_a_time() -> None:
+async def test_responds_while_all_concurrent_handlers_hang() -> None:
     operator, clock, hang = kw.Operator("toys"), UnheldClock(), Hang()
     counting = threading.Lock()
 

@@ -39,9 +39,9 @@ logger = logging.getLogger("kubewright.operator")
 
 OFF: Final = "0"
 DRAIN_SECONDS: Final = 5.0
-"""Seconds for which requests may still come to a pod that was told to end."""
-_USUAL: Final = "127.0.0.1:9443"
-_FREE: Final = "127.0.0.1:0"
+"""How many seconds a stopping pod may still get requests."""
+_DEFAULT_BIND: Final = "127.0.0.1:9443"
+_FREE_PORT_BIND: Final = "127.0.0.1:0"
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
@@ -71,7 +71,7 @@ class WebhookRun:
         operator, settings = self._operator, self._settings
         try:
             source = await stack.enter_async_context(self._certificate(client))
-            host, port = split_address(settings.webhook_bind or (_FREE if self._testing else _USUAL))
+            host, port = split_address(settings.webhook_bind or (_FREE_PORT_BIND if self._testing else _DEFAULT_BIND))
             server = WebhookServer(
                 operator.webhooks,
                 source,

@@ -21,7 +21,7 @@ HOST = "made-webhook.home.svc"
 
 
 def is_trusted(pair: KeyPair, bundle: bytes, now: datetime, host: str = HOST) -> bool:
-    """Whether whoever trusts that bundle would talk to a server with this certificate."""
+    """Returns whether a client with this CA bundle accepts a server with this certificate."""
     leaf, *between = x509.load_pem_x509_certificates(pair.certificate)
     store = verification.Store(x509.load_pem_x509_certificates(bundle))
     verifier = verification.PolicyBuilder().store(store).time(now).build_server_verifier(x509.DNSName(host))

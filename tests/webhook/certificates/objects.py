@@ -1,4 +1,4 @@
-"""What the API server is told about the webhooks of these tests, and looking at it."""
+"""The webhook configurations of these tests, and helpers that read them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def control_plane() -> Iterator[ControlPlane]:
     "The certificate of the webhooks",
     "cert-manager's definitions accept what is generated, and its injector does what the annotations ask for.",
 )
-async def test_the_injector_fills_in_the_authority(
+async def test_injector_sets_ca_bundle(
     client: Client, control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     program = ca_injector()

@@ -34,9 +34,7 @@ async def replica(client: Client, name: str, namespace: str) -> AsyncIterator[kw
         yield running
 
 
-async def test_replicas_look_after_their_certificate_and_are_called_by_the_service(
-    client: Client, namespace: str
-) -> None:
+async def test_replicas_manage_certificate_and_are_called_by_service(client: Client, namespace: str) -> None:
     name = f"of-{namespace}"
     project = Project(operator=operator(name), target="program.py", namespace=namespace)
     (configuration,) = webhook_configurations(project)

@@ -71,7 +71,7 @@ def files(folder: Path, clock: VirtualClock) -> CertificateFiles:
     "Certificate files are read again however they changed, and a half-written pair changes nothing.",
 )
 @pytest.mark.parametrize("put", [write_over, rename, as_kubernetes_does])
-async def test_a_new_pair_is_served_however_it_came(
+async def test_serves_new_pair_however_it_was_written(
     put: Put, tmp_path: Path, clock: VirtualClock, issue: Issue
 ) -> None:
     first, second = issue(), issue()
@@ -105,7 +105,7 @@ async def test_a_pair_of_the_same_size_and_time_is_seen(tmp_path: Path, clock: V
     "The certificate of the webhooks",
     "Certificate files are read again however they changed, and a half-written pair changes nothing.",
 )
-async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
+async def test_half_written_pair_keeps_old_one_and_is_logged_once(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
     old, new = issue(), issue()
@@ -123,7 +123,7 @@ async def test_a_half_written_pair_leaves_the_old_one_and_is_logged_once(
     assert "PRIVATE" not in caplog.text
 
 
-# PKCS #8, with an algorithm that nobody has defined.
+# PKCS #8, with an undefined algorithm.
 _OF_NO_KIND = b"""-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2V/BCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f
 -----END PRIVATE KEY-----
@@ -147,7 +147,7 @@ def _pipe(path: Path) -> None:
         (lambda folder: (folder / "tls.key").write_bytes(_OF_NO_KIND), "tls.key has no readable private key"),
     ],
 )
-async def test_what_cannot_be_read_leaves_the_old_one(
+async def test_unreadable_pair_keeps_old_one(
     spoil: Callable[[Path], object],
     reason: str,
     tmp_path: Path,
@@ -171,7 +171,7 @@ async def test_what_cannot_be_read_leaves_the_old_one(
     "The certificate of the webhooks",
     "A certificate that OpenSSL refuses does not replace one that works.",
 )
-async def test_one_that_openssl_refuses_leaves_the_old_one(
+async def test_pair_that_openssl_rejects_keeps_old_one(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = issue()
@@ -185,7 +185,7 @@ async def test_one_that_openssl_refuses_leaves_the_old_one(
         assert f"{tmp_path}/tls.crt cannot be served: OpenSSL rejects it: " in message
 
 
-async def test_a_start_with_one_that_openssl_refuses_ends_with_the_reason(tmp_path: Path, clock: VirtualClock) -> None:
+async def test_start_fails_with_reason_of_openssl(tmp_path: Path, clock: VirtualClock) -> None:
     write_over(tmp_path, weak_pair(clock.now()))
 
     async def start() -> None:
@@ -196,7 +196,7 @@ async def test_a_start_with_one_that_openssl_refuses_ends_with_the_reason(tmp_pa
         await clock.run(start())
 
 
-async def test_an_encrypted_key_says_so(
+async def test_reports_encrypted_key(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
     pair = issue()
@@ -213,7 +213,7 @@ async def test_an_encrypted_key_says_so(
     assert "tls.key is encrypted; use a key without a password" in caplog.text
 
 
-async def test_one_that_has_expired_does_not_replace_one_that_has_not(
+async def test_expired_pair_does_not_replace_valid_one(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
     short, long = issue(days=0.01), issue(days=90)
@@ -240,7 +240,7 @@ async def test_an_expired_certificate_makes_the_replica_unready(
         assert expiry_problem(source, clock.now()) is None
 
 
-async def test_one_that_is_not_valid_yet_does_not_replace_one_that_is(
+async def test_pair_that_is_not_valid_yet_does_not_replace_valid_one(
     tmp_path: Path, clock: VirtualClock, issue: Issue, caplog: pytest.LogCaptureFixture
 ) -> None:
     old, early = issue(), issue(begins=timedelta(hours=1))
@@ -281,7 +281,7 @@ async def test_the_start_waits_for_the_files(tmp_path: Path, clock: VirtualClock
     assert await clock.run(opening) == pair
 
 
-async def test_a_start_without_files_ends_with_the_reason(tmp_path: Path, clock: VirtualClock) -> None:
+async def test_start_without_files_fails_with_reason(tmp_path: Path, clock: VirtualClock) -> None:
     async def start() -> None:
         async with files(tmp_path, clock):
             pass
@@ -292,7 +292,7 @@ async def test_a_start_without_files_ends_with_the_reason(tmp_path: Path, clock:
     assert clock.monotonic() == pytest.approx(30, abs=1)
 
 
-async def test_the_bundle_is_what_lies_beside_it(tmp_path: Path, clock: VirtualClock, issue: Issue) -> None:
+async def test_bundle_is_ca_crt_of_the_same_folder(tmp_path: Path, clock: VirtualClock, issue: Issue) -> None:
     write_over(tmp_path, issue())
     async with files(tmp_path, clock) as source:
         assert source.ca_bundle is None
@@ -302,16 +302,14 @@ async def test_the_bundle_is_what_lies_beside_it(tmp_path: Path, clock: VirtualC
 
 
 @pytest.mark.parametrize("name", ["tls", "apiserver"])
-async def test_both_names_that_olm_mounts_are_found(
-    name: str, tmp_path: Path, clock: VirtualClock, issue: Issue
-) -> None:
+async def test_finds_both_paths_of_olm(name: str, tmp_path: Path, clock: VirtualClock, issue: Issue) -> None:
     pair = issue()
     pair.write(tmp_path, name)
     async with CertificateFiles(paths_for("olm", tmp_path), clock=clock) as source:
         assert source.pair == pair
 
 
-def test_the_places_are_those_that_are_mounted() -> None:
+def test_paths_are_those_of_the_manifests() -> None:
     assert [str(place) for place in paths_for("olm")] == [
         "/tmp/k8s-webhook-server/serving-certs/tls.crt and tls.key",
         "/apiserver.local.config/certificates/apiserver.crt and apiserver.key",

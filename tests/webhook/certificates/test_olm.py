@@ -37,7 +37,7 @@ def test_each_webhook_and_each_converted_kind_has_an_entry() -> None:
     ]
 
 
-def test_an_entry_says_what_the_declaration_says() -> None:
+def test_entry_matches_declaration() -> None:
     conversion, _, mutating, _, _ = webhook_definitions(SIMPLE)
     assert mutating == {
         "type": "MutatingAdmissionWebhook",
@@ -69,7 +69,7 @@ def test_an_entry_says_what_the_declaration_says() -> None:
 @pytest.mark.parametrize(
     ("webhook", "what"), [(WEBHOOKS[1], "match conditions"), (WEBHOOKS[2], "a namespace selector")]
 )
-def test_what_olm_cannot_say_is_refused(webhook: Any, what: str) -> None:
+def test_rejects_declarations_that_olm_does_not_support(webhook: Any, what: str) -> None:
     with pytest.raises(ValueError) as caught:
         webhook_definitions(replace(FULL, webhooks=[webhook]))
     name = webhook.name

@@ -1,4 +1,4 @@
-"""What becomes of a certificate next: from what there is and the time, to what there should be."""
+"""The next change of a certificate: from the stored state and the time to the next state."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def first() -> StoredCertificate:
     return changed(None, START).stored
 
 
-def test_the_first_certificate_can_be_served_at_once(first: StoredCertificate) -> None:
+def test_first_certificate_is_valid_immediately(first: StoredCertificate) -> None:
     assert is_trusted(first.leaf, first.bundle, START)
     assert first.signer is not None
     assert (len(first.trusted), first.successor) == (1, None)
     assert decide(first, POLICY, START, settled=False) is None
 
 
-def test_it_counts_a_little_before_it_was_made_since_clocks_differ(first: StoredCertificate) -> None:
+def test_certificate_is_valid_slightly_before_its_creation(first: StoredCertificate) -> None:
     assert is_trusted(first.leaf, first.bundle, START - timedelta(minutes=4))
 
 
@@ -52,7 +52,7 @@ def test_a_certificate_is_renewed_at_two_thirds_of_its_life_with_a_new_key(first
     assert change.stored.validity.ends == START + 150 * DAY
 
 
-def test_jitter_lets_one_replica_come_first(first: StoredCertificate) -> None:
+def test_jitter_lets_one_replica_renew_first(first: StoredCertificate) -> None:
     late = replace(POLICY, jitter=1.0)
     assert decide(first, late, START + 61 * DAY, settled=False) is None
     assert decide(first, late, START + 63 * DAY, settled=False) is not None
@@ -77,7 +77,7 @@ def test_a_new_authority_is_trusted_first_and_signs_later(first: StoredCertifica
         assert is_trusted(leaf, signed.bundle, now), "another replica may serve the old one for another moment"
     assert not is_trusted(signed.leaf, first.bundle, now)
     assert first.signer is not None
-    assert first.signer.key not in signed.data().values(), "nobody can sign with the old one again"
+    assert first.signer.key not in signed.data().values(), "the old CA cannot sign again"
 
     later = START + 366 * DAY
     renewed = replace(signed, leaf=changed(signed, now + 80 * DAY).stored.leaf)
@@ -87,7 +87,7 @@ def test_a_new_authority_is_trusted_first_and_signs_later(first: StoredCertifica
     assert is_trusted(renewed.leaf, gone.stored.bundle, later)
 
 
-def test_what_has_expired_is_replaced_at_once(first: StoredCertificate) -> None:
+def test_expired_certificate_is_replaced_immediately(first: StoredCertificate) -> None:
     change = changed(first, START + 100 * DAY)
     assert change.why == "the certificate has expired"
     assert change.stored.signer == first.signer
@@ -101,7 +101,7 @@ def test_what_has_expired_is_replaced_at_once(first: StoredCertificate) -> None:
     "What a clock that was ahead has made is replaced, and makes a replica unready.",
 )
 @pytest.mark.parametrize("ahead", [100 * DAY, 730 * DAY], ids=["the leaf", "the leaf and who signed it"])
-def test_what_a_clock_that_was_ahead_has_made_is_replaced_at_once(first: StoredCertificate, ahead: timedelta) -> None:
+def test_certificate_of_a_clock_ahead_is_replaced_immediately(first: StoredCertificate, ahead: timedelta) -> None:
     early = changed(first, START + ahead).stored
     assert not is_trusted(early.leaf, early.bundle, START)
     change = changed(early, START)
@@ -129,30 +129,30 @@ def test_an_authority_that_is_not_valid_yet_never_signs(first: StoredCertificate
     assert change.stored == first
 
 
-def test_a_clock_that_is_a_few_minutes_behind_makes_nothing_anew(first: StoredCertificate) -> None:
+def test_clock_slightly_behind_replaces_nothing(first: StoredCertificate) -> None:
     assert decide(first, POLICY, START - timedelta(minutes=9), settled=False) is None
 
 
-def test_while_a_service_is_renamed_one_certificate_serves_replicas_of_both_opinions(first: StoredCertificate) -> None:
+def test_one_certificate_serves_both_names_of_a_renamed_service(first: StoredCertificate) -> None:
     other = replace(POLICY, hosts=("other.home.svc",))
     change = changed(first, START, policy=other)
     assert change.why == "the certificate is for another Service"
     for host in (HOST, "other.home.svc"):
         assert is_trusted(change.stored.leaf, change.stored.bundle, START, host)
     for policy in (POLICY, other):
-        assert decide(change.stored, policy, START, settled=False) is None, "nobody makes it anew again and again"
+        assert decide(change.stored, policy, START, settled=False) is None, "it is not replaced repeatedly"
     renewed = changed(change.stored, START + 60 * DAY, policy=other).stored
     assert renewed.hosts == {"other.home.svc"}
 
 
-def test_without_a_key_to_sign_with_there_is_a_new_authority_and_no_gap(first: StoredCertificate) -> None:
+def test_missing_ca_key_creates_new_ca_without_interruption(first: StoredCertificate) -> None:
     change = changed(replace(first, signer=None), START)
     assert change.why == "there is no CA that can sign: trusting a new one"
     assert change.stored.leaf == first.leaf
     assert len(change.stored.trusted) == 2
 
 
-def test_no_certificate_outlives_its_authority_and_none_is_made_for_nothing(first: StoredCertificate) -> None:
+def test_no_certificate_outlives_its_ca_or_is_renewed_needlessly(first: StoredCertificate) -> None:
     waiting = changed(replace(first, leaf=changed(first, START + 200 * DAY).stored.leaf), START + 244 * DAY).stored
     now = START + 300 * DAY
     last = changed(waiting, now).stored  # the successor never settles: the old authority goes on
@@ -162,7 +162,7 @@ def test_no_certificate_outlives_its_authority_and_none_is_made_for_nothing(firs
         assert change is None, "it would end at the same time"
 
 
-def test_the_next_look_is_at_the_next_moment_that_counts(first: StoredCertificate) -> None:
+def test_next_time_is_the_next_due_change(first: StoredCertificate) -> None:
     assert next_time(first, POLICY, START) == first.validity.at(2 / 3)
     assert next_time(first, POLICY, START + 80 * DAY) == first.validity.ends
     signer_is_due = next_time(first, POLICY, START + 100 * DAY)

@@ -1,4 +1,4 @@
-"""Objects that somebody else writes, too, or that cannot be looked at; and clocks that differ."""
+"""Objects that another program also writes, or that cannot be read; and clocks that differ."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def undo(client: Client, bundle: bytes | None) -> None:
 
 
 class Quarrel:
-    """Somebody who undoes each repair as soon as it is there."""
+    """Another program that immediately undoes each repair."""
 
     def __init__(self, of: WebhookDeployment, clock: VirtualClock) -> None:
         self.reconciler = CertificateReconciler(of)
@@ -69,15 +69,15 @@ class Quarrel:
     "A bundle that another program keeps undoing is repaired ever more rarely, and that program is named; one "
     "object's trouble does not keep others from being repaired.",
 )
-async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named(
+async def test_repeated_repairs_back_off_and_name_the_field_manager(
     of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     quarrel = Quarrel(of, clock)
     await quarrel.reconciler.reconcile()
     assert [await quarrel.round() for _ in range(12)] == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
-    [told] = [record for record in caplog.records if "does not stay" in record.message]
-    assert told.levelno == logging.WARNING
-    assert told.message == (
+    [logged] = [record for record in caplog.records if "does not stay" in record.message]
+    assert logged.levelno == logging.WARNING
+    assert logged.message == (
         f"the CA bundle that this operator writes into ValidatingWebhookConfiguration {NAME} does not stay: the"
         " field manager 'gitops' writes it too. Let only one program write it. Until then the delay between repairs"
         " grows to 5m"
@@ -89,7 +89,7 @@ async def test_who_keeps_undoing_a_repair_is_answered_ever_more_rarely_and_named
     assert await quarrel.round() == 0, "peace was made"
 
 
-async def test_of_who_only_takes_the_bundle_away_no_name_is_guessed(
+async def test_removed_bundle_names_no_field_manager(
     of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     reconciler = CertificateReconciler(of)
@@ -105,9 +105,7 @@ async def test_of_who_only_takes_the_bundle_away_no_name_is_guessed(
     )
 
 
-async def test_another_bundle_is_written_at_once_in_the_middle_of_a_quarrel(
-    of: WebhookDeployment, clock: VirtualClock
-) -> None:
+async def test_writes_another_bundle_immediately_during_backoff(of: WebhookDeployment, clock: VirtualClock) -> None:
     quarrel = Quarrel(of, clock)
     await quarrel.reconciler.reconcile()
     for _ in range(5):
@@ -152,9 +150,9 @@ async def test_an_object_that_cannot_be_read_does_not_keep_others_from_being_rep
         assert await bundles(of.client, "default") == [reconciler.stored.bundle]
 
 
-@pytest.mark.promise("The certificate of the webhooks", "That the clocks of pods differ is told.")
+@pytest.mark.promise("The certificate of the webhooks", "A difference between the clocks of pods is logged.")
 @pytest.mark.parametrize("ahead", [timedelta(minutes=7), timedelta(days=2)])
-async def test_that_clocks_differ_is_told_once_for_each_certificate(
+async def test_logs_clock_difference_once_per_certificate(
     ahead: timedelta, of: WebhookDeployment, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     await CertificateReconciler(replace(of, clock=VirtualClock(clock.now() + ahead))).reconcile()
@@ -162,8 +160,8 @@ async def test_that_clocks_differ_is_told_once_for_each_certificate(
     for _ in range(3):
         await reconciler.reconcile()
     begins = clock.now() + ahead - timedelta(minutes=5)
-    [told] = [record.message for record in caplog.records if record.levelno == logging.WARNING]
-    assert told == (
+    [logged] = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert logged == (
         f"the webhook certificate in default/made-webhook-certificate begins at {begins.isoformat()}, but here it is"
         f" {clock.now().isoformat()}: the clock of this pod is behind, or that of the pod that created it was ahead."
         " Synchronize the clocks of all nodes"

@@ -1,4 +1,4 @@
-"""What an operator tells of its certificate: when it ends, and that it is not ready without one that counts."""
+"""What an operator reports about its certificate: its expiry, and that it is not ready without a valid one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.webhook.certificates.authorities import served
 
 def operator(folder: Path) -> kw.Operator:
     made = kw.Operator(
-        "told",
+        "reporter",
         webhook_certificates="files",
         webhook_folder=folder,
         webhook_bind="127.0.0.1:0",
@@ -51,9 +51,9 @@ async def readiness(running: kw.Running) -> tuple[int, str]:
 )
 @pytest.mark.parametrize(("days", "status"), [(90, 200), (-1, 500)])
 async def test_expiry_shows_in_metrics_and_readiness(days: float, status: int, tmp_path: Path) -> None:
-    authority = CertificateAuthority("told")
+    authority = CertificateAuthority("reporter")
     now = SystemClock().now() - timedelta(days=10)
-    authority.issue("told", hosts=["localhost"], now=now, life=timedelta(days=10 + days)).write(tmp_path, "tls")
+    authority.issue("reporter", hosts=["localhost"], now=now, life=timedelta(days=10 + days)).write(tmp_path, "tls")
     made = operator(tmp_path)
     async with Cluster() as cluster, cluster.client() as client, made.running(client, install_crds=False) as running:
         assert running.webhooks.server is not None
@@ -67,7 +67,7 @@ async def test_expiry_shows_in_metrics_and_readiness(days: float, status: int, t
         assert ("the webhook certificate expired at" in page) == (days < 0)
 
 
-def test_a_start_without_a_certificate_is_told_in_one_line() -> None:
+def test_start_without_certificate_logs_one_line() -> None:
     assert _explain(CertificateError("there is none")) is ExitCode.NOT_READY
 
 

@@ -27,7 +27,7 @@ WRITERS = 8
 
 
 class ShiftedClock(SystemClock):
-    """Real time for everybody who waits, and another day in the calendar.
+    """Real time for waiting, and another date.
 
     What is made on a day that is past for the API server is valid for it today, if it lives long enough.
     """
@@ -41,7 +41,7 @@ class ShiftedClock(SystemClock):
 
 @dataclass
 class Load:
-    """Writers that go on until they are told to stop."""
+    """Writers that continue until they are stopped."""
 
     client: Client
     namespace: str
@@ -57,7 +57,7 @@ class Load:
             self.written += 1
 
     async def more(self) -> None:
-        """Wait until each writer has written after now, and so the API server has asked everybody anew."""
+        """Waits until each writer has written again, so that the API server has called every webhook."""
         enough = self.written + 3 * WRITERS
 
         async def is_enough() -> bool:
@@ -94,7 +94,7 @@ async def replica(
 
 
 @pytest.mark.promise("The certificate of the webhooks", "No write fails while authorities come and go under load.")
-async def test_no_write_fails_while_authorities_come_and_go(
+async def test_no_write_fails_during_ca_rotation(
     client: Client, namespace: str, request: pytest.FixtureRequest
 ) -> None:
     clock = ShiftedClock(days=-300)
@@ -123,7 +123,7 @@ async def test_no_write_fails_while_authorities_come_and_go(
         await until(found)
 
     async def signed_by_another_than(old: bytes) -> None:
-        """Wait until both replicas serve what whoever trusts only that bundle would not talk to."""
+        """Waits until both replicas serve a certificate that this bundle alone does not trust."""
 
         async def found() -> bool:
             return not any(is_trusted(source.pair, old, datetime.now(UTC), of.hosts[0]) for source in (one, two))
@@ -152,7 +152,7 @@ async def test_no_write_fails_while_authorities_come_and_go(
                 await authorities(1)
                 await load.more()
 
-                # Somebody wants new keys at once. They have to be of today, or the API server would not trust them.
+                # Requests new keys. They must be valid today, or the API server would not trust them.
                 clock.days = 0
                 second = one.ca_bundle
                 await client.delete(core.Secret, of.secret, namespace)

@@ -55,7 +55,7 @@ async def asked(client: Client, namespace: str) -> AsyncIterator[WebhookDeployme
 
 
 @pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
-async def test_the_secret_and_the_trust_are_made_at_the_start(asked: WebhookDeployment) -> None:
+async def test_creates_secret_and_injects_bundle_at_start(asked: WebhookDeployment) -> None:
     async with SelfManaged(asked) as source:
         own, another, elsewhere = await bundles(asked.client, asked.namespace)
         assert (own, another, elsewhere) == (source.ca_bundle, None, None)
@@ -113,7 +113,7 @@ async def test_a_definition_with_conversion_trusts_it_too(client: Client, namesp
 
 
 @pytest.mark.promise("The certificate of the webhooks", "Replicas that start at once serve one certificate.")
-async def test_replicas_that_start_at_once_serve_one_certificate(asked: WebhookDeployment) -> None:
+async def test_replicas_that_start_concurrently_serve_one_certificate(asked: WebhookDeployment) -> None:
     for number in range(10):
         of = served(asked.client, CLOCK, asked.namespace, validating=asked.validating, secret=f"race-{number}")
         replicas = [CertificateReconciler(of) for _ in range(4)]
@@ -128,7 +128,7 @@ async def test_replicas_that_start_at_once_serve_one_certificate(asked: WebhookD
     "The certificate of the webhooks",
     "A bundle that is emptied and a Secret that is deleted or spoiled are repaired.",
 )
-async def test_a_bundle_that_somebody_empties_comes_back(asked: WebhookDeployment) -> None:
+async def test_restores_removed_bundle(asked: WebhookDeployment) -> None:
     async with SelfManaged(asked) as source:
         found = await asked.client.get(admissionregistration.ValidatingWebhookConfiguration, str(asked.validating))
         assert found.webhooks is not None
@@ -142,7 +142,7 @@ async def test_a_bundle_that_somebody_empties_comes_back(asked: WebhookDeploymen
 
 
 @pytest.mark.promise("The certificate of the webhooks", "A self-managed certificate is made and trusted at the start.")
-async def test_a_configuration_that_comes_later_trusts_it(client: Client, namespace: str) -> None:
+async def test_injects_bundle_into_later_configuration(client: Client, namespace: str) -> None:
     configuration = validating(namespace, address(namespace))
     of = served(client, CLOCK, namespace, validating=configuration.metadata.name)
     async with SelfManaged(of) as source:
@@ -165,7 +165,7 @@ async def test_a_configuration_that_comes_later_trusts_it(client: Client, namesp
 )
 @pytest.mark.promise("The certificate of the webhooks", "No private key of a certificate is shown.")
 @pytest.mark.parametrize("how", ["deleted", "emptied", "spoiled", "without a key"])
-async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
+async def test_recreates_corrupted_secret_without_interruption(
     how: str, asked: WebhookDeployment, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -185,11 +185,11 @@ async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
             await asked.client.update(secret)
 
         async def renewed() -> bool:
-            pairs = (source.pair, other.pair)  # before the bundle is read: nobody waits for us
+            pairs = (source.pair, other.pair)  # before the bundle is read
             (bundle, *_) = await bundles(asked.client, asked.namespace)
             assert bundle is not None
             for pair in pairs:
-                assert is_trusted(pair, bundle, CLOCK.now(), asked.hosts[0]), "nobody trusts what is served"
+                assert is_trusted(pair, bundle, CLOCK.now(), asked.hosts[0]), "the served certificate is not trusted"
             return old not in pairs
 
         await until(renewed)
@@ -200,11 +200,11 @@ async def test_a_secret_that_somebody_spoils_is_made_anew_without_a_gap(
     assert "PRIVATE KEY" not in caplog.text
 
 
-@pytest.mark.promise("The certificate of the webhooks", "A Secret of somebody else is left alone.")
+@pytest.mark.promise("The certificate of the webhooks", "A Secret of another program is not changed.")
 @pytest.mark.parametrize(
     "labels", [{}, {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": "another"}]
 )
-async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], client: Client, namespace: str) -> None:
+async def test_keeps_secret_of_another_program(labels: dict[str, str], client: Client, namespace: str) -> None:
     of = served(client, CLOCK, namespace)
     meta = ObjectMeta(name=of.secret, namespace=namespace, labels=labels)
     await client.create(core.Secret(metadata=meta, data={"tls.crt": b"theirs"}))
@@ -221,7 +221,7 @@ async def test_a_secret_of_somebody_else_is_left_alone(labels: dict[str, str], c
     "The certificate of the webhooks",
     "A replica that is behind cannot take a new authority out of a bundle again.",
 )
-async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(asked: WebhookDeployment) -> None:
+async def test_replica_that_is_behind_cannot_remove_new_ca(asked: WebhookDeployment) -> None:
     policy = CertificatePolicy(name="made", hosts=asked.hosts, settle=3600)
     ahead, behind = CertificateReconciler(asked, policy), CertificateReconciler(asked, policy)
     await asyncio.gather(ahead.reconcile(), behind.reconcile())
@@ -238,7 +238,7 @@ async def test_a_replica_that_is_behind_cannot_take_a_new_authority_out_again(as
         assert (await bundles(asked.client, asked.namespace))[0] == both
 
 
-def test_the_usual_lives_leave_room_for_renewal() -> None:
+def test_default_lifetimes_leave_time_for_renewal() -> None:
     policy = CertificatePolicy(name="made", hosts=())
     assert policy.life < policy.authority_life / 3
     assert policy.life >= timedelta(days=30)
@@ -249,7 +249,7 @@ def test_the_usual_lives_leave_room_for_renewal() -> None:
     "The roles for a self-managed certificate are derived, by name, and enough.",
 )
 @pytest.mark.clusters("real")
-async def test_the_derived_roles_are_enough_and_no_more(client: Client, namespace: str) -> None:
+async def test_derived_roles_are_exact(client: Client, namespace: str) -> None:
     """Everything as the service account of the manifests, who may do only what they say."""
     program = kw.Operator(f"of-{namespace}")
 
@@ -337,7 +337,7 @@ class Away:
     "While the server is away, the certificate goes on being served.",
 )
 @pytest.mark.clusters("embedded")
-async def test_while_the_server_is_away_the_certificate_goes_on_being_served(
+async def test_serves_certificate_while_api_server_is_unavailable(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ways: list[Away] = []
@@ -353,10 +353,10 @@ async def test_while_the_server_is_away_the_certificate_goes_on_being_served(
             way.away = True
         await client.delete(core.Secret, of.secret, namespace)
 
-        async def told() -> bool:
+        async def logged() -> bool:
             return "reconciling the webhook certificate failed: the server is away" in caplog.text
 
-        await until(told)
+        await until(logged)
         assert source.pair is first
         for way in ways:
             way.away = False

@@ -1,4 +1,4 @@
-"""What a Secret holds is anybody's text: it fits together, or it is refused with the reason and nothing else."""
+"""The content of a Secret is untrusted: it matches, or it is rejected with the reason."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ HELD = made()
 OTHER = made()
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_stored_certificate_round_trips() -> None:
     assert StoredCertificate.read(HELD.data()) == HELD
     assert HELD.hosts == {HOST}
 
 
-def test_two_authorities_are_told_apart_by_their_keys() -> None:
+def test_identifies_cas_by_their_keys() -> None:
     both = HELD.data() | {"ca.crt": OTHER.bundle + HELD.bundle, "next-ca.key": OTHER.data()["ca.key"]}
     read = StoredCertificate.read(both)
     assert (read.signer, read.successor) == (HELD.signer, OTHER.signer)
@@ -52,25 +52,25 @@ def test_two_authorities_are_told_apart_by_their_keys() -> None:
         ({"ca.crt": HELD.bundle + HELD.leaf.certificate}, "ca.crt has a certificate that is not a CA"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(changes: dict[str, bytes], reason: str) -> None:
+def test_rejects_mismatched_data(changes: dict[str, bytes], reason: str) -> None:
     with pytest.raises(Unusable) as caught:
         StoredCertificate.read(HELD.data() | changes)
     assert str(caught.value) == reason
 
 
-def test_what_openssl_refuses_is_refused() -> None:
+def test_rejects_pair_that_openssl_rejects() -> None:
     weak = weak_pair(NOW)
     with pytest.raises(Unusable, match=r"tls\.crt cannot be served: OpenSSL rejects it: "):
         StoredCertificate.read(HELD.data() | {"tls.crt": weak.certificate, "tls.key": weak.key})
 
 
 @pytest.mark.parametrize("key", [b"", b"nonsense", OTHER.data()["ca.key"]])
-def test_a_key_that_belongs_to_no_authority_is_left_out(key: bytes) -> None:
+def test_ignores_key_without_ca(key: bytes) -> None:
     assert StoredCertificate.read(HELD.data() | {"ca.key": key}).signer is None
 
 
 @given(st.dictionaries(st.sampled_from(["tls.crt", "tls.key", "ca.crt", "ca.key", "next-ca.key"]), st.binary()))
-def test_nonsense_never_does_more_than_to_be_refused(changes: dict[str, bytes]) -> None:
+def test_random_data_is_only_rejected(changes: dict[str, bytes]) -> None:
     try:
         read = StoredCertificate.read(HELD.data() | changes)
     except Unusable:
