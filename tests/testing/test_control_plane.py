@@ -171,16 +171,14 @@ def test_servers_die_with_a_supervisor_that_is_killed() -> None:
         assert plane._supervisor is not None
         os.kill(plane._supervisor.pid, signal.SIGKILL)
         wait_for_ends(ends)
-        with pytest.raises(ControlPlaneError, match="supervisor has ended"):
+        with pytest.raises(ControlPlaneError, match="supervisor process has ended"):
             plane.restart_apiserver()
     assert not files.exists()
 
 
 def test_a_server_that_does_not_start_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
     plane = ControlPlane(apiserver_flags={"no-such-flag": "1"}, log_directory=tmp_path / "logs")
-    with pytest.raises(
-        ControlPlaneError, match=r"(?s)kube-apiserver ended with exit code 1.*unknown flag: --no-such-flag"
-    ):
+    with pytest.raises(ControlPlaneError, match=r"(?s)kube-apiserver exited with code 1.*unknown flag: --no-such-flag"):
         plane.start()
     assert "no-such-flag" in (tmp_path / "logs" / "kube-apiserver.log").read_text()
     with pytest.raises(ControlPlaneError, match="not running"):
@@ -204,7 +202,7 @@ def test_retries_with_another_port(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rejects_second_start(control_plane: ControlPlane) -> None:
-    with pytest.raises(ControlPlaneError, match="running already"):
+    with pytest.raises(ControlPlaneError, match="already running"):
         control_plane.start()
 
 

@@ -47,7 +47,7 @@ async def test_a_killed_apiserver_refuses_connections_until_it_is_started(plane:
         plane.request("GET", "/readyz")
     await asyncio.to_thread(plane.start_apiserver)
     assert plane.request("GET", "/readyz") == "ok"
-    with pytest.raises(ControlPlaneError, match="running already"):
+    with pytest.raises(ControlPlaneError, match="already running"):
         plane.start_apiserver()
 
 

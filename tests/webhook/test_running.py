@@ -315,7 +315,7 @@ async def test_definition_in_a_pod_uses_service_and_own_certificate(
         "/convert",
     )
     assert secret.data is not None
-    assert logged.ca_bundle == secret.data["ca.crt"]
+    assert found.ca_bundle == secret.data["ca.crt"]
 
 
 @pytest.mark.promise(
