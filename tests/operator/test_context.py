@@ -187,9 +187,7 @@ async def test_writes_string_status_with_the_object(
     assert calls.writes() == [f"patch notes.context.example.com {namespace}/n"]
 
 
-async def test_stale_status_is_rejected_and_key_is_requeued(
-    operator: Operator, client: Client, namespace: str
-) -> None:
+async def test_stale_status_is_rejected_and_key_is_requeued(operator: Operator, client: Client, namespace: str) -> None:
     errors: list[Exception] = []
 
     @operator.reconciles(Box)
@@ -210,9 +208,7 @@ async def test_stale_status_is_rejected_and_key_is_requeued(
 
 @pytest.mark.promise("Our own writes", "The next reconcile of a key sees what the last one wrote.")
 @pytest.mark.promise("What a reconciler works with", "Create, update and delete are seen by the next read.")
-async def test_next_read_sees_own_writes(
-    operator: Operator, client: Client, namespace: str
-) -> None:
+async def test_next_read_sees_own_writes(operator: Operator, client: Client, namespace: str) -> None:
     seen: list[Any] = []
 
     @operator.reconciles(Box, reads=[core.ConfigMap])

@@ -154,9 +154,7 @@ async def test_a_status_that_is_absent_gets_conditions_when_its_model_allows_it(
     assert "Bottle has no status yet, and BottleStatus requires litres: write it first" in caplog.text
 
 
-async def test_rejects_invalid_object_name_or_kind(
-    operator: Operator, client: Client, namespace: str
-) -> None:
+async def test_rejects_invalid_object_name_or_kind(operator: Operator, client: Client, namespace: str) -> None:
     """A key in place of a name found nothing: as if the object had gone."""
     told: dict[str, str] = {}
 

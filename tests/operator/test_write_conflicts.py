@@ -148,9 +148,7 @@ async def test_triggers_during_the_pause_neither_extend_it_nor_are_logged(
 
 
 @pytest.mark.parametrize("ends", ["with a wish", "for good", "with an error"])
-async def test_key_is_requeued_after_the_pause(
-    calls: Calls, rival: Rival, ends: str
-) -> None:
+async def test_key_is_requeued_after_the_pause(calls: Calls, rival: Rival, ends: str) -> None:
     triggers: list[str] = []
 
     @rival.operator.reconciles(Box, owns=[core.ConfigMap], rate_limiter=ExponentialBackoff(100, 1000))

@@ -306,16 +306,16 @@ async def test_definition_in_a_pod_uses_service_and_own_certificate(
             secret = await client.get(core.Secret, "podded-webhook-certificate", namespace)
     assert definition.spec.conversion is not None
     assert definition.spec.conversion.webhook is not None
-    found = definition.spec.conversion.webhook.client_config
-    assert found is not None
-    assert found.service is not None
-    assert (found.service.namespace, found.service.name, found.service.path) == (
+    address = definition.spec.conversion.webhook.client_config
+    assert address is not None
+    assert address.service is not None
+    assert (address.service.namespace, address.service.name, address.service.path) == (
         namespace,
         "podded-webhook",
         "/convert",
     )
     assert secret.data is not None
-    assert found.ca_bundle == secret.data["ca.crt"]
+    assert address.ca_bundle == secret.data["ca.crt"]
 
 
 @pytest.mark.promise(
