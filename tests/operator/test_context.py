@@ -353,7 +353,7 @@ async def test_an_event_that_cannot_be_written_does_not_fail_the_reconcile(
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         # The server refuses an event whose object is not in the event's namespace.
         broken = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
-        ctx._backend.environment.recorder.record(broken, "Lost", "nobody will read this")
+        ctx._backend.environment.recorder.record(broken, "Lost", "never stored")
         done.set()
 
     async with operator.running(client, install_crds=False) as running:
@@ -418,15 +418,15 @@ async def test_logs_applied_undeclared_kind_once_per_controller(
         for name in ("a", "b"):
             await client.create(Box(metadata=meta.ObjectMeta(name=name, namespace=namespace), spec=BoxSpec()))
         await until(both_done)
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(told) == 1
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(logged) == 1
     assert (
         "ctx.apply of a ConfigMap, which controller 'other' does not declare: changes and deletions of it trigger"
-        in told[0]
+        in logged[0]
     )
     assert (
         "Add owns=[ConfigMap] where the controller is registered; or, if the object is only written, operator.needs"
-        in (told[0])
+        in (logged[0])
     )
 
 

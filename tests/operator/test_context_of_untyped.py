@@ -94,7 +94,7 @@ async def test_conditions_of_an_untyped_kind_are_set_kept_and_removed(
 
 
 async def test_what_plain_conditions_say_beyond_ours_stays(operator: Operator, client: Client, namespace: str) -> None:
-    """And where the status has no endpoint of its own, writing it is no new generation to be observed, and so on."""
+    """Without a status subresource, writing the status does not change the generation."""
     loose = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version: dict[str, Any] = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": loose}}
     names = {"kind": "Loose", "plural": "looses"}
@@ -156,7 +156,7 @@ async def test_a_status_that_is_absent_gets_conditions_when_its_model_allows_it(
 
 async def test_rejects_invalid_object_name_or_kind(operator: Operator, client: Client, namespace: str) -> None:
     """A key in place of a name found nothing: as if the object had gone."""
-    told: dict[str, str] = {}
+    logged: dict[str, str] = {}
 
     @operator.reconciles(Jar, owns=[core.ConfigMap])
     async def sync(jar: Jar, ctx: Context[Any]) -> None:
@@ -179,12 +179,12 @@ async def test_rejects_invalid_object_name_or_kind(operator: Operator, client: C
                 if hasattr(result, "__await__"):
                     await result
             except TypeError as error:
-                told[name] = str(error)
+                logged[name] = str(error)
 
     async with operator.running(client, install_crds=False) as running:
         made = await client.create(Jar(metadata=named(namespace), spec=Empty()))
         await settled(running, made)
-    assert told == {
+    assert logged == {
         "key": "name and namespace are strings, not ObjectKey: for a key, pass key.name and key.namespace",
         "kind": "a kind is a class, such as core.ConfigMap, not 'Jar'",
         "labels": "a namespace is a string, not dict: labels go into labels=",
@@ -218,9 +218,9 @@ async def test_logs_owned_object_without_selected_labels_once(
     async with operator.running(client, install_crds=False):
         await client.create(Jar(metadata=named(namespace), spec=Empty()))
         await until(both_done)
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(told) == 1
-    assert "ctx.apply of a ConfigMap without the labels that controller 'jar' selects (app=jars)" in told[0]
+    logged = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(logged) == 1
+    assert "ctx.apply of a ConfigMap without the labels that controller 'jar' selects (app=jars)" in logged[0]
 
 
 def test_subresources_are_names() -> None:

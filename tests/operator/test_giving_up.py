@@ -79,7 +79,7 @@ async def test_released_field_keeps_its_value(
         asked = await client.patch(Lent, "one", MergePatch({"spec": {"replicas": None}}), namespace)
         await settled(running, asked)
         assert sizes[-1] == (None, kept, sizes[-1][2])
-        # It is nobody's now: whoever sets it is not disturbed, and we do not fight for it.
+        # The field has no manager now: another client may set it, and the operator does not restore it.
         theirs = await client.patch(apps.Deployment, "one", MergePatch({"spec": {"replicas": 7}}), namespace)
         await settled(running, theirs)
         assert sizes[-1] == (None, 7, False)
@@ -95,20 +95,20 @@ async def test_released_field_keeps_its_value(
 async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
     operator: Operator, client: Client, namespace: str
 ) -> None:
-    told: list[str] = []
+    errors: list[str] = []
 
     @operator.reconciles(Lent, owns=[apps.Deployment])
     async def sync(obj: Lent, ctx: Context[Lent]) -> None:
         for paths in (["spec.replica"], ["spec.template.spec.containers[0].image"], "spec.replicas"):
             with pytest.raises(TypeError) as error:
                 await ctx.apply(deployment(obj), release=paths)
-            told.append(str(error.value))
+            errors.append(str(error.value))
 
     async with operator.running(client) as running:
         await settled(running, await client.create(lent(namespace)))
-    assert "replica" in told[0]
-    assert "is inside a list" in told[1]
-    assert told[2] == "release is a list of paths: release=['spec.replicas']"
+    assert "replica" in errors[0]
+    assert "is inside a list" in errors[1]
+    assert errors[2] == "release is a list of paths: release=['spec.replicas']"
 
 
 @pytest.mark.promise("Our own writes", "The last condition can be taken away.")

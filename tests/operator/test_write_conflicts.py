@@ -28,7 +28,7 @@ async def definitions(client: Client) -> None:
 
 
 class Rival:
-    """An operator on a clock that stands still, whose every write to "child" another program undoes at once."""
+    """An operator on a frozen clock. Another program immediately undoes every write to "child"."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self.client = client
@@ -77,7 +77,7 @@ def whole_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kubewright.controller")
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     records = [record for record in caplog.records if record.name.startswith("kubewright.controller")]
     return [(record.levelname, record.getMessage()) for record in records]
 
@@ -97,7 +97,7 @@ async def test_a_contest_is_one_warning_and_one_event_and_ends_the_writing(
         [event] = await events(rival.client, rival.namespace, "Contested")
     assert event.involved_object.kind == "Box"
     assert "keeps changing data.a" in (event.message or "")
-    assert told(caplog) == [("WARNING", f"Box {rival.namespace}/one: {event.message}")]
+    assert logged(caplog) == [("WARNING", f"Box {rival.namespace}/one: {event.message}")]
     # Created, then read and made an apply once, then put back.
     assert writes_to_child(calls) == 1 + 1 + 5
 
@@ -137,7 +137,7 @@ async def test_triggers_during_the_pause_neither_extend_it_nor_are_logged(
         state, stats = rival.state(running), running.controller(Box).stats
         assert (state.ready_in, state.retries) == (10, 0)
         assert set(stats.reconciles) == {"success"}
-        assert len(told(caplog)) == 1
+        assert len(logged(caplog)) == 1
         before = writes_to_child(calls)
         await rival.clock.advance(9)
         assert writes_to_child(calls) == before
@@ -187,6 +187,6 @@ async def test_two_objects_that_apply_different_content_to_one_child_stop_writin
         await until(lambda: events(client, namespace, "Contested"))
         await settled(running)
     assert writes_to_child(calls) <= 2 + 2 + 2 * 5  # created, made an apply, each put back five times
-    [(level, message), *_] = told(caplog)
+    [(level, message), *_] = logged(caplog)
     assert level == "WARNING"
     assert "this operator also applies it for Box" in message
