@@ -73,7 +73,7 @@ def check(password: Password) -> Iterator[FieldError]:
 
 
 # The Secret is created once and never changed, so the operator needs no verb to change it.
-@operator.reconciles(Password, owns=[kw.Owned(core.Secret, verbs=["get", "list", "watch", "create"])])
+@operator.reconciles(Password, owns=[kw.Owns(core.Secret, verbs=["get", "list", "watch", "create"])])
 async def sync(password: Password, ctx: kw.Context[Password]) -> kw.Result | None:
     """Creates the Secret if it does not exist, and reports the result."""
     try:

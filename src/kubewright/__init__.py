@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from kubewright.controller import Dependency as Dependency
     from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
-    from kubewright.controller import Owned as Owned
     from kubewright.controller import Owns as Owns
     from kubewright.controller import Reader as Reader
     from kubewright.controller import ReconcileTimeout as ReconcileTimeout
@@ -123,7 +122,6 @@ _HOMES = {
     "Dependency": "kubewright.controller",
     "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",
-    "Owned": "kubewright.controller",
     "Owns": "kubewright.controller",
     "Reader": "kubewright.controller",
     "ReconcileTimeout": "kubewright.controller",

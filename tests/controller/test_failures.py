@@ -117,7 +117,7 @@ async def test_json_lines_keep_the_error_and_count_and_those_for_people_are_one_
 
 
 def test_the_memory_is_bounded_and_forgets_what_failed_least_recently() -> None:
-    failures = RepeatedErrors(objects=2)
+    failures = RepeatedErrors(keys=2)
     error = RuntimeError("no such zone")
     one, two, three = (ObjectKey("default", name) for name in ("one", "two", "three"))
     assert [failures.again(key, error) for key in (one, two, one, three)] == [0, 0, 1, 0]

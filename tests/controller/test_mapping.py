@@ -120,7 +120,7 @@ def test_rejects_a_map_function_annotated_with_another_kind() -> None:
     watch: Any = Watch
     place = r"another_kind \(test_mapping\.py:\d+\)"
     with pytest.raises(
-        TypeError, match=rf"^Watch\(Part\): map wakes Thing objects, but {place} .* return Part: return"
+        TypeError, match=rf"^Watch\(Part\): map returns keys of Thing, but {place} .* return Part: return"
     ):
         watch(Part, map=another_kind).waking(info_of(Thing))
     assert watch(Part, map=another_kind).waking(info_of(Part)).wakes == info_of(Part)
@@ -128,7 +128,7 @@ def test_rejects_a_map_function_annotated_with_another_kind() -> None:
 
 def test_rejects_an_object_of_another_kind_as_key() -> None:
     with pytest.raises(
-        TypeError, match=r"^Part default/p is not a Thing: .* Return ObjectKey\(namespace, name\) of the"
+        TypeError, match=r"^Part default/p is not a Thing, .* Return ObjectKey\(namespace, name\) of the"
     ):
         key_of_kind(info_of(Thing), part().object())
 

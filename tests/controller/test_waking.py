@@ -171,10 +171,14 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
         (
             Thing,
             ["one"],
-            "'one' is the key of no Thing. They live in a namespace: answer ObjectKey(namespace, name), or",
+            "'one' cannot be the key of a Thing, which is namespaced: return ObjectKey(namespace, name), or",
         ),
-        (Thing, "one", "'one' is the key of no Thing."),
-        (Zone, ["default/one"], "'default/one' is the key of no Zone. They live in no namespace: answer ObjectKey("),
+        (Thing, "one", "'one' cannot be the key of a Thing,"),
+        (
+            Zone,
+            ["default/one"],
+            "'default/one' cannot be the key of a Zone, which is cluster-scoped: return",
+        ),
         (Thing, 3, "'int' object is not iterable"),
         (Thing, ["default/one"], None),
         (Zone, ["one"], None),
@@ -347,7 +351,7 @@ async def test_what_a_trigger_names_wrongly_is_told_and_the_rest_goes_on(
     async with working(operator, clock):
         await clock.settled()
     assert seen == ["one", "two"]
-    assert "'alone' is the key of no Thing. They live in a namespace" in caplog.text
+    assert "'alone' cannot be the key of a Thing, which is namespaced" in caplog.text
     assert "a/b/c" in caplog.text
     assert "found 7" in caplog.text
     assert "Traceback" not in caplog.text

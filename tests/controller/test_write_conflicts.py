@@ -1,4 +1,4 @@
-"""What `Applier.apply` does when another program sets its fields back each time, on both clusters."""
+"""`Applier.apply` while another client keeps overwriting its fields, on both clusters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ async def bench(cluster: Cluster | RealCluster, namespace: str, clock: VirtualCl
         yield opened
 
 
-async def put_back(bench: Bench, times: int) -> None:
-    """Apply the same so many times, each time after somebody else has undone it, and let it be undone once more."""
+async def restore(bench: Bench, times: int) -> None:
+    """Applies the same content `times` times after another client overwrote it, which then overwrites it once more."""
     await bench.applier.apply(bench.owner, config_map(a="1"))
     for _ in range(times):
         await bench.edit(core.ConfigMap, "child", THEIRS)
@@ -36,73 +36,47 @@ async def put_back(bench: Bench, times: int) -> None:
     await bench.edit(core.ConfigMap, "child", THEIRS)
 
 
-async def held(bench: Bench) -> WriteConflict:
-    """The refusal to put it back once more."""
+async def paused(bench: Bench) -> WriteConflict:
+    """Returns the error of an apply during the pause."""
     with pytest.raises(WriteConflict) as raised:
         await bench.applier.apply(bench.owner, config_map(a="1"))
     return raised.value
 
 
-async def test_what_another_program_undoes_each_time_is_put_back_five_times_and_then_left(bench: Bench) -> None:
-    await put_back(bench, 5)
-    error = await held(bench)
+async def test_pauses_after_five_restores_of_overwritten_fields(bench: Bench) -> None:
+    await restore(bench, 5)
+    error = await paused(bench)
     assert (error.managers, error.fields, error.retry_after) == (("others",), ("data.a",), 10)
     assert str(error).startswith(
         f"write conflict on ConfigMap {bench.namespace}/child: field manager 'others' keeps changing data.a, and it was"
         " restored 5 times. It is not written for 10s."
     )
     assert bench.sent() == ["get configmaps"]
-    assert (await held(bench)).managers == ("others",)
+    assert (await paused(bench)).managers == ("others",)
     assert bench.sent() == []
     assert (await bench.live(core.ConfigMap, "child")).data == {"a": "theirs"}
 
 
-async def test_it_is_tried_again_after_a_pause_that_doubles(bench: Bench, clock: VirtualClock) -> None:
-    await put_back(bench, 5)
-    pauses = []
-    for _ in range(9):
-        pauses.append(pause := (await held(bench)).retry_after)
-        await clock.advance(pause)
-        assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
-        await bench.edit(core.ConfigMap, "child", THEIRS)
-    assert pauses == [10, 20, 40, 80, 160, 320, 640, 1000, 1000]
-
-
-async def test_a_contest_is_news_once_an_hour(bench: Bench, clock: VirtualClock) -> None:
-    await put_back(bench, 5)
-    assert (await held(bench)).should_report
-    assert not (await held(bench)).should_report
-    await clock.advance(3600)
-    await put_back(bench, 4)
-    assert (await held(bench)).should_report
-
-
-async def test_content_that_changes_is_written_each_time(bench: Bench) -> None:
-    await put_back(bench, 5)
-    await held(bench)
+async def test_always_writes_changed_content(bench: Bench) -> None:
+    await restore(bench, 5)
+    await paused(bench)
     for number in range(20):
         assert (await bench.applier.apply(bench.owner, config_map(a=str(number)))).written
         await bench.edit(core.ConfigMap, "child", THEIRS)
 
 
-async def test_what_is_undone_now_and_then_is_put_back_each_time(bench: Bench, clock: VirtualClock) -> None:
-    for _ in range(20):
-        await put_back(bench, 1)
-        await clock.advance(601)
-
-
-async def test_a_contest_is_over_when_the_other_gives_up(bench: Bench, clock: VirtualClock) -> None:
-    await put_back(bench, 5)
-    await held(bench)
+async def test_ends_when_the_other_client_stops(bench: Bench, clock: VirtualClock) -> None:
+    await restore(bench, 5)
+    await paused(bench)
     await bench.edit(core.ConfigMap, "child", {"data": {"a": "1"}})
     await clock.advance(10)
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await clock.advance(700)
-    await put_back(bench, 4)
+    await restore(bench, 4)
 
 
-async def test_writes_that_fail_are_no_contest(bench: Bench) -> None:
-    await put_back(bench, 0)
+async def test_does_not_count_failed_writes(bench: Bench) -> None:
+    await restore(bench, 0)
 
     def lose() -> None:
         raise ConnectionError("the server is away")
@@ -114,7 +88,7 @@ async def test_writes_that_fail_are_no_contest(bench: Bench) -> None:
     assert (await bench.applier.apply(bench.owner, config_map(a="1"))).written
 
 
-async def test_fields_in_keyed_lists_are_named(bench: Bench) -> None:
+async def test_names_fields_in_keyed_lists(bench: Bench) -> None:
     def asked() -> apps.Deployment:
         return deployment(ports=[core.ContainerPort(container_port=80, name="web")])
 
@@ -129,7 +103,7 @@ async def test_fields_in_keyed_lists_are_named(bench: Bench) -> None:
     assert sorted(raised.value.fields) == ["spec.replicas", "spec.template.spec.containers[name=web].image"]
 
 
-async def test_a_field_that_somebody_removes_is_named_too(bench: Bench) -> None:
+async def test_names_a_field_that_another_client_removes(bench: Bench) -> None:
     for _ in range(6):
         await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
         await bench.client.patch(core.ConfigMap, "child", JsonPatch([{"op": "remove", "path": "/data/b"}]))
@@ -139,12 +113,12 @@ async def test_a_field_that_somebody_removes_is_named_too(bench: Bench) -> None:
     assert (raised.value.managers, raised.value.fields) == ((), ("data.b",))
 
 
-async def test_a_second_copy_with_our_own_name_is_a_rival(bench: Bench, clock: VirtualClock) -> None:
+async def test_names_a_second_copy_of_this_operator(bench: Bench, clock: VirtualClock) -> None:
     copy = Applier(bench.client, bench.mirror, field_manager=MANAGER, clock=clock)
     for _ in range(6):
         await bench.applier.apply(bench.owner, config_map(a="1"))
         await copy.apply(bench.owner, config_map(a="2"))
-    assert (await held(bench)).managers == (MANAGER,)
+    assert (await paused(bench)).managers == (MANAGER,)
 
 
 async def alternate(bench: Bench, rounds: int) -> None:
@@ -155,7 +129,7 @@ async def alternate(bench: Bench, rounds: int) -> None:
 
 
 async def test_counts_content_that_two_objects_of_one_operator_alternate(bench: Bench, clock: VirtualClock) -> None:
-    await alternate(bench, 6)  # each writes once, and puts back its own content five times
+    await alternate(bench, 6)  # each writes once, and restores its own content five times
     with pytest.raises(WriteConflict) as raised:
         await bench.applier.apply(None, config_map(a="one"), writer="one")
     error = raised.value

@@ -1,4 +1,4 @@
-"""How an operator tells that another program undoes what it applies, on both clusters."""
+"""How an operator reports that another client overwrites what it applies, on both clusters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Rival:
         return await self.client.patch(core.ConfigMap, "child", MergePatch(content), self.namespace)
 
     @asynccontextmanager
-    async def contested(self, calls: Calls) -> AsyncIterator[Running]:
+    async def in_conflict(self, calls: Calls) -> AsyncIterator[Running]:
         """The operator runs, has put the child back five times, and leaves it now."""
         async with self.operator.running(calls.client, install_crds=False) as running:
             await self.client.create(box(self.namespace))
@@ -86,14 +86,14 @@ def writes_to_child(calls: Calls) -> int:
     return len([write for write in calls.writes() if write.endswith("/child")])
 
 
-async def test_a_contest_is_one_warning_and_one_event_and_ends_the_writing(
+async def test_logs_one_warning_and_one_event_and_stops_writing(
     calls: Calls, rival: Rival, caplog: pytest.LogCaptureFixture
 ) -> None:
     @rival.operator.reconciles(Box, owns=[core.ConfigMap])
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         await rival.apply_child(ctx)
 
-    async with rival.contested(calls):
+    async with rival.in_conflict(calls):
         [event] = await events(rival.client, rival.namespace, "Contested")
     assert event.involved_object.kind == "Box"
     assert "keeps changing data.a" in (event.message or "")
@@ -102,7 +102,7 @@ async def test_a_contest_is_one_warning_and_one_event_and_ends_the_writing(
     assert writes_to_child(calls) == 1 + 1 + 5
 
 
-async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
+async def test_continues_the_reconcile_during_a_write_conflict(
     calls: Calls, rival: Rival, client: Client, namespace: str
 ) -> None:
     returned: list[dict[str, str] | None] = []
@@ -113,7 +113,7 @@ async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
         await ctx.apply(config_map("other", str(obj.spec.size)))
         await ctx.set_status(BoxStatus(available=obj.spec.size))
 
-    async with rival.contested(calls) as running:
+    async with rival.in_conflict(calls) as running:
         changed = await client.patch(Box, "one", MergePatch({"spec": {"size": 7}}), namespace)
         await settled(running, changed)
     assert returned[-1] == {"a": "theirs"}
@@ -123,14 +123,14 @@ async def test_the_rest_of_the_reconcile_goes_on_during_a_contest(
     assert status.available == 7
 
 
-async def test_triggers_during_the_pause_neither_extend_it_nor_are_logged(
+async def test_changes_during_the_pause_neither_extend_nor_report_it(
     calls: Calls, rival: Rival, caplog: pytest.LogCaptureFixture
 ) -> None:
     @rival.operator.reconciles(Box, owns=[core.ConfigMap])
     async def sync(obj: Box, ctx: Context[Box]) -> None:
         await rival.apply_child(ctx)
 
-    async with rival.contested(calls) as running:
+    async with rival.in_conflict(calls) as running:
         for number in range(10):
             seen = await rival.edit({"metadata": {"annotations": {"seen": str(number)}}})
             await settled(running, seen)
@@ -148,7 +148,7 @@ async def test_triggers_during_the_pause_neither_extend_it_nor_are_logged(
 
 
 @pytest.mark.parametrize("ends", ["with a wish", "for good", "with an error"])
-async def test_key_is_requeued_after_the_pause(calls: Calls, rival: Rival, ends: str) -> None:
+async def test_requeues_the_key_after_the_pause_regardless_of_the_result(calls: Calls, rival: Rival, ends: str) -> None:
     triggers: list[str] = []
 
     @rival.operator.reconciles(Box, owns=[core.ConfigMap], rate_limiter=ExponentialBackoff(100, 1000))
@@ -161,7 +161,7 @@ async def test_key_is_requeued_after_the_pause(calls: Calls, rival: Rival, ends:
             raise ConnectionError("another system is away")
         return Result(requeue_after=3600)
 
-    async with rival.contested(calls) as running:
+    async with rival.in_conflict(calls) as running:
         assert rival.state(running).ready_in == 10
         triggers.clear()
         await rival.clock.advance(10)
@@ -169,7 +169,7 @@ async def test_key_is_requeued_after_the_pause(calls: Calls, rival: Rival, ends:
     assert triggers[0] == ("retry" if ends == "with an error" else "requeue")
 
 
-async def test_two_objects_that_apply_different_content_to_one_child_stop_writing(
+async def test_pauses_two_objects_that_apply_different_content_to_one_child(
     calls: Calls, client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     operator = Operator("box-operator", namespaces=[namespace], clock=VirtualClock())

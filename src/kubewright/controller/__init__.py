@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from kubewright.controller.apply import NotOwned as NotOwned
     from kubewright.controller.apply import Outdated as Outdated
     from kubewright.controller.apply import WriteConflict as WriteConflict
-    from kubewright.controller.registration import Owned as Owned
     from kubewright.controller.registration import Owns as Owns
     from kubewright.controller.registration import Predicate as Predicate
     from kubewright.controller.registration import Reader as Reader
@@ -76,7 +75,6 @@ _HOMES = {
     "NotOwned": "kubewright.controller.apply",
     "ObjectLogger": "_object_logger",
     "Outdated": "kubewright.controller.apply",
-    "Owned": "kubewright.controller.registration",
     "Owns": "kubewright.controller.registration",
     "Permission": "kubewright.rbac",
     "Predicate": "kubewright.controller.registration",

@@ -232,6 +232,7 @@ class Controller(Generic[R]):
     async def _work(self) -> None:
         queue, stats, leads, now = self.queue, self.stats, self._environment.leads, self._environment.clock.monotonic
         ending: Ending
+        failing = self._reports.failing
         async for key in queue:
             try:
                 if leads is not None and not leads():
@@ -257,10 +258,10 @@ class Controller(Generic[R]):
                 finally:
                     stats.active -= 1
                 ended = now()
-                if self._reports and ending not in _FAILED:
+                if failing and ending not in _FAILED:
                     self._reports.forget(key)
                     self._enqueuer.succeeded(key)
-                if (looped := self._enqueuer.finish(key, causes, failed=ending == "error")) is not None:
+                if (looped := self._enqueuer.finish(key, record, causes, failed=ending == "error")) is not None:
                     stats.write_loops += 1
                     self._reports.write_loop(run, *looped, is_new=self._enqueuer.loops.should_report(looped[0]))
                 if record.revisit_at is not None:

@@ -58,5 +58,5 @@ class DeletionCallbacks(Generic[R]):
                 failure = failure or error
             except Exception as error:
                 return error
-            record.deleted = record.deleted[1:]
+            record.deleted = record.deleted[1:] or None
         return failure

@@ -119,13 +119,12 @@ class Enqueuer:
         record.writes[part] = written
 
     def finish(
-        self, key: ObjectKey, causes: set[Part | None] | frozenset[Part | None], *, failed: bool
+        self, key: ObjectKey, record: KeyRecord, causes: set[Part | None] | frozenset[Part | None], *, failed: bool
     ) -> tuple[Loop, dict[Part, Written]] | None:
         """Returns the write loop that slows the key down, if this run was one more round of it; and the writes.
 
         A failed run does not count, but its retry does, with the same causes. Writers in a loop often meet conflicts.
         """
-        record = self._records.ensure(key)
         writes, record.writes = record.writes or {}, None
         if failed:
             if causes:
@@ -143,7 +142,7 @@ class Enqueuer:
         if record is None:
             return
         deferred, record.deferred = record.deferred, None
-        self._records.prune(key)
+        self._records.drop_blank(key, record)
         for one in deferred or ():
             self.add(*one)
 
@@ -157,7 +156,7 @@ class Enqueuer:
         record = self._records.get(key)
         if record is not None:
             record.not_before = record.shortened_pause = 0.0
-            self._records.prune(key)
+            self._records.drop_blank(key, record)
 
     def _shorten_backoff(self, key: ObjectKey, change: Change[Any]) -> float | None:
         """Returns the seconds until a failing key is retried for a change; None to leave its backoff as it is."""

@@ -24,7 +24,7 @@ __all__ = ["FailureReports", "due", "log_for", "suppress_logging_errors"]
 
 
 class FailureReports:
-    """Logs and records the problems of one controller's objects. True while a key fails.
+    """Logs and records the problems of one controller's objects.
 
     `record_event` records an event about the reconciled object: reason, message and action.
     """
@@ -35,9 +35,8 @@ class FailureReports:
         self._former_finalizers = former_finalizers
         self._record_event = record_event
         self._errors = RepeatedErrors()
-
-    def __len__(self) -> int:
-        return len(self._errors)
+        self.failing = self._errors.failing
+        """The keys that fail; empty in most controllers."""
 
     def forget(self, key: ObjectKey) -> None:
         """Drops what is known about a key that does not fail any more, or is gone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,8 +22,8 @@ class DeferredChange(NamedTuple):
     change: Change[Any]
 
 
-class KeyRecord(msgspec.Struct, eq=False, gc=False):
-    """What is known about one key. A record without content is dropped."""
+class KeyRecord(msgspec.Struct, gc=False):
+    """What is known about one key. A record that equals a new one is dropped."""
 
     trigger: str | None = None
     """What asked for the next reconcile."""
@@ -48,18 +48,8 @@ class KeyRecord(msgspec.Struct, eq=False, gc=False):
     undecodable: tuple[str, int, str] | None = None
     """The state of the object that was reported as undecodable."""
 
-    def is_blank(self) -> bool:
-        """Returns whether nothing is known that is worth keeping."""
-        return (
-            self.trigger is None
-            and self.deferred is None
-            and not self.causes
-            and not self.shortened_pause
-            and self.revisit_at is None
-            and not self.deleted
-            and not self.finalized
-            and self.undecodable is None
-        )
+
+_BLANK: Final = KeyRecord()
 
 
 class KeyRecords(dict[ObjectKey, KeyRecord]):
@@ -72,8 +62,7 @@ class KeyRecords(dict[ObjectKey, KeyRecord]):
             record = self[key] = KeyRecord()
         return record
 
-    def prune(self, key: ObjectKey) -> None:
-        """Drops the record of a key if nothing is known about it any more."""
-        record = self.get(key)
-        if record is not None and record.is_blank():
-            del self[key]
+    def drop_blank(self, key: ObjectKey, record: KeyRecord) -> None:
+        """Drops the record of a key if it says nothing any more."""
+        if record == _BLANK:
+            self.pop(key, None)

@@ -41,6 +41,8 @@ class ObjectProcessing(Generic[R]):
         self.by_key = reconcile is not None and reconcile.by_key
         """Whether the reconciler takes the key, and so runs for absent objects and objects in deletion, too."""
         self._reconcile = reconcile
+        self._decodes = bool(finalizers) or not self.by_key
+        self._adds_finalizers = bool(finalizers)
         self._lookup = lookup
         self._finalizers = finalizers
         self._deletions = deletions
@@ -58,7 +60,7 @@ class ObjectProcessing(Generic[R]):
         if snapshot is not None and snapshot.deleting:
             self._check_deleting(snapshot, run)
         obj: R | None = None
-        if snapshot is not None and (self._finalizers or not self.by_key):
+        if snapshot is not None and self._decodes:
             obj = decoded(snapshot)
             record.undecodable = None
         backend = self._backend_for(key, obj, run, run.trigger)
@@ -66,7 +68,7 @@ class ObjectProcessing(Generic[R]):
             result = await self._finalizers.run(backend, obj, record)
             if not self.by_key or result is not None:
                 return result
-        elif obj is not None and self._finalizers:
+        elif obj is not None and self._adds_finalizers:
             await self._finalizers.ensure(backend, obj, record)
         if self._reconcile is None:
             return None

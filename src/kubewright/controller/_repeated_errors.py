@@ -1,7 +1,7 @@
-"""`RepeatedErrors`: with which error each object failed last, so that the log has the traceback of it once.
+"""`RepeatedErrors`: the last error of each key, so that the log has its traceback only once.
 
-A key that fails is tried again and again, mostly with the same outcome: a thousand tracebacks say no more than one, and
-hide what else is in the log. Errors are the same when they are of the same type and were raised at the same place.
+A failing key is retried again and again, mostly with the same error. A thousand tracebacks say no more than one, and
+hide the rest of the log. Two errors are the same if they have the same type and were raised at the same place.
 """
 
 from __future__ import annotations
@@ -13,48 +13,49 @@ from kubewright.cache import ObjectKey
 
 __all__ = ["RepeatedError", "RepeatedErrors"]
 
-_OBJECTS: Final = 10_000
-"""Of how many objects the error is remembered; the one that failed least recently is forgotten first."""
+_KEYS: Final = 10_000
+"""Keys whose error is remembered. The one that failed least recently is dropped first."""
 
-_Sameness: TypeAlias = tuple[type[BaseException], int]
+_Identity: TypeAlias = tuple[type[BaseException], int]
 
 
 class RepeatedError(NamedTuple):
-    """In a record of the log, as `repeated`: an error whose traceback was logged before."""
+    """An error whose traceback was logged before. Log records have it as `repeated`."""
 
     error: str
     times: int
-    """Since that traceback."""
+    """How often it was repeated since its traceback."""
 
 
 class RepeatedErrors:
-    """The last error of each object that fails, in bounded memory. True while there is one."""
+    """The last error of each failing key, in bounded memory."""
 
-    def __init__(self, objects: int = _OBJECTS) -> None:
-        self._objects = objects
-        self._last: dict[ObjectKey, tuple[_Sameness, int]] = {}
+    def __init__(self, keys: int = _KEYS) -> None:
+        self._keys = keys
+        self.failing: dict[ObjectKey, tuple[_Identity, int]] = {}
+        """The last errors, in the order in which they occurred, and how often each was repeated."""
 
     def __len__(self) -> int:
-        """How many objects fail."""
-        return len(self._last)
+        """Returns the number of failing keys."""
+        return len(self.failing)
 
     def again(self, key: ObjectKey, error: BaseException) -> int:
-        """Note an error, and say how often it came after the first time: 0 for one that is new."""
-        same = (type(error), _place(error.__traceback__))
-        before, times = self._last.pop(key, (None, 0))  # and put at the end: the dict is in the order of use
-        times = times + 1 if same == before else 0
-        self._last[key] = (same, times)
-        if len(self._last) > self._objects:
-            del self._last[next(iter(self._last))]
+        """Records an error, and returns how often it was repeated: 0 for a new one."""
+        identity = (type(error), _place(error.__traceback__))
+        before, times = self.failing.pop(key, (None, 0))
+        times = times + 1 if identity == before else 0
+        self.failing[key] = (identity, times)
+        if len(self.failing) > self._keys:
+            del self.failing[next(iter(self.failing))]
         return times
 
     def forget(self, key: ObjectKey) -> None:
-        """It does not fail any more, or is gone."""
-        self._last.pop(key, None)
+        """Drops a key that does not fail any more, or is gone."""
+        self.failing.pop(key, None)
 
 
 def _place(traceback: TracebackType | None) -> int:
-    """A number that stands for the lines of code that an error came through."""
+    """Returns a number that stands for the lines of code that an error passed through."""
     lines = []
     while traceback is not None:
         lines.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))

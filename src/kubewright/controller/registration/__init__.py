@@ -19,7 +19,6 @@ from kubewright.controller.registration._handlers import (
 )
 from kubewright.controller.registration._mapping import (
     MapFunction,
-    Owned,
     Owns,
     Reader,
     Watch,
@@ -60,7 +59,6 @@ __all__ = [
     "Handler",
     "Handlers",
     "MapFunction",
-    "Owned",
     "Owns",
     "Predicate",
     "PredicateFunction",

@@ -1,6 +1,6 @@
-"""From a change of some object to the keys that must be reconciled because of it.
+"""From the change of an object to the keys that must be reconciled because of it.
 
-`Owns` and `Watch` say which other kinds a controller listens to: `owns=[apps.Deployment]` is short for
+`Owns` and `Watch` declare the other kinds that a controller watches. `owns=[apps.Deployment]` is short for
 `owns=[Owns(apps.Deployment)]`.
 """
 
@@ -21,7 +21,6 @@ from kubewright.signatures import can_take, is_async, name_of, place_of, return_
 
 __all__ = [
     "MapFunction",
-    "Owned",
     "Owns",
     "Reader",
     "Watch",
@@ -36,35 +35,34 @@ O = TypeVar("O", bound=Object)  # noqa: E741  # another kind than R
 
 
 class Reader(Protocol):
-    """Reads from the caches: plain calls that never wait and never reach the server."""
+    """Reads from the caches. The methods never wait and never send a request."""
 
     def read(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
-        """One object, or None."""
+        """Returns one object, or None."""
 
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
-        """The objects of a kind, in one namespace or all of them."""
+        """Returns the objects of a kind, in one namespace or in all of them."""
 
     def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
-        """The objects of a kind that have this value in an index of `operator.indexes`."""
+        """Returns the objects of a kind that have this value in an index of `operator.indexes`."""
 
 
 Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey | None
 MapFunction: TypeAlias = Callable[[R], Keys] | Callable[[R, Reader], Keys]
-"""From an object to the keys that depend on it, to one alone, or to None; may take a `Reader` of the caches as well. It
-must not block."""
+"""Returns the keys that depend on an object, a single key, or None. May also take a `Reader`. It must not block."""
 
 
 class Owns(Generic[R]):
-    """Reconcile the owner of every changed object of this kind.
+    """Declares a kind of owned objects: a change of one reconciles its owner.
 
     Args:
         kind: the kind of the owned objects.
-        when: which changes count; all of them unless given.
-        controller_only: with False, every owner is reconciled, not only the one that is the object's controller.
-        labels: cache only objects with these labels. What you apply needs them: others wake nobody, and neither reads
-            nor `ctx.owned` nor `ctx.prune` see them.
-        verbs: all that the program does with them: roles get no other verbs, and other calls are refused before they
-            are sent. Everything that `ctx.apply`, `ctx.prune` and `ctx.delete` do, unless given.
+        when: a predicate for changes. Default: every change triggers a reconcile.
+        controller_only: if False, every owner is reconciled, not only the one that is the object's controller.
+        labels: cache only objects with these labels. Objects that you apply need them: other objects trigger no
+            reconcile, and reads, `ctx.owned` and `ctx.prune` do not see them.
+        verbs: the only verbs that the program uses on these objects. Roles contain no others, and other calls are
+            refused before they are sent. Default: the verbs of `ctx.apply`, `ctx.prune` and `ctx.delete`.
     """
 
     __slots__ = ("controller_only", "info", "kind", "labels", "verbs", "when")
@@ -91,20 +89,18 @@ class Owns(Generic[R]):
         return f"Owns({self.kind.__name__})"
 
 
-Owned = Owns
-"""The same under another name: `owns=[Owned(core.Secret, verbs=[...])]` reads better where the objects are meant."""
-
-
 class Watch(Generic[R]):
-    """Reconcile what `map` answers for every changed object of this kind; for an update, of both its states.
+    """Declares a kind to watch: a change of an object reconciles the keys that `map` returns for it.
+
+    For an update, `map` is called with both states.
 
     Args:
-        kind: the kind to listen to.
-        map: the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`. A
-            function of two parameters is given a `Reader` of the caches too. An object may stand for its key, if it
-            is of the kind that is reconciled; an object of another kind raises TypeError.
-        when: which changes count; all of them unless given.
-        labels: listen only to objects with these labels.
+        kind: the kind to watch.
+        map: returns the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`.
+            A function of two parameters also gets a `Reader` of the caches. Objects of the reconciled kind may be
+            returned instead of keys; an object of another kind raises TypeError.
+        when: a predicate for changes. Default: every change counts.
+        labels: watch only objects with these labels.
     """
 
     __slots__ = ("info", "kind", "labels", "map", "map_name", "map_returns", "wakes", "when")
@@ -114,7 +110,7 @@ class Watch(Generic[R]):
         self,
         kind: type[R],
         *,
-        map: MapFunction[R],  # noqa: A002  # the word for it
+        map: MapFunction[R],  # noqa: A002  # as in controller-runtime
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
     ) -> None:
@@ -128,11 +124,11 @@ class Watch(Generic[R]):
         self.wakes: ResourceInfo | None = None
 
     def waking(self, info: ResourceInfo) -> Self:
-        """The same for the controller of one kind, whose keys `map` answers."""
+        """Returns a copy for the controller of one kind, whose keys `map` returns."""
         for kind in self.map_returns:
             if not _is_same_kind(info, kind):
                 raise TypeError(
-                    f"Watch({self.info.kind}): map wakes {info.kind} objects, but {self.map_name} is annotated to"
+                    f"Watch({self.info.kind}): map returns keys of {info.kind}, but {self.map_name} is annotated to"
                     f" return {kind.__name__}: return ObjectKey(namespace, name) of the {info.kind}"
                 )
         made = copy.copy(self)
@@ -140,7 +136,7 @@ class Watch(Generic[R]):
         return made
 
     def key(self, value: object) -> ObjectKey:
-        """A key that `map` has answered. Raises TypeError for what no object of the kind that is woken can have."""
+        """Returns the key for a value of `map`. Raises TypeError for one that the reconciled kind cannot have."""
         return parse_key(value) if self.wakes is None else key_of_kind(self.wakes, value)
 
     def __repr__(self) -> str:
@@ -162,7 +158,7 @@ def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
 
 
 def _kinds_in(hint: Any) -> Iterator[type[Object]]:
-    """The kinds that an annotation names: `Foo` and `list[Foo] | None` name Foo."""
+    """Yields the kinds in an annotation: Foo for `Foo` and `list[Foo] | None`."""
     if isinstance(hint, type) and issubclass(hint, Object):
         yield hint
     for argument in get_args(hint):
@@ -170,7 +166,7 @@ def _kinds_in(hint: Any) -> Iterator[type[Object]]:
 
 
 def _is_same_kind(info: ResourceInfo, kind: type[Object]) -> bool:
-    """Whether the class is of that kind, in whatever version. A class that may be any kind passes."""
+    """Returns whether the class is of that kind, in any version. A class without a kind passes."""
     found: ResourceInfo | None = getattr(kind, "__resource__", None)
     return found is None or (found.group, found.kind) == (info.group, info.kind)
 
@@ -178,15 +174,15 @@ def _is_same_kind(info: ResourceInfo, kind: type[Object]) -> bool:
 def _has_two_parameters(function: Callable[..., Any]) -> bool:
     try:
         return len(signature_of(function).parameters) >= 2
-    except ValueError:  # a function that is built in
+    except ValueError:  # a built-in function
         return False
 
 
 def owner_keys(change: Change[Any], owner: ResourceInfo, *, controller_only: bool = True) -> set[ObjectKey]:
-    """The keys of the owners, of that group and kind, that the object has or had.
+    """Returns the keys of the owners, of that group and kind, that the object has or had.
 
-    The version does not matter: an owner is the same object in each of its versions. A cluster-scoped owner has no
-    namespace, wherever the owned object lives.
+    The version is ignored: an owner is the same object in each of its versions. A cluster-scoped owner has no
+    namespace, regardless of the namespace of the owned object.
     """
     keys: set[ObjectKey] = set()
     for snapshot in (change.old, change.new):
@@ -198,7 +194,7 @@ def owner_keys(change: Change[Any], owner: ResourceInfo, *, controller_only: boo
 def keys_of_owners(
     snapshot: Snapshot[Any], owner: ResourceInfo, *, controller_only: bool = True
 ) -> Iterator[ObjectKey]:
-    """The keys of the owners of one state of an object."""
+    """Yields the keys of the owners of one state of an object."""
     for reference in snapshot.owners:
         if reference.kind != owner.kind or reference.group != owner.group:
             continue
@@ -207,7 +203,7 @@ def keys_of_owners(
 
 
 def parse_key(value: object) -> ObjectKey:
-    """What a map function or trigger named: a key, a (namespace, name) pair, its text, or an object."""
+    """Returns the key for a value of a map function or trigger: a key, a pair, a string, or an object."""
     if isinstance(value, ObjectKey):
         return value
     if isinstance(value, str):
@@ -220,19 +216,19 @@ def parse_key(value: object) -> ObjectKey:
 
 
 def key_of_kind(info: ResourceInfo, value: object) -> ObjectKey:
-    """The same for one kind. Raises TypeError for what no object of it can have."""
+    """Returns the key for a value, for one kind. Raises TypeError for a key that no object of the kind can have."""
     if isinstance(value, Object) and not _is_same_kind(info, type(value)):
         where = "namespace, name" if info.namespaced else '"", name'
         raise TypeError(
-            f"{value} is not a {info.kind}: only {info.kind} objects are woken here. Return ObjectKey({where}) of the"
-            f" {info.kind}, or the {info.kind} itself"
+            f"{value} is not a {info.kind}, and only {info.kind} objects are reconciled here. Return ObjectKey({where})"
+            f" of the {info.kind}, or the {info.kind} itself"
         )
     found = parse_key(value)
     if bool(found.namespace) != info.namespaced:
         where = (
-            "in a namespace: answer ObjectKey(namespace, name)"
+            "namespaced: return ObjectKey(namespace, name)"
             if info.namespaced
-            else 'in no namespace: answer ObjectKey("", name)'
+            else 'cluster-scoped: return ObjectKey("", name)'
         )
-        raise TypeError(f"{value!r} is the key of no {info.kind}. They live {where}, or the object itself")
+        raise TypeError(f"{value!r} cannot be the key of a {info.kind}, which is {where}, or the object itself")
     return found
