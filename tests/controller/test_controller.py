@@ -101,7 +101,7 @@ async def test_the_key_form_is_called_for_absent_objects_and_those_in_deletion(
     @operator.reconciles(Thing)
     async def sync(name: ObjectKey, ctx: Context[Thing]) -> None:
         seen.append((name, ctx.get(Thing, name.name) is not None))
-        with pytest.raises(LookupError, match="asked for the key alone"):
+        with pytest.raises(LookupError, match="takes only the key"):
             _ = ctx.object
 
     async with working(operator, clock) as stage:
@@ -375,7 +375,7 @@ async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Op
         await clock.settled()
     assert errors == [
         "Part is not cached: add reads=[Part] (or owns=, watches=) to the reconciler, "
-        "or ask the server with ctx.client.get(Part, ...)"
+        "or read from the server with ctx.client.get(Part, ...)"
     ]
 
 

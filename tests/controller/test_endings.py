@@ -513,7 +513,7 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
         await asyncio.to_thread(entered.wait, PATIENCE)
         await clock.advance(30)
         assert stage.controller.stats.active == 1, "the key stays with its worker while the thread lives"
-        assert "took more than 30s; it runs in a thread, which is waited for" in caplog.text
+        assert "took more than 30s; it runs in a thread, which cannot be interrupted" in caplog.text
         expired.set()
         await until(lambda: stage.controller.stats.reconciles)
         assert stage.controller.stats.reconciles == {"error": 1}

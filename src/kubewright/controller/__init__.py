@@ -1,14 +1,16 @@
 """Controllers: from changes of objects to calls of a reconciler.
 
-`_reconcile` states the contract; read it first. The names here are what reconcilers are written with:
+`_reconcile` is the contract: read it first. Reconcilers are written with these names:
 
-- `Context` and `BlockingContext`, `Result`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and its relatives;
+- `Context` and `BlockingContext`, `Result`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and the other errors;
 - predicates for `when=`: `generation_changed`, `labels_changed`, `annotations_changed`, `resource_version_changed`,
-  combined with `&`, `|`, `~`, and `predicate` to make one of a function;
+  combined with `&`, `|`, `~`; `predicate` makes one from a function;
 - `Owns` and `Watch`, for `owns=` and `watches=`;
-- `Dependency`, for what `operator.provides` and `ctx.use` hand to reconcilers.
+- `Dependency`, for values that `operator.provides` and `ctx.use` pass to reconcilers.
 
-`kubewright.operator` puts controllers together and runs them.
+The sub-rooms: `registration` (declarations and their checks), `apply` (`ctx.apply` and `ctx.prune`), `status` (the
+status and its conditions), `fields` (pure functions over managed fields). `kubewright.operator` composes controllers
+and runs them.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockingContext", "Context", "replace_status"]
 
-# Not bound to Object, so that `self` can be described by what `set_status` needs of the kind: its status.
+# Not bound to Object, so that `set_status` can describe `self` by the status of the kind.
 R_co = TypeVar("R_co", covariant=True)
 O = TypeVar("O", bound=Object)  # noqa: E741
 S = TypeVar("S")
@@ -37,8 +37,8 @@ class HasStatus(Protocol[S]):
     status: S
 
 
-class _Face(Generic[R_co]):
-    """What both faces have in common: everything that needs no waiting."""
+class _BaseContext(Generic[R_co]):
+    """The part of both contexts that never waits."""
 
     __slots__ = ("_backend",)
 
@@ -52,24 +52,24 @@ class _Face(Generic[R_co]):
 
     @property
     def object(self) -> R_co:
-        """The object that the reconciler was given. Raises LookupError in the key form, which reads it itself."""
+        """The object that was passed to the reconciler. Raises LookupError in the key form, which reads it itself."""
         found = self._backend.object
         if found is None:
-            raise LookupError(f"the reconciler of {self.key} asked for the key alone: read the object with ctx.get")
+            raise LookupError(f"the reconciler of {self.key} takes only the key: read the object with ctx.get")
         return found  # type: ignore[no-any-return]  # the backend is the one of R_co
 
     @property
     def log(self) -> ObjectLogger:
-        """A logger whose lines name the object."""
+        """A logger whose lines start with the object."""
         return self._backend.log
 
     @property
     def clock(self) -> Clock:
-        """The time; a test may have put its own here. In a plain function use `now` and `monotonic` of it alone."""
+        """The clock, which tests can replace. Plain functions may only use its `now` and `monotonic`."""
         return self._backend.environment.clock
 
     def use(self, dependency: Dependency[T]) -> T:
-        """What the operator provides under this key in this run: `ctx.use(http)`. See `Operator.provides`.
+        """Returns the value that the operator provides for this dependency: `ctx.use(http)`. See `Operator.provides`.
 
         Raises LookupError for a dependency that the operator does not provide.
         """
@@ -82,43 +82,43 @@ class _Face(Generic[R_co]):
 
     @property
     def attempt(self) -> int:
-        """1 at first; grows while the reconcile of this key fails."""
+        """1 for the first attempt; grows while the reconcile of this key fails."""
         return self._backend.attempt
 
     @property
     def trigger(self) -> str:
-        """What brought the key here, for logs: "initial", "updated", "Deployment deleted", "resync", "retry", …
+        """What triggered the reconcile, for logs: "initial", "updated", "Deployment deleted", "resync", "retry", …
 
-        Only the last of several. Decide nothing by it: look at what is there.
+        Only the last of several triggers. Do not base decisions on it: read the current state.
         """
         return self._backend.trigger
 
     @property
     def changed(self) -> bool:
-        """Whether this reconcile has written anything so far; calls that found nothing to write do not count."""
+        """Whether this reconcile has written anything so far. Calls that had nothing to write do not count."""
         return self._backend.changed
 
     def get(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
-        """One object from the cache, or None; in the namespace of the reconciled object unless one is given.
+        """Returns one object from the cache, or None. Default namespace: that of the reconciled object.
 
-        The object is yours alone. What this operator wrote before is seen. Raises `NotCached` for a kind that is
-        in none of `owns`, `watches` and `reads`.
+        The object is private to the caller. The operator's own writes are visible. Raises `NotCached` for a kind that
+        is not in `owns`, `watches` or `reads`.
         """
         return self._backend.read(kind, name, namespace)
 
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
-        """The objects of a kind from the cache, in a stable order: in one namespace, or in all that are cached."""
+        """Returns the cached objects of a kind in a stable order: in one namespace, or in all that are cached."""
         return self._backend.environment.caches.list(kind, namespace, labels)
 
     def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
-        """The objects of a kind from the cache that have this value in an index of `operator.indexes`.
+        """Returns the cached objects of a kind that have this value in an index of `operator.indexes`.
 
-        They may be in any namespace. KeyError names the indexes that there are.
+        They may be in any namespace. Raises KeyError with the known indexes for an unknown index.
         """
         return self._backend.environment.caches.by_index(kind, index, value)
 
     def owned(self, kind: type[O]) -> builtins.list[O]:
-        """The objects of a kind from the cache that have the reconciled object among their owners."""
+        """Returns the cached objects of a kind that have the reconciled object as an owner."""
         return self._backend.owned(kind)
 
     def record(
@@ -129,9 +129,9 @@ class _Face(Generic[R_co]):
         *,
         action: str = "Reconcile",
     ) -> None:
-        """Tell people something about the object, as an event. Never waits, and never fails the reconcile.
+        """Records an event about the object. Never waits, and never fails the reconcile.
 
-        `reason` and `action` are one CamelCase word each, for programs: why it is told, and what was done.
+        `reason` and `action` are one CamelCase word each, for programs: why the event was recorded, and what was done.
         """
         self._backend.record(reason, message, type, action)
 
@@ -142,27 +142,27 @@ class _Face(Generic[R_co]):
         reason: str,
         message: str = "",
     ) -> bool:
-        """Set a condition of the object's status, and say whether that changes anything.
+        """Sets a condition of the object's status. Returns whether that changes anything.
 
-        It is written together with the next `set_status` or `patch_status`, or when the reconciler ends, also with an
-        exception: one write for all of them. `changed` is True only after that write. Raises RuntimeError when it is
-        called from a task that outlives the reconcile: the condition would be lost.
+        All conditions are written together, by the next `set_status` or `patch_status`, or when the reconciler ends,
+        also with an exception. `changed` is True only after that write. Raises RuntimeError if it is called from a task
+        that outlives the reconcile, because the condition would be lost.
         """
         return self._backend.set_condition(type, status, reason, message)
 
     def remove_condition(self, type: str) -> bool:  # noqa: A002  # the field's own name
-        """Take a condition out of the object's status, and say whether it was there. Written as those that are set."""
+        """Removes a condition from the object's status. Returns whether it existed. Written as in `set_condition`."""
         return self._backend.remove_condition(type)
 
 
-class Context(_Face[R_co]):
-    """What an async reconciler works with. One for each reconcile; do not keep it."""
+class Context(_BaseContext[R_co]):
+    """The context of an async reconciler. There is one for each reconcile; do not keep it."""
 
     __slots__ = ()
 
     @property
     def client(self) -> Client:
-        """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
+        """The client, for everything else. The cache sees its writes when the watch delivers them."""
         return self._backend.environment.client
 
     async def apply(
@@ -174,44 +174,43 @@ class Context(_Face[R_co]):
         release: Sequence[str] = (),
         optimistic_lock: bool = False,
     ) -> O:
-        """Make sure that the object exists with these fields, and return it as it is now.
+        """Makes sure that the object exists with these fields, and returns its current state.
 
-        Nothing is sent when nothing would change. The reconciled object becomes its controller, unless `owned` is
-        False. An object of that name that something else made is refused with `NotOwned`, unless `adopt` asks to take
-        it over. Without a namespace, the object goes to that of the reconciled one; where that has none, or cannot own
-        it (in another namespace, or in none), nothing is sent, and ValueError says why.
+        Nothing is sent if nothing would change. The reconciled object becomes its controller, unless `owned` is False.
+        An existing object of another owner raises `NotOwned`, unless `adopt` is True and nothing controls it. Without a
+        namespace, the object goes to that of the reconciled object. If that has none, or cannot own the object (in
+        another namespace, or cluster-scoped), nothing is sent, and ValueError gives the reason.
 
-        Fields that were applied before and are absent now are removed, and the server puts its default there. Where
-        the last value is to stay, name the field in `release`: `release=["spec.replicas"]` gives it up to whoever
-        wants it, an autoscaler for instance.
+        Fields that were applied before and are absent now are removed, and the server sets its default. To keep the
+        last value, list the field in `release`: `release=["spec.replicas"]` leaves it to an autoscaler, for example.
 
         With `optimistic_lock`, an existing object is written only if it still has the resourceVersion that this call
-        has read: a newer state, whoever wrote it, is not overwritten, and the key is reconciled again. See
-        docs/design/fencing.md for what this adds to leader election.
+        has read: a newer state is never overwritten, and the key is reconciled again. docs/design/fencing.md explains
+        what this adds to leader election.
 
-        Where another program sets a field back each time, the object is left as it is for a while, after some rounds:
-        what is returned is then that, and not what was asked for. The log and an event `WriteConflict` say so, and the
-        reconcile comes back when the pause is over, whatever else it asks for.
+        If another client keeps overwriting the same fields, writes of the object are paused after five restores. During
+        the pause, the existing object is returned instead of the requested one. A warning and an event `Contested`
+        report it, and the key is requeued for the end of the pause, in addition to its own result.
         """
         return await self._backend.apply(
             obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock
         )
 
     async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
-        """Delete the objects of these kinds that were applied for this one and are not in `keep`; say how many.
+        """Deletes objects of these kinds that were applied for this one and are not in `keep`. Returns their number.
 
-        Only what this operator applied and the reconciled object controls is touched.
+        Only objects that this operator applied and that the reconciled object controls are deleted.
         """
         return await self._backend.prune(kinds, keep)
 
     async def create(self, obj: O, *, owned: bool = True) -> O:
-        """Make the object, owned by the reconciled one unless told otherwise. Raises `AlreadyExists`."""
+        """Creates the object, controlled by the reconciled one unless `owned` is False. May raise `AlreadyExists`."""
         return await self._backend.create(obj, owned=owned)
 
     async def update(self, obj: O) -> O:
-        """Write what was changed in an object since it was read; nothing is sent when nothing was. May `Conflict`.
+        """Writes the changes of an object since it was read. Sends nothing if there are none. May raise `Conflict`.
 
-        Raises ValueError when the status was changed: `set_status` and `patch_status` write that.
+        Raises ValueError if the status was changed: `set_status` and `patch_status` write the status.
         """
         return await self._backend.update(obj)
 
@@ -229,10 +228,10 @@ class Context(_Face[R_co]):
         *,
         propagation: Propagation | None = None,
     ) -> bool:
-        """Ask for the deletion of an object (of that very one, by its uid), or of a kind and name.
+        """Requests the deletion of an object (by its uid), or of a kind and name.
 
-        False when there was none. `propagation` says what becomes of the objects that it owns. An object that
-        finalizers or a grace period keep is still read from the cache, with its deletion timestamp, until it is gone.
+        Returns False if there is no such object. `propagation` decides what happens to the objects that it owns. An
+        object that finalizers or a grace period keep stays in the cache, with its deletion timestamp, until it is gone.
         """
         return await self._backend.delete(target, name, namespace, propagation)
 
@@ -262,8 +261,8 @@ class Context(_Face[R_co]):
         await self._backend.patch_status(fields, named)
 
 
-class BlockingContext(_Face[R_co]):
-    """What a plain reconciler works with, in its thread: a `Context` whose methods wait.
+class BlockingContext(_BaseContext[R_co]):
+    """The context of a plain reconciler, in its thread: a `Context` whose methods block.
 
     A thread cannot be interrupted, so after the controller's `timeout` the next call raises `ReconcileTimeout`.
     """
@@ -272,7 +271,7 @@ class BlockingContext(_Face[R_co]):
 
     @property
     def client(self) -> BlockingClient:
-        """The client, for everything else. What is written with it is seen in the cache when the watch delivers it."""
+        """The client, for everything else. The cache sees its writes when the watch delivers them."""
         from kubewright.controller._client_in_loop import ClientInLoop  # the client, which a definition does not need
 
         return ClientInLoop(self._backend)
@@ -339,7 +338,7 @@ class BlockingContext(_Face[R_co]):
 async def replace_status(ctx: Context[Any], status: Any) -> None:
     """Makes this the whole status of the reconciled object, by an update, as the controllers of Kubernetes do.
 
-    For controllers of built-in kinds that are the only writers of a status. The event about it wakes them again, which
-    the controllers of Kubernetes rely on. Others use `Context.set_status`.
+    For controllers of built-in kinds that are the only writers of a status. The event about it triggers another
+    reconcile, which the controllers of Kubernetes rely on. Other controllers use `Context.set_status`.
     """
     await ctx._backend.replace_status(status)

@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class ContextBackend(msgspec.Struct, Generic[R], eq=False):
-    """The state of one reconcile. Everything that writes goes through here, and is seen by the caches at once."""
+    """The state of one reconcile. All writes go through it, and the caches see them immediately."""
 
     environment: Environment
     kind: type[R]
@@ -59,24 +59,24 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
     trigger: str
     changed: bool = False
     conditions: PendingConditions = msgspec.field(default_factory=dict)
-    """Those that are to be written, by type; None is one to be removed."""
+    """The conditions to be written, by type; None for one to be removed."""
     ended: bool = False
-    """Whether the reconciler has returned or raised: what it left to be written is being written, or was."""
+    """Whether the reconciler has returned or raised. Pending conditions are written then."""
     status_conflicts: tuple[FieldConflict, ...] = ()
     """The status fields that the last write took over from other field managers."""
     enqueuer: Enqueuer | None = None
     """Is notified of each write, because the event about it may not need a reconcile."""
     paused_until: float | None = None
-    """When the first of the objects may be put back that another program undoes each time, by the monotonic clock."""
+    """The end of the first pause because of a write conflict, by the monotonic clock."""
     _created: list[Object] = msgspec.field(default_factory=list)
-    """Objects that were created since the last other write."""
+    """Objects that were created since the last write of another kind."""
     _raw: bytes | None = None
     _stopped: BaseException | None = None
     _pending: Future[Any] | None = None
     _log: ObjectLogger | None = None
 
     def __repr__(self) -> str:
-        # Never the content, which may be that of a Secret: some tracebacks show variables.
+        # Never the content, which may be a Secret: some tracebacks show variables.
         return f"<ContextBackend of {self.info.kind} {self.key}>"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
@@ -89,7 +89,7 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
 
     @property
     def attempt(self) -> int:
-        """1 at first; grows while the reconcile of this key fails."""
+        """1 for the first attempt; grows while the reconcile of this key fails."""
         return self.trace.attempt
 
     @property
@@ -100,13 +100,13 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         return self._log
 
     def stop(self, reason: BaseException) -> None:
-        """Let every further call raise this: the reconcile is over, although a thread may not know it yet."""
+        """Makes every further call raise `reason`. A thread that still runs stops at its next call."""
         self._stopped = reason
         if self._pending is not None:
             self._pending.cancel()
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something in the operator's event loop, from a thread, and wait for it."""
+        """Runs a coroutine in the operator's event loop, from a thread, and waits for it."""
         if self._stopped is not None:
             work.close()
             raise self._stopped
@@ -120,12 +120,12 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
             self._pending = None
 
     async def _served(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await what a thread waits for. Meanwhile the thread does not hold the clock, which the work may need."""
+        """Awaits a coroutine for a thread, which does not hold the clock during that time."""
         with self.environment.clock.serving(self):
             return await work
 
     def check(self) -> None:
-        """Raise what the backend was stopped with."""
+        """Raises the reason if the reconcile was stopped."""
         if self._stopped is not None:
             raise self._stopped
 
@@ -133,23 +133,23 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
 
     @property
     def raw(self) -> bytes:
-        """The object as this reconcile last read or wrote it. Raises NotFound when it is absent."""
+        """The object as this reconcile last read or wrote it. Raises NotFound if it is absent."""
         if self._raw is None:
             origin = self.object.metadata.origin if self.object is not None else None
             self._raw = origin.raw if origin is not None else self._cached().raw
         return self._raw
 
     def primary(self) -> R:
-        """The object as last read or written, private to the caller."""
+        """Returns the object as last read or written, private to the caller."""
         return decode(self.kind, self.raw)
 
     def saw(self, obj: Object) -> None:
-        """This is the object as the server has it now; later writes compare with it."""
+        """Sets the current state of the object on the server. Later writes are compared with it."""
         assert obj.metadata.origin is not None
         self._raw = obj.metadata.origin.raw
 
     def reference(self) -> ObjectReference:
-        """The object as events name it."""
+        """Returns the reference to the object for events."""
         from kubewright.api.core.v1 import ObjectReference
 
         snapshot = self.environment.caches.informer(self.kind).lister.snapshot(self.key)
@@ -168,7 +168,7 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
             raise NotFound(Status(code=404, reason="NotFound", message=f"{self.info.kind} {self.key} is not there"))
         return snapshot
 
-    # Reading and telling
+    # Reading and reporting
 
     def read(self, kind: type[O], name: str, namespace: str | None) -> O | None:
         """See `Context.get`."""
@@ -206,22 +206,22 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
                 writer=f"{self.info.kind} {self.key}",
             )
         except WriteConflict as error:
-            return self._left_as_it_is(error, type(obj))
+            return self._during_pause(error, type(obj))
         if applied.written:
             self.changed = True
             raw = before.raw if before is not None else None
-            self._tell_change(applied.object, raw)
+            self._note_change(applied.object, raw)
             self._saw_if_primary(applied.object)
             self._note_write(applied.object, raw, "create" if applied.created else "update")
         return applied.object
 
-    def _left_as_it_is(self, error: WriteConflict, kind: type[O]) -> O:
-        """Tell it, and remember when to try again. The reconcile goes on: its other objects are not contested."""
+    def _during_pause(self, error: WriteConflict, kind: type[O]) -> O:
+        """Reports a write conflict and stores the end of the pause. The reconcile continues with its other objects."""
         until = self.environment.clock.monotonic() + error.retry_after
         self.paused_until = until if self.paused_until is None else min(until, self.paused_until)
         self.log.log(logging.WARNING if error.should_report else logging.DEBUG, "%s", error)
         if error.should_report:
-            with contextlib.suppress(Exception):  # an event never fails anything
+            with contextlib.suppress(Exception):  # an event never fails a reconcile
                 self.record("Contested", str(error), "Warning", "Apply")
         assert isinstance(error.existing, kind)
         return error.existing
@@ -316,7 +316,7 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         return StatusWriter(self).remove_condition(type_)
 
     def _check_not_ended(self, type_: str) -> None:
-        """Conditions are written when the reconcile ends: one that is set later would be lost."""
+        """Raises RuntimeError after the end of the reconcile, when conditions are not written any more."""
         self.check()
         if self.ended:
             raise RuntimeError(
@@ -325,25 +325,25 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
             )
 
     async def flush(self) -> None:
-        """Write the conditions that no write of the status has taken along."""
+        """Writes the conditions that no write of the status has included."""
         self.check()
         await StatusWriter(self).flush()
 
-    # Inside
+    # Bookkeeping
 
     def noted(self, written: Object, before: bytes | None = None, *, how: WriteKind = "update") -> None:
-        """This was just written: let the caches, the history and later writes of this backend see it."""
+        """Records a write, for the caches, the history and later writes of this reconcile."""
         self.changed = True
         self.environment.caches.written(written)
-        self._tell_change(written, before)
+        self._note_change(written, before)
         self._saw_if_primary(written)
         self._note_write(written, before, how)
 
     def _note_write(self, written: Object, before: bytes | None, how: WriteKind) -> None:
-        """Let the controller know which events are echoes, and what this reconcile writes again and again."""
+        """Records which events are about own writes, and what this reconcile writes, to detect write loops."""
         if self.enqueuer is None or written.metadata.origin is None:
             return
-        for created in self._created:  # the reconciler went on after it: it does not wait to be woken by it
+        for created in self._created:  # the reconciler continued after it, so it does not wait for this event
             self.enqueuer.own_writes.note(created, self.key)
         self._created.clear()
         if how == "create":
@@ -355,8 +355,8 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         part = written_part(written, before, status=how in ("status", "replaced status"))
         self.enqueuer.wrote(self.key, part, Written(before, written.metadata.origin.raw, managers))
 
-    def _tell_change(self, written: Object, before: bytes | None) -> None:
-        """Let the history know what to compare, if somebody asks what was changed."""
+    def _note_change(self, written: Object, before: bytes | None) -> None:
+        """Passes both states to the history, which compares them on demand."""
         if (origin := written.metadata.origin) is not None:
             self.trace.changed(info_of(written), ObjectKey.of(written), before, origin.raw)
 
@@ -368,9 +368,9 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         return (namespace or self.key.namespace) if info.namespaced else ""
 
     def _placed(self, obj: O) -> O:
-        """A copy of the object, in the namespace of the one that is being reconciled unless it has its own.
+        """Returns a copy of the object. Default namespace: that of the reconciled object.
 
-        Raises ValueError where its kind and its namespace do not fit: the server's answer would not say what to do.
+        Raises ValueError if its kind and its namespace do not fit, because the server's answer does not name the fix.
         """
         info, meta = info_of_object(obj), obj.metadata
         namespace = self._namespace(info, meta.namespace)

@@ -1,4 +1,4 @@
-"""A time limit for one reconcile, on the injected clock; for a thread also in real time, since it holds that clock."""
+"""A timeout for one reconcile, on the injected clock; for a thread also in real time, because it holds that clock."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Deadline"]
 
 
 class Deadline:
-    """`with Deadline(backend, seconds)`: stops the backend then, and interrupts the task if there is something to.
+    """`with Deadline(backend, seconds)`: after the timeout, stops the backend and cancels the task.
 
-    A thread cannot be interrupted. With `blocking` the task goes on waiting for it, since the key must not be worked
-    on twice at once; the backend refuses the thread's next call.
+    A thread cannot be interrupted. With `blocking` the task keeps waiting for it, because a key must not be reconciled
+    twice at the same time. The thread's next call of its context raises the timeout.
     """
 
     def __init__(self, backend: ContextBackend[Any], seconds: float, *, blocking: bool) -> None:
@@ -39,8 +39,11 @@ class Deadline:
     def _expire(self) -> None:
         self._backend.stop(self._error)
         if self._blocking:
-            # It may never come back, and this line is then all that tells why its worker does not either.
-            self._backend.log.warning("%s; it runs in a thread, which is waited for", self._error)
+            # The thread may never return. Then only this line explains why its worker is occupied.
+            self._backend.log.warning(
+                "%s; it runs in a thread, which cannot be interrupted and occupies a worker until it returns",
+                self._error,
+            )
         else:
             self._scope.cancel(self._error)
 

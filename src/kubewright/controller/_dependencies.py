@@ -1,4 +1,4 @@
-"""Dependencies: what reconcilers use besides the cluster, such as an HTTP client or a bucket, and tests replace.
+"""Dependencies: what reconcilers use besides the cluster, such as an HTTP client or a bucket. Tests replace them.
 
     @operator.provides
     async def http() -> AsyncIterator[httpx.AsyncClient]:
@@ -12,7 +12,7 @@
     async with operator.running(cluster, replace=[http.replaced_by(fake)]): ...
 
 A `Dependency` is a typed key. The value belongs to one run of the operator, so two runs in one process share nothing,
-and a test assigns to no global.
+and tests need no global variables.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 
 class Dependency(Generic[T]):
-    """The key of a value that `ctx.use` returns. `operator.provides` makes it from the function that makes the value.
+    """The key of a value that `ctx.use` returns. `operator.provides` makes it from a function that yields the value.
 
-    Raises TypeError unless that is an async function without parameters that yields the value.
+    Raises TypeError if that is not an async generator function without parameters.
     """
 
     __slots__ = ("name", "start")
@@ -47,7 +47,7 @@ class Dependency(Generic[T]):
         self.start = start
 
     def replaced_by(self, value: T) -> Replacement:
-        """The value for one run, instead of what the function makes: `running(cluster, replace=[this])`."""
+        """Replaces the function's value in one run: `running(cluster, replace=[http.replaced_by(fake)])`."""
         return Replacement(self, value)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Dependency(Generic[T]):
 
 
 class Replacement(msgspec.Struct, frozen=True, eq=False):
-    """A value that takes the place of a dependency in one run. The caller keeps it, and closes it."""
+    """A value that replaces a dependency in one run. The caller owns it, and closes it."""
 
     dependency: Dependency[Any]
     value: Any
@@ -68,7 +68,7 @@ class Dependencies:
         self._values = dict(values or {})
 
     def use(self, dependency: Dependency[T]) -> T:
-        """Return the value. Raises LookupError for a dependency that the operator does not provide."""
+        """Returns the value. Raises LookupError for a dependency that the operator does not provide."""
         try:
             value: T = self._values[dependency]
         except (KeyError, TypeError):
@@ -83,7 +83,7 @@ class Dependencies:
 async def start_dependencies(
     provided: Iterable[Dependency[Any]], replaced: Iterable[Replacement], stack: AsyncExitStack
 ) -> Dependencies:
-    """Start the dependencies that are not replaced, in their order, until the stack unwinds.
+    """Starts the dependencies that are not replaced, in order. They are closed when the stack unwinds.
 
     Raises ValueError for a replacement of a dependency that the operator does not provide.
     """

@@ -1,4 +1,4 @@
-"""What every controller of one running operator shares: the client, the caches, the recorder and the clock."""
+"""`Environment`: what the controllers of one running operator share."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     loop: asyncio.AbstractEventLoop
     rng: random.Random = msgspec.field(default_factory=random.Random)
     leads: Callable[[], bool] | None = None
-    """Whether this process leads, in this very moment; None when it need not."""
+    """Returns whether this process is the leader now; None without leader election."""
     undeclared_writes: UndeclaredWrites = msgspec.field(default_factory=UndeclaredWrites)
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
     dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
     statuses: StatusDeclarations = msgspec.field(default_factory=StatusDeclarations)
     observer: Observer = msgspec.field(default_factory=Observer)
-    """Hears of every reconcile. The client has its hooks."""
+    """Is notified of every reconcile. The client has its hooks."""

@@ -1,4 +1,4 @@
-"""What is logged about a key that keeps waking itself: the fields, the managers, and the fix."""
+"""Messages about write loops: the fields, the field managers, and the fix."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ _BOOKKEEPING: Final = ("managedFields", "resourceVersion", "generation")
 
 
 def loop_state(loop: Loop) -> str:
-    """Returns one line about a loop, for people who look at the object."""
+    """Returns one line about a loop, for the inspection of an object."""
     parts = " and ".join(sorted(str(part) for part in loop.parts))
     return f"in a write loop over {parts}: {loop.rounds} rounds; such changes wait up to {format_duration(loop.pause)}"
 
 
 def loop_message(loop: Loop, writes: Mapping[Part, Written]) -> str:
-    """Returns the warning: what is written again and again, who else writes it, and what to do."""
+    """Returns the warning: the fields, their other writers, and the fix."""
     parts = " and ".join(sorted(str(part) for part in loop.parts))
     written = [writes[part] for part in loop.parts if part in writes]
     fields = list(dict.fromkeys(field for one in written for field in changed_fields(one.before, one.after)))
-    managers = list(dict.fromkeys(manager for one in written for manager in (one.managers or _latest(one.after))))
+    managers = list(
+        dict.fromkeys(manager for one in written for manager in (one.managers or _status_managers(one.after)))
+    )
     more = f" and {len(fields) - _NAMED} more" if len(fields) > _NAMED else ""
     named = f" ({', '.join(fields[:_NAMED])}{more})" if fields else ""
-    others = f" Field managers that write it, too: {', '.join(managers)}." if managers else ""
+    others = f" Other field managers that write it: {', '.join(managers)}." if managers else ""
     return (
-        f"write loop: {LIMIT} reconciles were woken only by changes of {parts}, and each wrote it again{named}."
-        f"{others} Such changes wait {format_duration(loop.pause)} from now on. Let one controller own each field"
+        f"write loop: {LIMIT} reconciles were triggered only by changes of {parts}, and each wrote it again{named}."
+        f"{others} Such changes are delayed by {format_duration(loop.pause)}. Let one controller own each field"
         " (ctx.patch_status with its own fields), and write no value that differs each time, such as the current time"
     )
 
@@ -55,8 +57,8 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
             yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
 
 
-def _latest(after: bytes) -> list[str]:
-    """Returns the manager that wrote before the last one, as the server has noted; nothing where it has not."""
+def _status_managers(after: bytes) -> list[str]:
+    """Returns the field managers of the status if there are several, in the order of their last writes."""
     metadata = msgspec.json.decode(after).get("metadata") or {}
     entries = sorted(metadata.get("managedFields") or (), key=lambda entry: str(entry.get("time") or ""))
     names = list(dict.fromkeys(str(entry.get("manager")) for entry in entries if entry.get("subresource") == "status"))

@@ -1,15 +1,16 @@
-"""`OwnWrites`: which events are only the echo of what a controller wrote itself.
+"""`OwnWrites`: recognizes events that only report what a controller wrote itself.
 
-A reconcile that writes sees the server's answer at once, so the event about that write has nothing new for it. An event
-is an echo if its resourceVersion is one that a write of the same reconciled object returned, and that write was known
-to change nothing but what the reconciler asked for:
+A reconcile that writes gets the server's answer, so the event about that write contains nothing new for it. An event is
+an echo if a write during a reconcile of the same key returned its resourceVersion, and that write changed only what the
+reconciler asked for:
 
-- a write of the status, which the server refuses unless the object is the one that was read;
+- a write of the status, which the server rejects if the object has changed since it was read;
 - the creation of another object;
-- the finalizer that the controller puts on an object before it calls the reconciler.
+- the finalizer that the controller adds before it calls the reconciler.
 
-Other writes wake the key: a reconciler may add its own finalizer or label with `ctx.update`, and return. Deletions and
-the changes of others have other resourceVersions. Other controllers have their own `OwnWrites`, and are always woken.
+Other writes trigger a reconcile: a reconciler may add its own finalizer or label with `ctx.update`, and return.
+Deletions and changes by other clients have other resourceVersions. Each controller has its own `OwnWrites`, so writes
+of one controller always trigger the others.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _REMEMBERED: Final = 10_000
 
 
 class OwnWrites:
-    """Resource versions that writes of one controller returned, in bounded memory.
+    """The resourceVersions that writes of one controller returned, in bounded memory.
 
-    One that is forgotten too early costs a reconcile that finds nothing to do.
+    One that is dropped too early costs a reconcile that finds nothing to do.
     """
 
     def __init__(self, remember: int = _REMEMBERED) -> None:
@@ -38,12 +39,12 @@ class OwnWrites:
         return len(self._writes)
 
     def note(self, written: Object, key: ObjectKey) -> None:
-        """This was written while `key` was reconciled, and the event about it is no news for that key."""
+        """Records a write during a reconcile of `key`. The event about it does not trigger that key."""
         version = written.metadata.resource_version
         self._writes.put((type(written), ObjectKey.of(written), version), key)
 
     def is_echo(self, change: Change[Any], key: ObjectKey) -> bool:
-        """Whether the change is only what a reconcile of this key wrote. Says so once for each write."""
+        """Returns whether a reconcile of this key wrote the change; True once for each write."""
         new = change.new
         if not len(self._writes) or new is None or change.initial or change.type not in ("added", "updated"):
             return False

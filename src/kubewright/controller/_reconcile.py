@@ -1,44 +1,44 @@
 """The reconcile contract: read this file first.
 
-A reconciler is a function that makes the world match one object. It is given the object as the cache has it, and a
-context to read and write with. It is not told what happened: it looks at what is wanted and what is there, and does
-what is missing. So it does not matter how many changes led to one call, or that one was missed.
+A reconciler is a function that makes the world match one object. It gets the object from the cache, and a context to
+read and write with. It does not get the event that triggered it: it compares the wanted state with the current one, and
+does what is missing. So it does not matter how many changes led to one call, or that one of them was missed.
 
     @operator.reconciles(Foo, owns=[apps.Deployment])
     async def sync(foo: Foo, ctx: Context[Foo]) -> Result | None: ...
 
-When it is called: after every change of the object (or of one that it owns, or watches) that passes the predicates, at
-the start, at every resync, and when it asked for it. Events about its own writes of the status do not call it again: a
-state machine in the status returns `Result(requeue=True)`. A key is never worked on twice at once; changes that arrive
-while it runs cause one more run.
+It is called after every change of the object, or of one that it owns or watches, that passes the predicates; at the
+start; at every resync; and when its last result asked for it. Events about its own writes of the status do not trigger
+it: a state machine in the status returns `Result(requeue=True)`. A key never runs twice at the same time. Changes that
+arrive while it runs cause one more run.
 
-How it ends decides what happens next:
+The result decides what happens next:
 
-| it …                                | then the key …                                                                 |
+| the reconciler …                    | then the key …                                                                 |
 |-------------------------------------|--------------------------------------------------------------------------------|
-| returns `None`, or `Result()`       | is done: its backoff is forgotten, the next change brings it back              |
-| returns `Result(requeue=True)`      | comes back after its backoff, which grows; this is not counted as an error     |
-| returns `Result(requeue_after=30)`  | is done, and comes back after 30 seconds if nothing brings it back earlier     |
-| returns `Result(requeue_after=0)`   | comes back after its backoff, as with `requeue=True`                           |
-| raises `TerminalError`              | is done; the error is logged and counted, and only a change brings it back     |
-| raises anything else                | comes back after its backoff; the error is logged with its traceback           |
+| returns `None`, or `Result()`       | is done: its backoff is reset, and the next change triggers it again           |
+| returns `Result(requeue=True)`      | is requeued after its backoff, which grows; this is not counted as an error    |
+| returns `Result(requeue_after=30)`  | is done, and requeued after 30 seconds unless a change triggers it earlier     |
+| returns `Result(requeue_after=0)`   | is requeued after its backoff, as with `requeue=True`                          |
+| raises `TerminalError`              | is done: the error is logged and counted, and only a change triggers it again  |
+| raises any other exception          | is retried after its backoff; the error is logged with its traceback           |
 
-A `Conflict` of the API server is an ordinary end too: somebody changed the object first, so the key comes back after
-its backoff, with one line in the log; and so is its refusal to make something in a namespace that is going. An object
-that does not fit its model is a terminal error of its own key alone.
+A `Conflict` of the API server is common: another client changed the object first. The key is retried after its backoff,
+with one line in the log. The same applies to a create in a namespace that is being deleted. An object that does not fit
+its model is a terminal error for its own key only.
 
-However it ends, the key also comes back when an object may be put back that another program kept undoing (see
-`Context.apply`); that changes neither its backoff nor what is counted.
+In addition, the key is requeued when the pause of a write conflict ends (see `Context.apply`). That changes neither its
+backoff nor the counted results.
 
-What is called with what:
+Two forms of reconcilers:
 
 - The *object form* takes the object. It is called for objects that exist and are not being deleted: a reconciler that
-  restored the children of an object in deletion would keep it from ever going away. What is to happen at the end
-  belongs in `@operator.finalizes`, which is called until it succeeds, or `@operator.deleted`, which hears of it.
-- The *key form*, whose first parameter is annotated with `ObjectKey`, takes the namespace and name alone. It is called
-  for objects in deletion and for absent ones too, and reads what it needs itself.
+  restores the children of an object in deletion would block the deletion. Cleanup belongs in `@operator.finalizes`,
+  which is called until it succeeds. `@operator.deleted` is called after the deletion.
+- The *key form*, whose first parameter is annotated with `ObjectKey`, takes only the namespace and name. It is also
+  called for objects in deletion and for absent ones, and reads what it needs itself.
 
-Both are `async def`, with a `Context`, or plain `def`, run in a thread with a `BlockingContext`; or the `reconcile`
+Both are either `async def` with a `Context`, or plain `def` in a thread with a `BlockingContext`; or the `reconcile`
 method of a class.
 """
 
@@ -56,14 +56,14 @@ __all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "TerminalErro
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
-    """What a reconciler asks for when it ends well. `Result()` is the same as `None`: nothing."""
+    """What a reconciler that succeeded asks for. `Result()` is the same as `None`: nothing."""
 
     requeue: bool = False
-    """Come back after the key's backoff, which grows from time to time."""
+    """Requeue the key after its backoff, which grows each time."""
     requeue_after: float | timedelta | None = None
-    """Come back after this long (seconds, if a number). The backoff is forgotten. Wins over `requeue`.
+    """Requeue the key after this time (a number is in seconds). Resets the backoff. Overrides `requeue`.
 
-    0 is the same as `requeue=True`: without any pause the key would do nothing else.
+    0 is the same as `requeue=True`: without a pause, the key would run continuously.
     """
 
     def __post_init__(self) -> None:
@@ -80,24 +80,24 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
 
     @property
     def delay(self) -> float:
-        """`requeue_after` in seconds; 0 when it was not given."""
+        """`requeue_after` in seconds. Default: 0."""
         after = self.requeue_after
         return after.total_seconds() if isinstance(after, timedelta) else float(after or 0)
 
 
 class TerminalError(Exception):
-    """Trying again would not help: log and count it, and wait for the object to change."""
+    """A retry would not help: the error is logged and counted, and the key waits for the object to change."""
 
 
 class NotDeclared(TerminalError):
-    """A call was not sent because the operator did not declare it. A retry would fail in the same way."""
+    """A request was not sent because the operator does not declare it. A retry would fail in the same way."""
 
 
 class ReconcileTimeout(TimeoutError):
-    """The reconcile took longer than its controller's `timeout`. The key comes back after its backoff.
+    """The reconcile took longer than its controller's `timeout`. The key is retried after its backoff.
 
-    Raised inside an async reconciler at the point where it waits. A thread cannot be interrupted: a plain one meets
-    it at its next call of the context.
+    Raised inside an async reconciler at the point where it waits. A thread cannot be interrupted: a plain reconciler
+    gets it from its next call of the context.
     """
 
 

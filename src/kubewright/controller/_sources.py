@@ -1,7 +1,7 @@
-"""Sources: what puts keys in a controller's queue.
+"""Sources: handlers that add keys to a controller's queue.
 
-Handlers of informers run inside the watch loop, once for each event, so they do as little as possible: no awaiting, no
-decoding unless a map function needs the object.
+Handlers of informers run inside the watch loop, once for each event, so they do as little as possible. They never wait,
+and decode an object only if a map function needs it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ R = TypeVar("R", bound=Object)
 logger = logging.getLogger("kubewright.controller")
 
 Enqueue = Callable[[ObjectKey, str, int, ObjectKey | None, Change[Any] | None], None]
-"""Puts a key in the queue: the key, its trigger, its priority, the other object that changed, and the change."""
+"""Adds a key to the queue: the key, its trigger, its priority, the other object that changed, and the change."""
 
 
 def priority_of(change: Change[Any]) -> int:
-    """Live changes go before what is there anyway."""
+    """Returns the priority of a change. Live changes come before the initial list and resyncs."""
     return LOW_PRIORITY if change.initial or change.type == "resync" else 0
 
 
 def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
-    """Whether the change counts. A predicate that fails lets it pass: better once too often than never."""
+    """Returns whether the change counts. If a predicate fails, it does: one reconcile too many is harmless."""
     if predicate is None:
         return True
     try:
@@ -49,7 +49,7 @@ def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
 
 
 def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callable[[Change[Any]], None]:
-    """The handler that wakes the owners of changed objects."""
+    """Returns the handler that enqueues the owners of changed objects."""
     kind, when, controller_only = owns.kind.__name__, owns.when, owns.controller_only
     triggers = {what: f"{kind} {what}" for what in ("added", "updated", "deleted", "resync")}
 
@@ -63,7 +63,7 @@ def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callab
 
 
 def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callable[[Change[Any]], None]:
-    """The handler that wakes what a map function names, for the state before and the one after."""
+    """Returns the handler that enqueues the keys of a map function, for the state before and after a change."""
     kind, when = watch.kind.__name__, watch.when
 
     def handle(change: Change[Any]) -> None:
@@ -78,11 +78,11 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
                 found: Any = watch.map(snapshot.object(), reader)
                 if found is None:
                     continue
-                if isinstance(found, ObjectKey | str | Object):  # one alone: a key is a tuple, too, but of no keys
+                if isinstance(found, ObjectKey | str | Object):  # a single key, which is a tuple, too
                     found = (found,)
                 keys.update((watch.key(key), None) for key in found)
             except DecodeError as error:
-                if snapshot is change.new:  # what was before was told when it was new
+                if snapshot is change.new:  # the old state was logged when it was new
                     logger.warning("a change cannot be mapped to what depends on it: %s", error)
             except BaseException as error:
                 if has_to_pass(error):
@@ -95,9 +95,9 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
 
 
 async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, clock: Clock) -> None:
-    """Put in the queue what an external trigger names, until it ends. What a function made is made anew if it fails.
+    """Enqueues the keys of an external trigger until it ends. A function is called again if its iterator fails.
 
-    What cannot be the key of an object of the kind is told, and passed over: those that come after it may be good.
+    Logs and skips values that cannot be keys of the kind.
     """
     backoff: ExponentialBackoff[str] = ExponentialBackoff(1.0, 60.0)
 
@@ -131,15 +131,16 @@ async def from_trigger(trigger: Trigger, info: ResourceInfo, enqueue: Enqueue, c
 
 
 def release(queue: asyncio.Queue[Any]) -> None:
-    """Let the running loop wait for a queue that another one has waited for, which does not run any more.
+    """Unbinds a queue from an event loop that does not run any more.
 
-    A queue binds itself for good to the first event loop in which somebody has to wait for it. One in a module outlives
-    that loop when the operator runs again: in the next test, each of which has a loop of its own.
+    A queue binds itself permanently to the first event loop that waits for it. A queue in a module outlives that loop
+    if the operator runs again, as in the next test, which has its own loop. asyncio has no public way to unbind a
+    queue, and without waiting on the queue the trigger would have to poll it. So this sets its private attributes.
     """
     bound: asyncio.AbstractEventLoop | None = getattr(queue, "_loop", None)
     if bound is None or bound is asyncio.get_running_loop() or bound.is_running():
-        return  # one that runs is in another thread: only `get` can say what is wrong with that
+        return  # a running loop is in another thread: `get` raises the right error
     holder: Any = queue
     holder._loop = None
     for waiting in (holder._getters, holder._putters):
-        waiting.clear()  # those of a loop that was closed under them: nobody can wake them
+        waiting.clear()  # they belong to a closed loop, so nothing can resume them

@@ -1,12 +1,12 @@
-"""`WriteLoops`: keys that are woken by nothing but changes of what they write themselves.
+"""`WriteLoops`: keys that are triggered only by changes of what they write themselves.
 
-Two controllers that set one field of a status to different values wake each other, and so do two that each write the
-current time. Neither would ever stop. A loop is a reconcile whose every cause is a change of some part of an object
-that the same reconcile then writes again. After 20 of those in ten seconds, wakes by these parts wait: 10 seconds, then
-twice as long each time, up to a minute. The loop is over when a reconcile has nothing to write there.
+Two controllers that set one status field to different values trigger each other, and so do two that each write the
+current time. Neither would ever stop. A round of a loop is a reconcile whose every cause is a change of a part of an
+object that the same reconcile then writes again. After 20 rounds in ten seconds, triggers by these parts are delayed:
+by 10 seconds, then twice as long each time, up to a minute. The loop ends when a reconcile has nothing to write there.
 
-A change of the spec, a deletion, another object, a resync and a retry are never part of a loop, and never wait. So the
-last status of a rollout is written at once, since its cause is another object.
+A new spec, a deletion, another object, a resync and a retry are never part of a loop, and are never delayed. So the
+last status of a rollout is written immediately, because its cause is another object.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["Loop", "Part", "PartName", "WriteLoops", "Written", "part_of", "writ
 PartName: TypeAlias = Literal["status", "metadata", "spec", "object"]
 
 LIMIT: Final = 20
-"""Reconciles of a loop, within `WINDOW` seconds, after which its wakes wait."""
+"""Rounds within `WINDOW` seconds after which triggers are delayed."""
 WINDOW: Final = 10.0
 FIRST_PAUSE: Final = 10.0
 LONGEST_PAUSE: Final = 60.0
 _FORGET_AFTER: Final = 600.0
-_TELL_EVERY: Final = 3600.0
+_REPORT_INTERVAL: Final = 3600.0
 _REMEMBERED: Final = 10_000
 
 
 class Part(NamedTuple):
-    """A part of an object: what a write changes, and what a change is about."""
+    """A part of an object that a write or a change affects."""
 
     kind: type[Object]
     key: ObjectKey
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A write of a part: the object before and after it, and the field managers that it took fields from."""
+    """A write of a part: the object before and after it, and the field managers whose fields it took over."""
 
     before: bytes | None
     after: bytes
@@ -56,14 +56,14 @@ class Written(NamedTuple):
 
 
 def part_of(change: Change[Any], *, other: bool = False) -> Part | None:
-    """Returns the part of an object that changed; None for news that is never a loop: a new spec, a deletion.
+    """Returns the part of an object that changed; None for a change that is never part of a loop.
 
-    The spec of another object than the reconciled one can be a part of a loop.
+    That is a new spec or a deletion. But the spec of another object than the reconciled one can be part of a loop.
     """
     old, new = change.old, change.new
     if change.type != "updated" or old is None or new is None or old.uid != new.uid or old.deleting != new.deleting:
         return None
-    if not new.generation:  # kinds without a spec: all of it is content
+    if not new.generation:  # a kind without a spec
         return Part(new.kind, change.key, "object")
     if old.generation != new.generation:
         return Part(new.kind, change.key, "spec") if other else None
@@ -93,7 +93,7 @@ def _metadata(snapshot: Snapshot[Any]) -> tuple[object, ...]:
 
 
 class Loop(msgspec.Struct):
-    """What is known of one key that is in a loop, or may be."""
+    """What is known about a key that is in a loop, or may be."""
 
     since: float
     last: float
@@ -101,18 +101,18 @@ class Loop(msgspec.Struct):
     parts: frozenset[Part] = frozenset()
     pause: float = 0.0
     until: float = 0.0
-    told: float | None = None
+    reported_at: float | None = None
 
 
 class WriteLoops:
-    """Counts loops and says how long a wake has to wait. A few thousand keys: the oldest are forgotten."""
+    """Counts the rounds of loops, and delays triggers. Remembers 10,000 keys; the oldest are dropped."""
 
     def __init__(self, clock: Clock) -> None:
         self._now = clock.monotonic
         self._loops: OrderedDict[ObjectKey, Loop] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many keys are slowed down."""
+        """Returns the number of keys that are slowed down."""
         now = self._now()
         return sum(1 for loop in self._loops.values() if loop.pause and now - loop.last < _FORGET_AFTER)
 
@@ -122,16 +122,16 @@ class WriteLoops:
         return loop if loop is not None and loop.pause else None
 
     def wait(self, key: ObjectKey, part: Part | None) -> float:
-        """Returns how many seconds a wake of the key by this part has to wait; 0 for most."""
+        """Returns the delay in seconds for a trigger of the key by this part; mostly 0."""
         loop = self._loops.get(key)
         if loop is None or not loop.pause or part not in loop.parts:
             return 0.0
         return max(loop.until - self._now(), 0.0)
 
     def ran(self, key: ObjectKey, causes: Set[Part | None], wrote: Set[Part]) -> Loop | None:
-        """Notes a reconcile: the parts that woke it (None for anything else), and those that it wrote.
+        """Records a reconcile: the parts that triggered it (None for anything else), and those that it wrote.
 
-        Returns the loop if the key is slowed down because of this.
+        Returns the loop if the key is slowed down because of it.
         """
         now, loop = self._now(), self._loops.get(key)
         if loop is not None and now - loop.last > _FORGET_AFTER:
@@ -139,10 +139,12 @@ class WriteLoops:
             loop = None
         if not causes or not causes <= wrote:
             if loop is not None and loop.pause and causes and not loop.parts & wrote:
-                del self._loops[key]  # it had nothing to write: the other writer has stopped
+                del self._loops[key]  # nothing to write: the other writer has stopped
             return None
         if loop is None or (not loop.pause and now - loop.since > WINDOW):
-            loop = self._loops[key] = Loop(since=now, last=now, told=loop.told if loop is not None else None)
+            loop = self._loops[key] = Loop(
+                since=now, last=now, reported_at=loop.reported_at if loop is not None else None
+            )
             if len(self._loops) > _REMEMBERED:
                 self._loops.popitem(last=False)
         loop.rounds, loop.last = loop.rounds + 1, now
@@ -155,13 +157,13 @@ class WriteLoops:
         return loop
 
     def should_report(self, loop: Loop) -> bool:
-        """Whether nothing was said of this loop in the last hour."""
+        """Returns whether this loop was not reported in the last hour."""
         now = self._now()
-        if loop.told is not None and now - loop.told < _TELL_EVERY:
+        if loop.reported_at is not None and now - loop.reported_at < _REPORT_INTERVAL:
             return False
-        loop.told = now
+        loop.reported_at = now
         return True
 
     def forget(self, key: ObjectKey) -> None:
-        """The object is gone."""
+        """Drops the loop of a key."""
         self._loops.pop(key, None)

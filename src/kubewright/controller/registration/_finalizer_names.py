@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0
 
 
 def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
-    """The finalizer's name: `example.com/sample-controller` unless another is given."""
+    """Returns the name of a finalizer. Default: group and operator, `example.com/sample-controller`."""
     if name is None:
         if "." not in info.group:
             raise ValueError(

@@ -1,7 +1,7 @@
-"""Looking at the functions and classes that users hand in, once, where they are written.
+"""Checks the functions and classes that handle objects, where they are registered.
 
-Whatever is wrong with one fails at import, not at the first reconcile: the number of parameters, an object of another
-kind, the async context in a plain function.
+A mistake fails at import and not at the first reconcile: the number of parameters, an object of another kind, the async
+context in a plain function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Reconciler(Protocol[R_contra]):
 
 
 class Handler(msgspec.Struct, frozen=True):
-    """A handler and how it wants to be called."""
+    """A handler and how it is called."""
 
     function: Callable[[Any, Any], Any]
     """Takes an object or a key, and a `Context` or a `BlockingContext`."""
@@ -46,7 +46,7 @@ class Handler(msgspec.Struct, frozen=True):
 
 
 class Handlers(msgspec.Struct, frozen=True):
-    """What one controller calls."""
+    """The handlers of one controller."""
 
     reconcile: Handler | None = None
     finalize: Handler | None = None
@@ -54,7 +54,7 @@ class Handlers(msgspec.Struct, frozen=True):
 
 
 def handler_factory(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
-    """What makes the handlers of a function, a class or an instance; called anew each time the operator starts."""
+    """Returns a function that makes the handlers. It is called each time the operator starts."""
     if isinstance(given, type):
         _check_class(given, kind)
         return lambda: _bound(given(), kind)
@@ -62,12 +62,12 @@ def handler_factory(given: Any, kind: type[Object]) -> Callable[[], Handlers]:
         _check_method_names(type(given))
         handlers = _bound(given, kind)
         return lambda: handlers
-    form = check_handler(given, kind)
-    return lambda: Handlers(reconcile=form)
+    handler = check_handler(given, kind)
+    return lambda: Handlers(reconcile=handler)
 
 
 def check_handler(function: Any, kind: type[Object], *, by_key: bool = True) -> Handler:
-    """How a function wants to be called. `by_key` tells whether it may take the key alone."""
+    """Returns the handler for a function. `by_key`: whether it may take only the key. Raises TypeError."""
     name = name_of(function)
     if not callable(function):
         raise TypeError(f"expected a function of an object and a context, found {function!r}")
@@ -92,7 +92,7 @@ def check_handler(function: Any, kind: type[Object], *, by_key: bool = True) -> 
 
 
 def _bound(given: Any, kind: type[Object]) -> Handlers:
-    """The handlers of an instance; those of a class only to look at, as its instances will have them."""
+    """Returns the handlers of an instance. Those of a class are only checked, and never called."""
 
     def method(name: str, *, by_key: bool = False) -> Handler | None:
         if getattr(given, name, None) is None:
@@ -113,13 +113,13 @@ def _check_class(cls: type, kind: type[Object]) -> None:
             f"{cls.__name__} cannot be made without arguments ({error}): hand in an instance instead,"
             f" operator.reconciles({kind.__name__})({cls.__name__}(...))"
         ) from None
-    except ValueError:  # a class of which Python does not know the signature
+    except ValueError:  # a class without a known signature
         return
     _bound(cls, kind)
 
 
 def _check_method_names(cls: type) -> None:
-    """Refuse a handler that nobody would call, because its name is not quite one of ours."""
+    """Raises TypeError for a method whose name is a misspelled handler name, because nothing would call it."""
     for name, _ in inspect.getmembers(cls, inspect.isroutine):
         meant = None if name.startswith("_") or name in _METHODS else nearest(name, _METHODS, likeness=0.8)
         if meant is not None and not hasattr(cls, meant) and _may_be_handler(method_of(cls, name)):
@@ -130,7 +130,7 @@ def _check_method_names(cls: type) -> None:
 
 
 def _may_be_handler(method: Any) -> bool:
-    """Whether a method takes an object and a context, as far as it says what it takes."""
+    """Returns whether a method takes an object and a context, according to its annotations."""
     parameters = signature_of(method).parameters
     return len(parameters) == 2 and (
         parameters[1].annotation is inspect.Parameter.empty or _is_context(parameters[1].annotation)
@@ -138,7 +138,7 @@ def _may_be_handler(method: Any) -> bool:
 
 
 def _check_subject(name: str, annotation: Any, kind: type[Object]) -> bool:
-    """Whether the first parameter is a key."""
+    """Returns whether the first parameter is a key."""
     if isinstance(annotation, str):
         return annotation.rpartition(".")[2] in ("ObjectKey", "Request")
     if annotation is ObjectKey:
@@ -167,5 +167,5 @@ def _is_context(annotation: Any) -> bool:
 
 
 def _shape(name: str, kind: type[Object]) -> str:
-    """How a handler is written."""
+    """Returns the signature of a handler."""
     return f"async def {name.rpartition('.')[2]}(obj: {kind.__name__}, ctx: Context[{kind.__name__}])"

@@ -1,4 +1,4 @@
-"""Kinds as options."""
+"""Checks of options that are kinds and label selectors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["check_kind", "check_labels"]
 
 
 def check_kind(kind: object, what: str) -> ResourceInfo:
-    """The kind's address; a clear error for what is no kind."""
+    """Returns the info of a kind. Raises TypeError for anything else."""
     if not (isinstance(kind, type) and issubclass(kind, Object)):
         raise TypeError(f"{what} takes a kind, such as apps.Deployment or a class with @resource, not {kind!r}")
     return info_of(kind)
 
 
 def check_labels(what: str, given: Any) -> Labels | None:
-    """`labels=`: a selector that can be read."""
+    """Checks `labels=`: a label selector."""
     if given is not None and not isinstance(given, str | Selector) and not are_texts_by_name(given):
         raise TypeError(f'{what}: labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}')
     try:
         selector_of(given)
     except SelectorError as error:
-        raise ValueError(f"{what}: labels cannot be read: {error}") from None
+        raise ValueError(f"{what}: labels is not a valid label selector: {error}") from None
     labels: Labels | None = given
     return labels

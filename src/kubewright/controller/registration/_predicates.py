@@ -1,11 +1,11 @@
-"""Predicates: which changes of an object are worth a reconcile.
+"""Predicates: which changes of an object trigger a reconcile.
 
-A predicate is any function of a `Change` that answers with a bool. The ones here can be combined with `&`, `|` and `~`,
-also with functions: `generation_changed | labels_changed`, `predicate(mine) & ~annotations_changed`. The words `and`,
+A predicate is any function of a `Change` that returns a bool. Predicates can be combined with `&`, `|` and `~`, also
+with functions: `generation_changed | labels_changed`, `predicate(mine) & ~annotations_changed`. The keywords `and`,
 `or` and `not` raise TypeError: Python would reduce `a and b` to `b`.
 
-The `…_changed` predicates look at updates. New and deleted objects, and resyncs, pass them: those are never noise.
-(So `~generation_changed` passes none of them, as in controller-runtime.)
+The `…_changed` predicates filter updates. New and deleted objects, and resyncs, always pass them. (So
+`~generation_changed` passes none of them, as in controller-runtime.)
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PredicateFunction: TypeAlias = Callable[[Change[Any]], bool]
 
 
 class Predicate:
-    """A function of a change that can be combined with others."""
+    """A function of a `Change` that can be combined with others."""
 
     __slots__ = ("_function", "_name")
 
     def __init__(self, function: PredicateFunction, name: str | None = None) -> None:
         if not callable(function):
-            raise TypeError(f"a predicate is a function of a Change that answers with a bool, not {function!r}")
+            raise TypeError(f"a predicate is a function of a Change that returns a bool, not {function!r}")
         if not can_take(function, 1):
             raise TypeError(f"the predicate {name_of(function)} must take one argument, the Change")
         if is_async(function):
@@ -46,7 +46,7 @@ class Predicate:
         self._name: str = name or str(getattr(function, "__name__", None) or repr(function))
 
     def __call__(self, change: Change[Any]) -> bool:
-        """Whether the change is worth a reconcile."""
+        """Returns whether the change triggers a reconcile."""
         return self._function(change)
 
     def __and__(self, other: PredicateFunction) -> Predicate:
@@ -77,7 +77,7 @@ class Predicate:
 
 
 def predicate(function: PredicateFunction) -> Predicate:
-    """Make a function one that can be combined; also usable as a decorator."""
+    """Makes a predicate of a function, so that it can be combined. Also usable as a decorator."""
     return function if isinstance(function, Predicate) else Predicate(function)
 
 
@@ -91,8 +91,8 @@ def _update_of(name: str, differs: Callable[[Snapshot[Any], Snapshot[Any]], bool
 
 
 generation_changed = _update_of("generation_changed", lambda old, new: old.generation != new.generation)
-"""The spec was changed (or the deletion asked for), not only the status or metadata. Not all built-in kinds count
-generations: a ConfigMap or Secret, for one, never passes."""
+"""The spec was changed, or the deletion requested; not only the status or metadata. Some built-in kinds have no
+generation: updates of a ConfigMap or Secret never pass."""
 
 labels_changed = _update_of("labels_changed", lambda old, new: old.label_items != new.label_items)
 """A label was added, changed or removed."""
@@ -103,4 +103,4 @@ annotations_changed = _update_of("annotations_changed", lambda old, new: old.ann
 resource_version_changed = _update_of(
     "resource_version_changed", lambda old, new: old.resource_version != new.resource_version
 )
-"""Anything was changed at all."""
+"""Anything was changed."""

@@ -1,4 +1,4 @@
-"""`Registration`: what a user said about one controller, checked; nothing runs yet."""
+"""`Registration`: the declarations of one controller, and the checks of its options."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = ["DEFAULT_CONCURRENCY", "RateLimiterFactory", "Registration", "Trigger
 R = TypeVar("R", bound=Object)
 
 DEFAULT_CONCURRENCY = 10
-"""Reconciles of one controller at a time. Waiting for the API server is most of their work, and costs little."""
+"""Reconciles of one controller at a time. Most of their time is waiting for the API server, which costs little."""
 
 Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Callable[[], AsyncIterable[ObjectKey]]"
-"""Keys from outside of Kubernetes. A function is called at each start, and again when what it made has failed."""
+"""A source of keys outside of Kubernetes. A function is called at each start, and again if its iterator fails."""
 
 RateLimiterFactory: TypeAlias = Callable[[], RateLimiter[ObjectKey]]
 
 
 class Registration(msgspec.Struct, Generic[R], kw_only=True):
-    """One controller: what it reconciles, what wakes it, and how it works."""
+    """One controller: what it reconciles, what triggers it, and its options."""
 
     kind: type[R]
     info: ResourceInfo
@@ -56,16 +56,16 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     class_finalizer: str | None = None
     """The finalizer for the `finalize` method of the class form."""
     verbs: tuple[str, ...] | None = None
-    """All that is done with the kind's own objects, where that was said."""
+    """The only verbs on objects of the reconciled kind, if they are declared."""
 
 
 def check_owns(owns: Sequence[Owns[Any] | type[Object]]) -> list[Owns[Any]]:
-    """`owns=` with its short form spelled out."""
+    """Checks `owns=`, and expands its short form."""
     return [one if isinstance(one, Owns) else Owns(one) for one in check_list("owns", owns)]
 
 
 def check_watches(watches: Sequence[Watch[Any]], info: ResourceInfo) -> list[Watch[Any]]:
-    """`watches=`, where a bare kind is an error: it does not say whom to wake."""
+    """Checks `watches=`. A bare kind is an error, because it does not say which keys to reconcile."""
     for one in check_list("watches", watches):
         if not isinstance(one, Watch):
             raise TypeError(f"watches takes Watch(kind, map=...), which says what to reconcile; found {one!r}")
@@ -73,14 +73,14 @@ def check_watches(watches: Sequence[Watch[Any]], info: ResourceInfo) -> list[Wat
 
 
 def check_reads(reads: Sequence[type[Object]]) -> list[type[Object]]:
-    """`reads=`."""
+    """Checks `reads=`."""
     for kind in check_list("reads", reads):
         check_kind(kind, "reads")
     return list(reads)
 
 
 def check_triggers(triggers: Sequence[Trigger]) -> list[Trigger]:
-    """`triggers=`."""
+    """Checks `triggers=`."""
     for one in check_list("triggers", triggers):
         if not isinstance(one, asyncio.Queue | AsyncIterable) and not _makes_iterator(one):
             raise TypeError(
@@ -97,19 +97,19 @@ def _makes_iterator(given: object) -> bool:
 
 
 def check_list(name: str, given: Sequence[Any]) -> Sequence[Any]:
-    """A list; the commonest mistake is to forget the brackets."""
+    """Checks that a value is a list. The most common mistake is to forget the brackets."""
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise TypeError(f"{name} takes a list, {name}=[...], not {given!r}")
     return given
 
 
 def check_timeout(given: Duration | None) -> float | None:
-    """`timeout=`: a time above zero, in seconds."""
+    """Checks `timeout=`: a duration above zero. Returns seconds."""
     return None if given is None else _duration("timeout", given, more_than_zero)
 
 
 def check_resync(given: Duration | None) -> float | None:
-    """`resync=`, in seconds; None for never, which is 0 where it is said."""
+    """Checks `resync=`. Returns seconds; None for never, also for 0."""
     return None if given is None else _duration("resync", given, parse_duration) or None
 
 
@@ -122,7 +122,7 @@ def _duration(name: str, given: object, read: Callable[[object], float]) -> floa
 
 
 def check_concurrency(given: int) -> int:
-    """A number of workers."""
+    """Checks `concurrency=`."""
     number: object = given
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise ValueError(f"concurrency is the number of reconciles at a time, at least 1, not {given!r}")
@@ -130,18 +130,18 @@ def check_concurrency(given: int) -> int:
 
 
 def check_when(given: PredicateFunction | Sequence[PredicateFunction] | None) -> Predicate | None:
-    """`when=`: one predicate; for several say how they combine."""
+    """Checks `when=`: one predicate. Several must be combined explicitly."""
     if given is None:
         return None
     if isinstance(given, str):
-        raise TypeError(f"when takes a predicate, such as kw.generation_changed, not the text {given!r}")
+        raise TypeError(f"when takes a predicate, such as kw.generation_changed, not the string {given!r}")
     if isinstance(given, Sequence):
         raise TypeError("when takes one predicate: combine several with &, | and ~")
     return predicate(given)
 
 
 def check_rate_limiter(given: RateLimiterFactory | RateLimiter[ObjectKey] | None) -> RateLimiterFactory:
-    """`rate_limiter=`: a limiter, or what makes one. What a function makes can be looked at only when it has."""
+    """Checks `rate_limiter=`: a limiter, or a function that makes one. Its result is checked when it is called."""
     if given is None:
         return ExponentialBackoff
     limiter: Any = get_origin(given) or given
@@ -153,7 +153,7 @@ def check_rate_limiter(given: RateLimiterFactory | RateLimiter[ObjectKey] | None
             f"rate_limiter is a rate limiter, such as {_LIMITER}, or a function that makes one, not {given!r}"
         )
     if not can_take(limiter, 0):
-        raise TypeError(f"rate_limiter: {name_of(limiter)} needs arguments: hand in what it makes, such as {_LIMITER}")
+        raise TypeError(f"rate_limiter: {name_of(limiter)} needs arguments: pass an instance, such as {_LIMITER}")
 
     def make() -> RateLimiter[ObjectKey]:
         made: RateLimiter[ObjectKey] = limiter()
