@@ -1,4 +1,4 @@
-"""A bench for the tests of apply: a server, a cache that is as far behind as the test wants, and what was sent."""
+"""A bench for tests of apply: a server, a cache that is as far behind as the test wants, and the sent requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANAGER = "wright"
 
 
 class Mirror:
-    """A cache that is exactly as far behind as the test wants: it learns of a change when it is told to look."""
+    """A cache that is exactly as far behind as the test wants: it sees a change only after `look`."""
 
     def __init__(self) -> None:
         self.snapshots: dict[tuple[type[Object], ObjectKey], Snapshot[Any]] = {}
@@ -56,13 +56,13 @@ class Bench:
         self.owner = core.ConfigMap()
 
     def sent(self) -> list[str]:
-        """What was sent since the last time this was asked."""
+        """Returns the requests since the last call."""
         verbs = [f"{request.verb} {request.resource}" for request in self.requests]
         self.requests.clear()
         return verbs
 
     def before(self, verb: str, action: Callable[[], object]) -> None:
-        """Do something just before the next request of that verb: what another program might do at that moment."""
+        """Runs an action just before the next request of that verb, as another client might."""
         self.race = (verb, action)
 
     race: tuple[str, Callable[[], object]] | None = None
@@ -74,7 +74,7 @@ class Bench:
             action()
 
     async def look(self, kind: type[Object], name: str) -> None:
-        """Let the cache see what the server has now."""
+        """Copies the current state of the server into the cache."""
         try:
             self.mirror.written(await self.client.get(kind, name))
         except NotFound:
@@ -87,14 +87,14 @@ class Bench:
         return found
 
     async def edit(self, kind: type[Object], name: str, content: dict[str, Any]) -> None:
-        """Somebody else changes the object, and the cache sees it."""
+        """Changes the object as another client, and updates the cache."""
         await self.client.patch(kind, name, StrategicPatch(content))
         await self.look(kind, name)
 
 
 @asynccontextmanager
 async def open_bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator[Bench]:
-    """A bench in that namespace, whose client is somebody else than the applier."""
+    """Opens a bench in that namespace. Its client has another field manager than the applier."""
     made: list[Bench] = []
     async with cluster.client(
         namespace=namespace, field_manager="others", hooks=[lambda request: made[0].hook(request)]

@@ -135,7 +135,7 @@ async def test_an_untyped_object_is_not_written_again(bench: Bench) -> None:
 
 
 @pytest.mark.promise("Owned objects and `apply`", "What others set beside us is left, and causes no write.")
-async def test_somebody_elses_field_is_left_and_causes_no_request(bench: Bench) -> None:
+async def test_keeps_fields_of_other_managers_without_a_request(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.edit(core.ConfigMap, "child", {"data": {"theirs": "x"}, "metadata": {"labels": {"theirs": "x"}}})
     applied = await bench.applier.apply(bench.owner, config_map(a="1"))
@@ -144,7 +144,7 @@ async def test_somebody_elses_field_is_left_and_causes_no_request(bench: Bench) 
     assert applied.object.data == {"a": "1", "theirs": "x"}
 
 
-async def test_somebody_elses_element_of_a_keyed_list_is_left_and_causes_no_request(bench: Bench) -> None:
+async def test_keeps_list_elements_of_other_managers_without_a_request(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, deployment())
     sidecar = {"name": "sidecar", "image": "busybox"}
     await bench.edit(apps.Deployment, "web", {"spec": {"template": {"spec": {"containers": [sidecar]}}}})
@@ -154,7 +154,7 @@ async def test_somebody_elses_element_of_a_keyed_list_is_left_and_causes_no_requ
 
 
 @pytest.mark.promise("Owned objects and `apply`", "What others set beside us is left, and causes no write.")
-async def test_a_status_written_by_somebody_else_causes_no_request(bench: Bench) -> None:
+async def test_a_status_of_another_client_causes_no_request(bench: Bench) -> None:
     made = (await bench.applier.apply(bench.owner, deployment())).object
     made.status.observed_generation = 1
     await bench.client.update_status(made)
@@ -186,14 +186,14 @@ async def test_the_first_apply_after_a_start_changes_nothing_and_the_next_sends_
     assert bench.sent() == []
 
 
-async def test_what_others_did_since_the_cache_looked_does_not_count_as_written_by_us(bench: Bench) -> None:
+async def test_changes_of_other_clients_do_not_count_as_written(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.patch(core.ConfigMap, "child", MergePatch({"data": {"theirs": "x"}}))
     bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER)
     assert not (await bench.applier.apply(bench.owner, config_map(a="1"))).written
 
 
-async def test_the_object_that_was_not_applied_for_longest_is_forgotten_and_applied_without_effect(
+async def test_drops_the_least_recently_applied_object_and_applies_it_without_effect(
     bench: Bench,
 ) -> None:
     bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER, remember=2)
@@ -224,14 +224,14 @@ async def test_a_kind_that_is_not_cached_is_read_each_time_and_written_only_when
     "Owned objects and `apply`",
     "A field that is no longer asked for goes, also one from the first create.",
 )
-async def test_a_field_that_is_no_longer_asked_for_is_removed(bench: Bench) -> None:
+async def test_removes_a_field_that_is_no_longer_requested(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
     applied = await bench.applier.apply(bench.owner, config_map(a="1"))
     assert applied.written
     assert applied.object.data == {"a": "1"}
 
 
-async def test_an_element_and_a_list_that_are_no_longer_asked_for_are_removed(bench: Bench) -> None:
+async def test_removes_an_element_and_a_list_that_are_no_longer_requested(bench: Bench) -> None:
     wanted = deployment(args=["a"], env=[core.EnvVar(name="A", value="1"), core.EnvVar(name="B", value="2")])
     await bench.applier.apply(bench.owner, wanted)
     applied = await bench.applier.apply(bench.owner, deployment(env=[core.EnvVar(name="B", value="2")]))
@@ -240,7 +240,7 @@ async def test_an_element_and_a_list_that_are_no_longer_asked_for_are_removed(be
     assert container.env == [core.EnvVar(name="B", value="2")]
 
 
-async def test_a_field_that_somebody_else_set_too_stays_when_it_is_no_longer_asked_for(bench: Bench) -> None:
+async def test_keeps_an_unrequested_field_that_another_manager_has_set(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
     await bench.client.apply(config_map(b="2"), field_manager="others")
     await bench.look(core.ConfigMap, "child")
@@ -249,7 +249,7 @@ async def test_a_field_that_somebody_else_set_too_stays_when_it_is_no_longer_ask
 
 @pytest.mark.promise("Owned objects and `apply`", "What others change of ours is put back.")
 @pytest.mark.parametrize("seen", [True, False], ids=["seen by the cache", "and the cache is behind"])
-async def test_somebody_elses_change_of_an_asked_field_is_put_back_once_it_is_seen(bench: Bench, seen: bool) -> None:
+async def test_restores_a_requested_field_once_a_change_is_seen(bench: Bench, seen: bool) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.patch(core.ConfigMap, "child", MergePatch({"data": {"a": "theirs"}}))
     if seen:
@@ -259,7 +259,7 @@ async def test_somebody_elses_change_of_an_asked_field_is_put_back_once_it_is_se
     assert (await bench.live(core.ConfigMap, "child")).data == {"a": "1" if seen else "theirs"}
 
 
-async def test_somebody_elses_change_of_an_atomic_list_is_put_back(bench: Bench) -> None:
+async def test_restores_an_atomic_list(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, deployment(args=["a"]))
     changed = {"spec": {"template": {"spec": {"containers": [{"name": "web", "args": ["a", "b"]}]}}}}
     await bench.edit(apps.Deployment, "web", changed)
@@ -267,7 +267,7 @@ async def test_somebody_elses_change_of_an_atomic_list_is_put_back(bench: Bench)
     assert applied.object.spec.template.spec.containers[0].args == ["a"]
 
 
-async def test_the_order_of_a_keyed_list_is_put_back(bench: Bench) -> None:
+async def test_restores_the_order_of_a_keyed_list(bench: Bench) -> None:
     def ordered(*names: str) -> apps.Deployment:
         return deployment(env=[core.EnvVar(name=name, value="1") for name in names])
 
@@ -285,7 +285,7 @@ async def test_the_order_of_a_keyed_list_is_put_back(bench: Bench) -> None:
     assert [variable.name for variable in applied.object.spec.template.spec.containers[0].env or []] == ["A", "B"]
 
 
-async def test_somebody_elses_addition_to_an_atomic_map_is_noticed_by_who_manages_it(bench: Bench) -> None:
+async def test_notices_an_addition_to_an_atomic_map(bench: Bench) -> None:
     service = core.Service(
         metadata=meta.ObjectMeta(name="web"),
         spec=core.ServiceSpec(selector={"app": "web"}, ports=[core.ServicePort(port=80)]),
@@ -308,7 +308,7 @@ async def test_a_field_whose_management_was_taken_away_is_claimed_again(bench: B
     assert (MANAGER, "Apply") in [(e.manager, e.operation) for e in applied.object.metadata.managed_fields]
 
 
-async def test_the_keys_of_a_secret_given_as_text_can_be_dropped_and_are_put_back(bench: Bench) -> None:
+async def test_removes_and_restores_keys_of_string_data(bench: Bench) -> None:
     def secret(**text: str) -> core.Secret:
         return core.Secret(metadata=meta.ObjectMeta(name="child"), data={"raw": b"\x00"}, string_data=text)
 
@@ -318,7 +318,7 @@ async def test_the_keys_of_a_secret_given_as_text_can_be_dropped_and_are_put_bac
     assert (await bench.applier.apply(bench.owner, secret(a="1"))).object.data == {"a": b"1", "raw": b"\x00"}
 
 
-async def test_an_untyped_secret_given_as_text_can_lose_a_key_too(bench: Bench) -> None:
+async def test_removes_keys_of_string_data_of_an_untyped_secret(bench: Bench) -> None:
     kind = Untyped.kind_of("v1", "Secret", plural="secrets")
 
     def secret(**text: str) -> Untyped:
@@ -332,7 +332,7 @@ async def test_an_untyped_secret_given_as_text_can_lose_a_key_too(bench: Bench) 
     "Owned objects and `apply`",
     "A field that is no longer asked for goes, also one from the first create.",
 )
-async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(
+async def test_removes_created_fields_that_apply_no_longer_requests(
     bench: Bench, cluster: Cluster | RealCluster
 ) -> None:
     made = config_map(a="1", b="2")
@@ -353,7 +353,7 @@ async def test_what_create_wrote_is_removed_when_apply_no_longer_asks_for_it(
     assert bench.sent() == []
 
 
-async def test_what_an_update_wrote_beside_an_apply_stays(bench: Bench, cluster: Cluster | RealCluster) -> None:
+async def test_keeps_fields_that_an_update_wrote(bench: Bench, cluster: Cluster | RealCluster) -> None:
     await bench.applier.apply(bench.owner, config_map(a="1", b="2"))
     async with cluster.client(namespace=bench.namespace, field_manager=MANAGER) as as_us:
         found = await as_us.get(core.ConfigMap, "child")

@@ -146,7 +146,7 @@ def deployment() -> apps.Deployment:
 async def test_a_resync_sends_nothing_before_and_after_the_watch_has_confirmed_our_write(bench: Bench) -> None:
     made = await bench.applier.apply(bench.owner, deployment())
     assert not (await bench.applier.apply(bench.owner, deployment())).written  # from the overlay
-    # A later change by somebody else proves that the watch has passed our own write.
+    # A later change by another client proves that the watch has passed our own write.
     await bench.client.patch(apps.Deployment, "web", MergePatch({"metadata": {"labels": {"theirs": "x"}}}))
     await bench.until(lambda: "theirs" in read_labels(bench))
     assert not (await bench.applier.apply(bench.owner, deployment())).written
@@ -159,7 +159,7 @@ def read_labels(bench: Bench) -> dict[str, str]:
     return found.metadata.labels if found is not None else {}
 
 
-async def test_somebody_elses_change_is_put_back_when_the_watch_brings_it(bench: Bench) -> None:
+async def test_restores_a_change_that_the_watch_delivers(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, deployment())
     await bench.client.patch(apps.Deployment, "web", MergePatch({"spec": {"replicas": 5}}))
 
@@ -174,7 +174,7 @@ async def test_somebody_elses_change_is_put_back_when_the_watch_brings_it(bench:
     assert replicas() == 0
 
 
-async def test_a_custom_resource_is_created_changed_and_left_alone(bench: Bench) -> None:
+async def test_creates_and_changes_a_custom_resource_and_sends_nothing_else(bench: Bench) -> None:
     def gadget(**fields: object) -> Gadget:
         return Gadget(metadata=meta.ObjectMeta(name="one"), spec=GadgetSpec(**fields))  # type: ignore[arg-type]
 
@@ -186,7 +186,7 @@ async def test_a_custom_resource_is_created_changed_and_left_alone(bench: Bench)
     assert (await bench.applier.apply(bench.owner, gadget(note="x"))).object.spec == GadgetSpec(size=3, note="x")
 
 
-async def test_what_is_no_longer_wanted_is_pruned_and_stays_away(bench: Bench) -> None:
+async def test_pruned_objects_do_not_return(bench: Bench) -> None:
     old, kept = (core.ConfigMap(metadata=meta.ObjectMeta(name=name), data={"a": "1"}) for name in ("old", "kept"))
     for wanted in (old, kept):
         await bench.applier.apply(bench.owner, wanted)

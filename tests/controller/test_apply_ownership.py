@@ -25,9 +25,9 @@ async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator
 
 @pytest.mark.promise(
     "Owned objects and `apply`",
-    "An object that somebody else made is refused, also by a stale cache.",
+    "An object of another client is rejected, also if the cache is stale.",
 )
-async def test_an_object_that_somebody_else_made_is_refused_although_the_cache_does_not_know_it(bench: Bench) -> None:
+async def test_rejects_an_object_of_another_client_that_the_cache_does_not_have(bench: Bench) -> None:
     theirs = await bench.client.create(config_map(theirs="x"))
     with pytest.raises(NotOwned, match=r"exists already and ConfigMap .*/parent does not control it") as raised:
         await bench.applier.apply(bench.owner, config_map(a="1"))
@@ -37,7 +37,7 @@ async def test_an_object_that_somebody_else_made_is_refused_although_the_cache_d
     assert live.metadata.resource_version == theirs.metadata.resource_version
 
 
-async def test_an_object_that_somebody_else_made_is_refused_when_the_cache_knows_it(bench: Bench) -> None:
+async def test_rejects_an_object_of_another_client_that_the_cache_has(bench: Bench) -> None:
     await bench.client.create(config_map(theirs="x"))
     await bench.look(core.ConfigMap, "child")
     with pytest.raises(NotOwned, match="adopt=True"):
@@ -49,7 +49,7 @@ async def test_an_object_that_somebody_else_made_is_refused_when_the_cache_knows
     "Owned objects and `apply`",
     "Adoption happens only when asked for, and never from another controller.",
 )
-async def test_an_object_is_adopted_when_asked_for_and_keeps_what_others_set(bench: Bench) -> None:
+async def test_adopts_an_object_and_keeps_fields_of_others(bench: Bench) -> None:
     await bench.client.create(config_map(theirs="x", a="theirs"))
     applied = await bench.applier.apply(bench.owner, config_map(a="1"), adopt=True)
     assert applied.written
@@ -87,7 +87,7 @@ async def test_our_own_object_is_applied_although_the_cache_does_not_know_it(ben
     assert applied.object.data == {"a": "2"}
 
 
-async def test_of_two_that_adopt_at_once_one_has_to_look_again(bench: Bench, control_plane: ControlPlane) -> None:
+async def test_one_of_two_concurrent_adoptions_is_outdated(bench: Bench, control_plane: ControlPlane) -> None:
     theirs = await bench.client.create(config_map(theirs="x"))
     path = f"/api/v1/namespaces/{bench.namespace}/configmaps/child"
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "rival", "uid": "rival", "controller": True}
@@ -103,7 +103,7 @@ async def test_of_two_that_adopt_at_once_one_has_to_look_again(bench: Bench, con
 
 @pytest.mark.promise(
     "Owned objects and `apply`",
-    "An object that somebody else made is refused, also by a stale cache.",
+    "An object of another client is rejected, also if the cache is stale.",
 )
 async def test_an_object_that_was_given_to_another_controller_is_refused_although_the_cache_is_behind(
     bench: Bench,
@@ -127,9 +127,9 @@ async def test_an_object_that_is_gone_although_the_cache_has_it_is_for_the_next_
 
 @pytest.mark.promise(
     "Owned objects and `apply`",
-    "An object that somebody else made is refused, also by a stale cache.",
+    "An object of another client is rejected, also if the cache is stale.",
 )
-async def test_an_object_that_was_made_anew_by_somebody_else_is_not_written(bench: Bench) -> None:
+async def test_does_not_write_an_object_that_another_client_recreated(bench: Bench) -> None:
     await bench.applier.apply(bench.owner, config_map(a="0"))
     await bench.applier.apply(bench.owner, config_map(a="1"))
     await bench.client.delete(core.ConfigMap, "child")
@@ -171,14 +171,14 @@ async def test_an_object_in_deletion_that_the_cache_does_not_know_is_left_to_go(
 # Without an owner
 
 
-async def test_without_an_owner_what_we_applied_before_is_ours_also_after_a_start(bench: Bench) -> None:
+async def test_without_an_owner_applied_objects_stay_ours_after_a_restart(bench: Bench) -> None:
     applied = await bench.applier.apply(None, config_map(a="1"))
     assert applied.object.metadata.owner_references == []
     bench.applier = Applier(bench.client, bench.mirror, field_manager=MANAGER)
     assert (await bench.applier.apply(None, config_map(a="2"))).object.data == {"a": "2"}
 
 
-async def test_without_an_owner_what_somebody_else_made_is_refused_unless_adopted(bench: Bench) -> None:
+async def test_without_an_owner_objects_of_other_clients_need_adoption(bench: Bench) -> None:
     await bench.client.create(config_map(theirs="x"))
     with pytest.raises(NotOwned, match="this operator has not applied it before"):
         await bench.applier.apply(None, config_map(a="1"))

@@ -128,7 +128,7 @@ async def test_an_object_that_was_released_since_the_cache_looked_stays(bench: B
     assert await bench.names() == {"child"}
 
 
-async def test_an_object_that_somebody_else_made_anew_stays(bench: Bench) -> None:
+async def test_keeps_an_object_that_another_client_recreated(bench: Bench) -> None:
     await bench.applied("child")
     await bench.client.delete(core.ConfigMap, "child")
     await bench.client.create(config_map("child"))
@@ -152,7 +152,7 @@ async def test_an_object_in_deletion_is_not_deleted_twice(bench: Bench) -> None:
     assert await bench.prune() == []
 
 
-async def test_what_was_pruned_is_created_anew_when_it_is_wanted_again(bench: Bench) -> None:
+async def test_recreates_a_pruned_object_that_is_wanted_again(bench: Bench) -> None:
     first = await bench.applied("child")
     await bench.prune()
     with pytest.raises(NotFound):

@@ -51,7 +51,7 @@ async def test_the_clock_is_the_one_that_the_operator_was_given(operator: Operat
     assert clocks == [clock]
 
 
-async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: Operator, clock: VirtualClock) -> None:
+async def test_a_traceback_does_not_show_the_content_of_a_context(operator: Operator, clock: VirtualClock) -> None:
     shown: list[str] = []
 
     @operator.reconciles(Thing)
@@ -68,8 +68,8 @@ async def test_what_a_traceback_shows_of_a_context_is_not_its_content(operator: 
     assert shown[2] == "<ContextBackend of Thing default/one>"
 
 
-async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Operator, clock: VirtualClock) -> None:
-    told: list[str] = []
+async def test_every_write_rejects_a_value_that_is_not_an_object(operator: Operator, clock: VirtualClock) -> None:
+    messages: list[str] = []
 
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -84,30 +84,32 @@ async def test_what_is_no_object_is_told_by_everything_that_writes(operator: Ope
         for attempt in attempts:
             with pytest.raises(TypeError) as caught:
                 await attempt
-            told.append(str(caught.value))
+            messages.append(str(caught.value))
 
     async with working(operator, clock) as stage:
         stage.put(thing())
         await clock.settled()
     expected = "expected an object, such as core.ConfigMap(...), not "
-    assert told == [expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")]
+    assert messages == [
+        expected + given for given in ("the class Thing", "a list", "the class Thing", "a str", "a str")
+    ]
 
 
 async def refusals(operator: Operator, clock: VirtualClock, parent: Object, child: Object) -> list[str]:
     """What `apply` and `create` say to a child, on a stage on which nothing can be sent."""
-    told: list[str] = []
+    messages: list[str] = []
 
     @operator.reconciles(type(parent))
     async def sync(obj: Any, ctx: Context[Any]) -> None:
         for attempt in (ctx.apply(child), ctx.create(child)):
             with pytest.raises(ValueError) as caught:
                 await attempt
-            told.append(str(caught.value))
+            messages.append(str(caught.value))
 
     async with working(operator, clock) as stage:
         stage.put(parent)
         await clock.settled()
-    return told
+    return messages
 
 
 def named(name: str, namespace: str = "") -> ObjectMeta:
@@ -146,7 +148,7 @@ def named(name: str, namespace: str = "") -> ObjectMeta:
         ),
     ],
 )
-async def test_what_has_the_wrong_scope_is_told_before_anything_is_sent(
+async def test_rejects_a_wrong_scope_before_anything_is_sent(
     operator: Operator, clock: VirtualClock, parent: Object, child: Object, reason: str
 ) -> None:
     assert await refusals(operator, clock, parent, child) == [reason, reason]

@@ -41,7 +41,7 @@ class Ration(Resource[RationSpec, None]):
     "How a reconcile ends",
     "Plain functions have as many threads as the controller may run reconciles.",
 )
-async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_may(operator: Operator) -> None:
+async def test_plain_functions_run_in_as_many_threads_as_the_concurrency(operator: Operator) -> None:
     together = threading.Barrier(3)
     threads: set[str] = set()
     done = threading.Semaphore(0)
@@ -62,9 +62,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_the_controller_
 
 
 @pytest.mark.promise("What wakes a reconciler", "A function, async or plain, or a class.")
-async def test_a_class_is_made_anew_at_each_start_and_its_methods_are_called(
-    operator: Operator, clock: VirtualClock
-) -> None:
+async def test_a_class_is_instantiated_at_each_start(operator: Operator, clock: VirtualClock) -> None:
     made: list[object] = []
     seen: list[tuple[str, str]] = []
 
@@ -138,7 +136,7 @@ async def test_the_object_form_is_not_called_for_objects_in_deletion_or_absent_o
 
 
 @pytest.mark.promise("What the cache keeps", "Every read gives a fresh object that belongs to its reader alone.")
-async def test_each_reconcile_has_an_object_of_its_own(operator: Operator, clock: VirtualClock) -> None:
+async def test_each_reconcile_has_a_private_object(operator: Operator, clock: VirtualClock) -> None:
     sizes: list[int] = []
 
     @operator.reconciles(Thing)
@@ -160,14 +158,14 @@ async def test_each_reconcile_has_an_object_of_its_own(operator: Operator, clock
 async def test_a_deleted_object_reaches_the_callback_with_its_last_state_until_it_succeeds(
     operator: Operator, clock: VirtualClock
 ) -> None:
-    told: list[tuple[int, int]] = []
+    messages: list[tuple[int, int]] = []
 
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
     @operator.deleted(Thing)
     async def gone(obj: Thing, ctx: Context[Thing]) -> None:
-        told.append((obj.spec.size, ctx.attempt))
+        messages.append((obj.spec.size, ctx.attempt))
         if ctx.attempt == 1:
             raise RuntimeError("the other system is down")
 
@@ -176,10 +174,10 @@ async def test_a_deleted_object_reaches_the_callback_with_its_last_state_until_i
         await clock.settled()
         stage.remove(thing(size=7))
         await clock.advance(60)
-    assert told == [(7, 1), (7, 2)]
+    assert messages == [(7, 1), (7, 2)]
 
 
-async def test_an_object_made_anew_before_its_end_was_told_is_told_first_and_reconciled_then(
+async def test_runs_the_callback_for_a_recreated_object_before_its_reconcile(
     operator: Operator, clock: VirtualClock
 ) -> None:
     seen: list[tuple[str, str]] = []
@@ -203,10 +201,10 @@ async def test_an_object_made_anew_before_its_end_was_told_is_told_first_and_rec
 
 @pytest.mark.promise(
     "What a reconciler works with",
-    "An object does not wait for the end of the one before it to be told.",
+    "An object does not wait for the deletion callback of its predecessor.",
 )
 @pytest.mark.parametrize("error", [TerminalError("never"), RuntimeError("the other system is down")])
-async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_told(
+async def test_a_failing_callback_does_not_delay_the_next_object(
     operator: Operator, clock: VirtualClock, error: Exception
 ) -> None:
     seen: list[tuple[str, str]] = []
@@ -236,12 +234,12 @@ async def test_an_object_does_not_wait_for_the_end_of_the_one_before_it_to_be_to
 
 @pytest.mark.promise(
     "What a reconciler works with",
-    "An object does not wait for the end of the one before it to be told.",
+    "An object does not wait for the deletion callback of its predecessor.",
 )
-async def test_a_callback_is_called_again_although_the_next_object_failed_for_good(
+async def test_retries_a_callback_although_the_next_object_failed_terminally(
     operator: Operator, clock: VirtualClock
 ) -> None:
-    told: list[int] = []
+    messages: list[int] = []
 
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
@@ -250,7 +248,7 @@ async def test_a_callback_is_called_again_although_the_next_object_failed_for_go
 
     @operator.deleted(Thing)
     async def gone(obj: Thing, ctx: Context[Thing]) -> None:
-        told.append(ctx.attempt)
+        messages.append(ctx.attempt)
         if ctx.attempt == 1:
             raise RuntimeError("the other system is down")
 
@@ -260,21 +258,21 @@ async def test_a_callback_is_called_again_although_the_next_object_failed_for_go
         stage.remove(thing(uid="first"))
         stage.put(thing(uid="second"))
         await clock.advance(60)
-    assert told == [1, 2]
+    assert messages == [1, 2]
 
 
 async def test_a_deletion_callback_needs_no_reconciler(operator: Operator, clock: VirtualClock) -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     @operator.deleted(Thing)
     async def gone(obj: Thing, ctx: Context[Thing]) -> None:
-        told.append(obj.metadata.name)
+        messages.append(obj.metadata.name)
 
     async with working(operator, clock) as stage:
         stage.put(thing())
         stage.remove(thing())
         await clock.settled()
-    assert told == ["one"]
+    assert messages == ["one"]
 
 
 # Objects that do not fit
@@ -305,7 +303,7 @@ async def test_an_undecodable_object_fails_only_its_own_key_with_an_event_and_th
     assert "Thing default/broken: The object does not fit its model: spec.size" in caplog.text
 
 
-async def test_an_undecodable_object_is_told_once_for_each_generation_and_without_its_value(
+async def test_logs_an_undecodable_object_once_per_generation_without_its_value(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @operator.reconciles(Ration, resync=60)
@@ -323,7 +321,7 @@ async def test_an_undecodable_object_is_told_once_for_each_generation_and_withou
     async with working(operator, clock) as stage:
         put(stage, 1, 1, "hunter2")
         await clock.advance(3600)
-        put(stage, 2, 1, "hunter2")  # somebody has written the status
+        put(stage, 2, 1, "hunter2")  # another client has written the status
         await clock.advance(3600)
         assert lines() == [
             "Ration default/one: The object does not fit its model: spec.size: the value is not a quantity: expected a"
@@ -341,7 +339,7 @@ async def test_an_undecodable_object_is_told_once_for_each_generation_and_withou
     assert "hunter2" not in caplog.text
 
 
-async def test_what_a_reconciler_reads_and_does_not_fit_is_logged_without_its_value(
+async def test_logs_a_read_object_that_does_not_fit_without_its_value(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     content = {"metadata": {"name": "one"}, "spec": {"size": "hunter2"}}
@@ -358,7 +356,7 @@ async def test_what_a_reconciler_reads_and_does_not_fit_is_logged_without_its_va
 
 
 @pytest.mark.promise("Reading the cache", "A kind that is not cached is refused with what to do.")
-async def test_a_kind_that_is_not_cached_is_refused_with_what_to_do(operator: Operator, clock: VirtualClock) -> None:
+async def test_rejects_reads_of_a_kind_that_is_not_cached_with_the_fix(operator: Operator, clock: VirtualClock) -> None:
     errors: list[str] = []
 
     @operator.reconciles(Thing)
@@ -407,7 +405,7 @@ async def test_stopping_lets_a_running_reconcile_finish_and_starts_no_other(oper
 
 
 @pytest.mark.promise("How a reconcile ends", "Stopping lets a running reconcile finish, for a while.")
-async def test_what_does_not_end_within_the_grace_period_is_interrupted(operator: Operator) -> None:
+async def test_interrupts_reconciles_after_the_grace_period(operator: Operator) -> None:
     entered, interrupted = asyncio.Event(), asyncio.Event()
 
     @operator.reconciles(Thing)

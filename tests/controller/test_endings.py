@@ -32,7 +32,7 @@ from tests.unheld_clock import UnheldClock
 
 
 @pytest.mark.promise("How a reconcile ends", "Nothing returned: done.")
-async def test_a_reconcile_that_returns_nothing_is_done(operator: Operator, clock: VirtualClock) -> None:
+async def test_a_reconcile_that_returns_none_is_done(operator: Operator, clock: VirtualClock) -> None:
     seen: list[str] = []
 
     @operator.reconciles(Thing)
@@ -113,7 +113,7 @@ async def test_a_failure_names_the_resync_that_comes_before_the_backoff_ends(
     assert times == [60, 600]
 
 
-async def test_each_reconcile_is_a_line_for_those_who_want_details(
+async def test_logs_each_reconcile_at_debug_level(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @operator.reconciles(Thing)
@@ -128,7 +128,7 @@ async def test_each_reconcile_is_a_line_for_those_who_want_details(
 
 
 @pytest.mark.promise("How a reconcile ends", "`requeue`: the key comes back by its backoff, and that is no error.")
-async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
+async def test_requeue_backs_off_without_counting_as_an_error(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     times: list[float] = []
@@ -150,7 +150,7 @@ async def test_requeue_comes_back_by_backoff_without_counting_as_an_error(
     "How a reconcile ends",
     "`requeue_after`: the backoff is forgotten, the key comes back then, or earlier by a change.",
 )
-async def test_requeue_after_forgets_the_backoff_and_comes_back_then(operator: Operator, clock: VirtualClock) -> None:
+async def test_requeue_after_resets_the_backoff(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
     triggers: list[str] = []
 
@@ -175,7 +175,7 @@ async def test_requeue_after_forgets_the_backoff_and_comes_back_then(operator: O
 
 
 @pytest.mark.parametrize("no_time", [0, 0.0, timedelta(0)], ids=repr)
-async def test_a_requeue_after_no_time_at_all_comes_back_by_backoff(
+async def test_requeue_after_zero_backs_off(
     operator: Operator, clock: VirtualClock, no_time: float | timedelta
 ) -> None:
     times: list[float] = []
@@ -196,7 +196,7 @@ async def test_a_requeue_after_no_time_at_all_comes_back_by_backoff(
     "How a reconcile ends",
     "`requeue_after`: the backoff is forgotten, the key comes back then, or earlier by a change.",
 )
-async def test_a_change_brings_the_key_back_before_requeue_after(operator: Operator, clock: VirtualClock) -> None:
+async def test_a_change_triggers_the_key_before_requeue_after(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
     @operator.reconciles(Thing)
@@ -252,7 +252,7 @@ GOING = {"message": "namespace shop is being terminated", "reason": "NamespaceTe
     ],
     ids=["conflict", "namespace is going"],
 )
-async def test_what_happens_in_every_cluster_is_retried_with_one_quiet_line(
+async def test_retries_common_errors_with_one_info_line(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, code: int, status: dict[str, Any]
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -273,9 +273,7 @@ async def test_what_happens_in_every_cluster_is_retried_with_one_quiet_line(
 
 
 @pytest.mark.promise("How a reconcile ends", "A server that asks for a pause is given it, by reconciles and watches.")
-async def test_a_key_comes_back_no_earlier_than_the_server_has_asked_for(
-    operator: Operator, clock: VirtualClock
-) -> None:
+async def test_retries_no_earlier_than_retry_after(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
     @operator.reconciles(Thing)
@@ -290,7 +288,7 @@ async def test_a_key_comes_back_no_earlier_than_the_server_has_asked_for(
     assert times == [0, 60, 1060]
 
 
-async def test_what_is_no_result_is_a_terminal_error_that_names_the_function(
+async def test_rejects_an_invalid_result_with_the_name_of_the_function(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @operator.reconciles(Thing)
@@ -335,7 +333,7 @@ class Panic(BaseException):
     "raised", [Panic("oh"), SystemExit(2), GeneratorExit(), asyncio.CancelledError(), StopIteration()], ids=repr
 )
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker(
+async def test_any_exception_loses_neither_the_key_nor_the_worker(
     operator: Operator, caplog: pytest.LogCaptureFixture, raised: BaseException, plain: bool
 ) -> None:
     calls: list[int] = []
@@ -362,7 +360,7 @@ async def test_whatever_a_reconciler_raises_costs_neither_the_key_nor_the_worker
 
 
 @pytest.mark.promise("How a reconcile ends", "A rate limiter of one's own sets the pace.")
-async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, clock: VirtualClock) -> None:
+async def test_uses_a_custom_rate_limiter(operator: Operator, clock: VirtualClock) -> None:
     times: list[float] = []
 
     @operator.reconciles(Thing, rate_limiter=ExponentialBackoff(10, 20))
@@ -377,9 +375,7 @@ async def test_a_rate_limiter_of_ones_own_sets_the_pace(operator: Operator, cloc
 
 
 @pytest.mark.parametrize("given", [ExponentialBackoff, ExponentialBackoff[ObjectKey], lambda: ExponentialBackoff(1)])
-async def test_what_makes_a_rate_limiter_is_called_at_the_start(
-    operator: Operator, clock: VirtualClock, given: Any
-) -> None:
+async def test_calls_a_rate_limiter_factory_at_the_start(operator: Operator, clock: VirtualClock, given: Any) -> None:
     @operator.reconciles(Thing, rate_limiter=given)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -387,7 +383,7 @@ async def test_what_makes_a_rate_limiter_is_called_at_the_start(
         assert isinstance(stage.controller.queue.rate_limiter, ExponentialBackoff)
 
 
-async def test_what_makes_no_rate_limiter_is_told_at_the_start(operator: Operator, clock: VirtualClock) -> None:
+async def test_rejects_an_invalid_rate_limiter_factory_at_the_start(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, rate_limiter=lambda: 5)  # type: ignore[arg-type,return-value]
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -397,7 +393,7 @@ async def test_what_makes_no_rate_limiter_is_told_at_the_start(operator: Operato
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, SystemExit, asyncio.CancelledError])
-async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
+async def test_a_failing_rate_limiter_loses_neither_the_key_nor_the_worker(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     times: list[float] = []
@@ -429,7 +425,7 @@ async def test_a_rate_limiter_that_fails_costs_neither_the_key_nor_the_worker(
     assert stage.controller.stats.active == 0
 
 
-async def test_a_logger_that_fails_costs_neither_the_key_nor_the_worker(
+async def test_a_failing_logger_loses_neither_the_key_nor_the_worker(
     operator: Operator, clock: VirtualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times: list[float] = []
@@ -491,7 +487,7 @@ async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
     "How a reconcile ends",
     "A time-out interrupts an async reconciler; a thread meets it at its next call.",
 )
-async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
+async def test_a_thread_gets_the_timeout_at_its_next_call_of_the_context(
     operator: Operator, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = UnheldClock()
@@ -520,8 +516,8 @@ async def test_a_thread_meets_the_timeout_at_its_next_call_of_the_context(
     assert str(met[0]) == "the reconcile of Thing default/one took more than 30s"
 
 
-@pytest.mark.promise("How a reconcile ends", "A reconcile that does not end is told in the log.")
-async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
+@pytest.mark.promise("How a reconcile ends", "A reconcile that does not end is logged.")
+async def test_warns_about_a_slow_reconcile_every_ten_minutes(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     @operator.reconciles(Thing)
@@ -536,10 +532,10 @@ async def test_a_reconcile_that_does_not_end_is_told_every_ten_minutes(
         await clock.advance(590)
         assert "has been running" not in caplog.text
         await clock.advance(900)
-        told = [record.getMessage() for record in caplog.records if "has been running" in record.getMessage()]
-        assert [text.partition(",")[0] for text in told] == [
+        messages = [record.getMessage() for record in caplog.records if "has been running" in record.getMessage()]
+        assert [text.partition(",")[0] for text in messages] == [
             "Thing default/endless: the reconcile has been running for 10m",
             "Thing default/endless: the reconcile has been running for 20m",
         ]
         await clock.advance(600)
-        assert clock.next_timer is None, "nobody looks while nothing runs"
+        assert clock.next_timer is None, "no timer while nothing runs"

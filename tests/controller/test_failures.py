@@ -19,13 +19,13 @@ from tests.controller.conftest import Thing, thing, working
 
 @pytest.fixture
 def failures(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, bool]]]:
-    """What is told of failures so far, without what is the same in all lines, and whether with a traceback."""
+    """Returns the logged failures without their common prefix, and whether each has a traceback."""
 
-    def told() -> list[tuple[str, bool]]:
+    def messages() -> list[tuple[str, bool]]:
         records = [record for record in caplog.records if record.levelno == logging.ERROR]
         return [(record.getMessage().rpartition("ms: ")[2], record.exc_info is not None) for record in records]
 
-    return told
+    return messages
 
 
 def failing_with(operator: Operator, *errors: Exception | None) -> None:
@@ -82,7 +82,7 @@ async def test_the_same_type_from_another_place_is_another_error(
     assert [traceback for _, traceback in failures()] == [True, True, False]
 
 
-async def test_each_object_has_a_traceback_of_its_own_and_so_has_one_that_is_made_anew(
+async def test_logs_one_traceback_per_object_and_for_a_recreated_object(
     operator: Operator, clock: VirtualClock, failures: Callable[[], list[tuple[str, bool]]]
 ) -> None:
     failing_with(operator, *(TerminalError("no such zone") for _ in range(4)))
@@ -99,7 +99,7 @@ async def test_each_object_has_a_traceback_of_its_own_and_so_has_one_that_is_mad
     assert [traceback for _, traceback in failures()] == [True, True, False, True]
 
 
-async def test_json_lines_keep_the_error_and_count_and_those_for_people_are_one_line(
+async def test_json_lines_keep_the_error_and_count_and_pretty_lines_are_one_line(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     failing_with(operator, *(RuntimeError("no such zone") for _ in range(3)))
@@ -116,7 +116,7 @@ async def test_json_lines_keep_the_error_and_count_and_those_for_people_are_one_
     assert "\n" not in for_people
 
 
-def test_the_memory_is_bounded_and_forgets_what_failed_least_recently() -> None:
+def test_drops_the_key_that_failed_least_recently() -> None:
     failures = RepeatedErrors(keys=2)
     error = RuntimeError("no such zone")
     one, two, three = (ObjectKey("default", name) for name in ("one", "two", "three"))

@@ -1,4 +1,4 @@
-"""What is told of finalizers that nobody takes off any more: without a server, so nothing can be taken off."""
+"""Warnings about finalizers that nothing removes any more, without a server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def waiting(*finalizers: str, size: int = 0) -> Thing:
     return thing(size=size, finalizers=list(finalizers), deletion_timestamp=GOING)
 
 
-async def test_a_finalizer_of_a_former_name_is_told_once_and_left(
+async def test_warns_once_about_a_former_finalizer(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with working(operator, clock) as stage:
@@ -52,7 +52,7 @@ async def test_a_finalizer_of_a_former_name_is_told_once_and_left(
     ]
 
 
-async def test_it_is_told_after_ten_minutes_although_nothing_else_happens(
+async def test_warns_after_ten_minutes_without_other_changes(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     quiet, triggers = Operator("quiet-operator"), list[str]()
@@ -78,7 +78,7 @@ async def test_it_is_told_after_ten_minutes_although_nothing_else_happens(
     assert len(warnings(caplog)) == 1
 
 
-async def test_a_finalizer_that_another_operator_takes_off_in_time_is_not_told(
+async def test_does_not_warn_about_a_finalizer_that_another_operator_removes(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with working(operator, clock) as stage:
@@ -99,7 +99,7 @@ async def test_a_finalizer_that_another_operator_takes_off_in_time_is_not_told(
     ],
     ids=["not in deletion", "another controller's", "of another domain", "of no domain"],
 )
-async def test_other_finalizers_are_not_told(
+async def test_does_not_warn_about_other_finalizers(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, kept: Thing
 ) -> None:
     async with working(operator, clock) as stage:

@@ -23,7 +23,7 @@ from tests.controller.conftest import Part, Thing
 
 
 @pytest.mark.promise("What wakes a reconciler", "A misspelled option fails at once, with the valid names.")
-def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them(operator: Operator) -> None:
+def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(operator: Operator) -> None:
     with pytest.raises(TypeError) as caught:
         operator.reconciles(Thing, own=[Part])  # type: ignore[call-arg]
     assert str(caught.value) == (
@@ -78,7 +78,7 @@ def test_a_misspelled_option_fails_at_once_with_the_nearest_name_and_all_of_them
         ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not \['a'\]"),
     ],
 )
-def test_a_wrong_value_fails_at_once(
+def test_rejects_a_wrong_value_when_it_is_registered(
     operator: Operator, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -106,7 +106,7 @@ def test_a_resync_of_zero_is_never_whatever_the_operator_does(never: float | tim
     assert [registration.resync for registration in operator.registrations()] == [None]
 
 
-def test_a_typo_in_an_option_of_what_is_owned_names_it_and_what_was_meant() -> None:
+def test_rejects_a_misspelled_option_of_owns() -> None:
     with pytest.raises(TypeError, match=r"Owns has no option 'wen'\. Did you mean 'when'\?"):
         Owns(Part, wen=generation_changed)  # type: ignore[call-arg]
 
@@ -119,7 +119,7 @@ def test_labels_of_what_is_owned_or_watched_must_be_a_selector(labels: Any, erro
         Watch(Part, map=ObjectKey.of, labels=labels)
 
 
-def test_what_is_no_kind_cannot_be_reconciled(operator: Operator) -> None:
+def test_rejects_a_class_that_is_not_a_kind(operator: Operator) -> None:
     with pytest.raises(TypeError, match="reconciles takes a kind"):
         operator.reconciles("Thing")  # type: ignore[arg-type]
 
@@ -165,13 +165,13 @@ def test_too_few_or_too_many_parameters_are_refused_with_the_shape_that_is_meant
             check_handler(function, Thing)
 
 
-def test_a_parameter_that_nobody_gives_is_refused_with_what_to_do(operator: Operator) -> None:
+def test_rejects_a_required_keyword_parameter_with_the_fix(operator: Operator) -> None:
     async def sync(obj: Thing, ctx: Context[Thing], *, database: str, zone: str = "eu") -> None: ...
 
-    told = r"sync needs database, which nobody gives it: .* or hand in functools.partial\(..., database=...\)"
+    messages = r"sync needs database, which nobody gives it: .* or hand in functools.partial\(..., database=...\)"
     decorators: list[Any] = [operator.reconciles(Thing), operator.finalizes(Thing), operator.deleted(Thing)]
     for decorator in decorators:
-        with pytest.raises(TypeError, match=told):
+        with pytest.raises(TypeError, match=messages):
             decorator(sync)
         decorator(functools.partial(sync, database="d"))
 
@@ -200,7 +200,7 @@ def test_the_object_comes_before_the_context() -> None:
         check_handler(swapped, Thing)
 
 
-def test_a_generator_is_refused_because_nothing_would_run_it() -> None:
+def test_rejects_a_generator() -> None:
     async def coroutine(obj: Thing, ctx: Context[Thing]) -> AsyncIterator[int]:
         yield 1
 
@@ -267,7 +267,7 @@ def test_methods_may_be_static_or_of_the_class(operator: Operator) -> None:
         @staticmethod
         async def delete(obj: Thing, ctx: Context[Thing]) -> None: ...
 
-    with pytest.raises(TypeError, match="has a method 'delete', which nobody calls"):
+    with pytest.raises(TypeError, match="has a method 'delete', which nothing calls"):
         operator.reconciles(Thing, name="typo")(Typo)
 
 
@@ -282,7 +282,7 @@ def test_an_attribute_in_the_place_of_a_method_is_refused(operator: Operator) ->
             operator.reconciles(Thing)(given)
 
 
-def test_a_method_that_is_nearly_called_as_ours_is_refused(operator: Operator) -> None:
+def test_rejects_a_misspelled_method_name(operator: Operator) -> None:
     class Typo:
         async def reconcile(self, obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -300,11 +300,11 @@ def test_a_method_that_is_nearly_called_as_ours_is_refused(operator: Operator) -
         async def reconciled(self, obj: Thing, ctx: Context[Thing]) -> None:
             """There is the other one, too."""
 
-    told = (
-        "has a method 'finalise', which nobody calls. Did you mean 'finalize'? The methods are: reconcile, finalize, "
+    messages = (
+        "has a method 'finalise', which nothing calls. Did you mean 'finalize'? The methods are: reconcile, finalize, "
     )
     for given in (Typo, Typo()):
-        with pytest.raises(TypeError, match=re.escape(told)):
+        with pytest.raises(TypeError, match=re.escape(messages)):
             operator.reconciles(Thing)(given)
     with pytest.raises(TypeError, match=re.escape("Did you mean 'reconcile'?")):
         operator.reconciles(Thing)(Other)  # type: ignore[arg-type]
@@ -351,7 +351,7 @@ def test_what_is_attached_is_a_function_of_the_run(operator: Operator, component
 
 
 @pytest.mark.parametrize("after", [-1, float("nan"), timedelta(seconds=-5)])
-def test_a_result_cannot_come_back_before_now(after: float | timedelta) -> None:
+def test_rejects_a_negative_requeue_after(after: float | timedelta) -> None:
     with pytest.raises(ValueError, match="requeue_after must not be negative"):
         Result(requeue_after=after)
 

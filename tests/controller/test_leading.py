@@ -28,9 +28,7 @@ def stage(operator: Operator, clock: VirtualClock, leads: list[bool]) -> Stage:
     "Running an operator",
     "A lost lease ends the work at once; nothing is begun, written or retried any more.",
 )
-async def test_nothing_is_begun_and_nothing_retried_after_the_lease_was_lost(
-    operator: Operator, clock: VirtualClock
-) -> None:
+async def test_starts_and_retries_nothing_after_the_lease_was_lost(operator: Operator, clock: VirtualClock) -> None:
     leads, seen = [True], list[str]()
 
     @operator.reconciles(Thing, concurrency=1)
@@ -48,7 +46,7 @@ async def test_nothing_is_begun_and_nothing_retried_after_the_lease_was_lost(
     await on.controller.stop(grace=0)
 
 
-async def test_somebody_elses_election_is_an_error_as_any_other(operator: Operator, clock: VirtualClock) -> None:
+async def test_not_leader_of_another_election_is_an_ordinary_error(operator: Operator, clock: VirtualClock) -> None:
     attempts: list[int] = []
 
     @operator.reconciles(Thing)

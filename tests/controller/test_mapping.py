@@ -34,12 +34,12 @@ def added(snapshot: Snapshot[Part]) -> Change[Part]:
     return Change("added", snapshot.key, None, snapshot)
 
 
-def test_the_controller_is_woken_in_the_namespace_of_the_object() -> None:
+def test_enqueues_the_controller_in_the_namespace_of_the_object() -> None:
     assert owner_keys(added(part(owner("a"))), info_of(Thing)) == {ObjectKey("default", "a")}
 
 
 @pytest.mark.promise("What wakes a reconciler", "Owned objects wake their owner, known by group and kind.")
-def test_an_owner_is_known_by_group_and_kind_in_whatever_version() -> None:
+def test_matches_an_owner_by_group_and_kind_in_any_version() -> None:
     info = info_of(Thing)
     assert owner_keys(added(part(owner("a", api="example.com/v9"))), info) == {ObjectKey("default", "a")}
     assert not owner_keys(added(part(owner("a", api="example.org/v1"))), info)
@@ -52,7 +52,7 @@ def test_a_cluster_scoped_owner_has_no_namespace() -> None:
 
 
 @pytest.mark.promise("What wakes a reconciler", "Only the controller is woken, unless all owners are asked for.")
-def test_only_the_controller_is_woken_unless_asked_for_all_owners() -> None:
+def test_enqueues_only_the_controller_by_default() -> None:
     change = added(part(owner("a"), owner("b", controller=False)))
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
     assert owner_keys(change, info_of(Thing), controller_only=False) == {
@@ -62,13 +62,13 @@ def test_only_the_controller_is_woken_unless_asked_for_all_owners() -> None:
 
 
 @pytest.mark.promise("What wakes a reconciler", "The owner before a change and the one after it are both woken.")
-def test_the_owner_that_an_object_had_is_woken_as_well_as_the_one_it_has() -> None:
+def test_enqueues_the_former_and_the_current_owner() -> None:
     change = Change("updated", ObjectKey("default", "p"), part(owner("old")), part(owner("new")))
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "old"), ObjectKey("default", "new")}
 
 
 @pytest.mark.promise("What wakes a reconciler", "The owner before a change and the one after it are both woken.")
-def test_the_last_state_of_a_deleted_object_wakes_its_owner() -> None:
+def test_a_deleted_object_enqueues_its_owner() -> None:
     change = Change("deleted", ObjectKey("default", "p"), part(owner("a")), None, missed=True)
     assert owner_keys(change, info_of(Thing)) == {ObjectKey("default", "a")}
 
@@ -78,7 +78,7 @@ def test_a_key_can_be_given_in_several_forms(given: object) -> None:
     assert parse_key(given) == ObjectKey("default", "one")
 
 
-def test_what_is_no_key_is_refused() -> None:
+def test_rejects_a_value_that_is_not_a_key() -> None:
     with pytest.raises(TypeError, match="expected an ObjectKey"):
         parse_key(7)
 
@@ -97,7 +97,7 @@ def test_a_map_function_takes_an_object_and_perhaps_a_reader(given: Any) -> None
         Watch(Part, map=given)
 
 
-def test_a_map_function_cannot_wait() -> None:
+def test_rejects_an_async_map_function() -> None:
     async def mapped(part: Part) -> list[ObjectKey]:
         return []
 
@@ -105,7 +105,7 @@ def test_a_map_function_cannot_wait() -> None:
         Watch(Part, map=mapped)  # type: ignore[arg-type]
 
 
-def test_options_of_a_map_function_are_its_own_affair() -> None:
+def test_ignores_optional_parameters_of_a_map_function() -> None:
     def mapped(part: Part, *, name: str = "x") -> ObjectKey:
         return ObjectKey("default", name)
 

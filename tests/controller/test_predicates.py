@@ -99,7 +99,7 @@ def test_a_combination_says_what_it_is_made_of() -> None:
     assert repr(generation_changed & ~labels_changed) == "(generation_changed & ~labels_changed)"
 
 
-def test_what_is_no_function_is_no_predicate() -> None:
+def test_rejects_a_predicate_that_is_not_a_function() -> None:
     with pytest.raises(TypeError, match="a predicate is a function of a Change"):
         predicate("generation")  # type: ignore[arg-type]
 

@@ -52,7 +52,7 @@ def test_an_element_finds_its_own_although_the_server_filled_in_a_part_of_its_ke
     assert through(core.Service, content, {"spec": {"ports": [{"port": 53}]}}) == {"spec": {"ports": [{"port": 53}]}}
 
 
-def test_a_keyed_list_whose_elements_cannot_be_told_apart_is_kept_whole() -> None:
+def test_a_keyed_list_whose_elements_have_the_same_keys_is_kept_whole() -> None:
     ports = [{"port": 1, "name": "a"}, {"port": 2, "name": "b"}]
     asked = {"spec": {"ports": [{"port": 1}, {"port": 1}]}}
     assert through(core.Service, {"spec": {"ports": ports}}, asked) == {"spec": {"ports": ports}}
@@ -154,7 +154,7 @@ def test_looking_twice_shows_nothing_new(content: dict[str, Any], asked: dict[st
 
 
 def with_others(content: Any, asked: Any, draw: Any, place: ListKeys) -> Any:
-    """The object after others added what nobody asked for: keys to maps, elements to keyed lists and sets."""
+    """The object after other clients added fields: keys to maps, elements to keyed lists and sets."""
     if isinstance(content, dict) and isinstance(asked, dict):
         grown = {
             name: with_others(value, asked[name], draw, place.member(name)) if name in asked else value

@@ -94,7 +94,7 @@ def test_what_the_model_knows_and_no_longer_wants_is_removed() -> None:
     assert changes(Box, raw(there), BoxStatus(available=1)) == [GUARD, {"op": "remove", "path": "/status/note"}]
 
 
-def test_a_status_that_is_a_text() -> None:
+def test_writes_a_status_that_is_a_string() -> None:
     assert changes(Plain, raw(), "HANDLED") == [GUARD, {"op": "add", "path": "/status", "value": "HANDLED"}]
     assert changes(Plain, raw("HANDLED"), "HANDLED") == []
     assert changes(Plain, raw("HANDLED"), None) == [GUARD, {"op": "remove", "path": "/status"}]

@@ -76,9 +76,9 @@ async def test_a_predicate_decides_which_changes_count(operator: Operator, clock
 
 @pytest.mark.promise(
     "What wakes a reconciler",
-    "They compare confirmed states, so our own write hides nobody's change.",
+    "They compare confirmed states, so own writes hide no change.",
 )
-async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobodys_change(
+async def test_predicates_compare_confirmed_states_so_own_writes_hide_no_change(
     operator: Operator, clock: VirtualClock
 ) -> None:
     sizes: list[int] = []
@@ -102,7 +102,7 @@ async def test_predicates_compare_confirmed_states_so_our_own_write_hides_nobody
         assert stage.informers[Thing].lister.snapshots()[0].generation == 2
         stage.put(thing(size=2, generation=2))
         await clock.settled()
-        # Compared with what readers see, nothing would have changed, and nobody would have reconciled size 2.
+        # Compared with what readers see, nothing would have changed, and size 2 would not have been reconciled.
         assert compared == [(1, 2)]
         assert sizes == [1, 2]
 
@@ -139,7 +139,7 @@ async def test_a_predicate_that_fails_lets_the_change_pass(
     "A predicate, map function, index or transform that fails, whatever it raises, spoils that object only.",
 )
 @ERRORS
-async def test_a_map_function_that_fails_spoils_that_state_only(
+async def test_a_failing_map_function_affects_only_that_state(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     triggers: list[str] = []
@@ -166,7 +166,7 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
 
 
 @pytest.mark.parametrize(
-    ("kind", "found", "told"),
+    ("kind", "found", "messages"),
     [
         (
             Thing,
@@ -185,13 +185,13 @@ async def test_a_map_function_that_fails_spoils_that_state_only(
         (Thing, None, None),
     ],
 )
-async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
+async def test_rejects_keys_of_a_map_function_that_the_kind_cannot_have(
     operator: Operator,
     clock: VirtualClock,
     caplog: pytest.LogCaptureFixture,
     kind: type[Thing],
     found: Any,
-    told: str | None,
+    messages: str | None,
 ) -> None:
     seen: list[ObjectKey] = []
 
@@ -205,18 +205,18 @@ async def test_what_a_map_function_answers_must_be_a_key_that_the_kind_can_have(
     async with working(operator, clock) as stage:
         stage.put(part("one"))
         await clock.settled()
-    if told is None:
+    if messages is None:
         assert not caplog.records
         assert len(seen) == (found is not None)
     else:
         place = f"mapped (test_waking.py:{mapped.__code__.co_firstlineno})"
         assert f"{place} of Watch(Part) failed for Part default/p" in caplog.text
-        assert told in caplog.text
+        assert messages in caplog.text
         assert not seen
 
 
 @pytest.mark.promise("What wakes a reconciler", "Owned objects wake their owner, known by group and kind.")
-async def test_owned_objects_wake_their_owner_and_say_so(operator: Operator, clock: VirtualClock) -> None:
+async def test_owned_objects_trigger_their_owner(operator: Operator, clock: VirtualClock) -> None:
     triggers: list[str] = []
 
     @operator.reconciles(Thing, owns=[Owns(Part, when=generation_changed)])
@@ -253,7 +253,7 @@ async def test_owned_objects_are_read_by_their_owner(operator: Operator, clock: 
 
 
 @pytest.mark.promise("What wakes a reconciler", "`watches` maps any object to keys.")
-async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_change(
+async def test_a_watched_object_triggers_the_mapped_keys_before_and_after_a_change(
     operator: Operator, clock: VirtualClock
 ) -> None:
     seen: list[str] = []
@@ -286,7 +286,7 @@ async def test_a_watched_object_wakes_what_a_function_names_before_and_after_a_c
     [lambda name: [key(name)], key, lambda name: str(key(name)), thing],
     ids=["a list", "one key", "its text", "one object"],
 )
-async def test_a_map_function_of_the_object_alone_will_do_and_one_answer_alone(
+async def test_a_map_function_may_take_only_the_object_and_return_one_key(
     operator: Operator, clock: VirtualClock, answer: Callable[[str], Any]
 ) -> None:
     seen: list[str] = []
@@ -334,10 +334,10 @@ async def test_external_triggers_are_iterators_queues_or_functions_that_are_call
     assert "the other system is down" in caplog.text
 
 
-async def test_what_a_trigger_names_wrongly_is_told_and_the_rest_goes_on(
+async def test_logs_and_skips_invalid_keys_of_a_trigger(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An iterator can be used once: if one bad key ended it, nobody would hear of the others until the next start."""
+    """An iterator can be used once: if one bad key ended it, the others would be lost until the next start."""
     seen: list[str] = []
 
     async def names() -> AsyncIterator[Any]:
@@ -369,14 +369,14 @@ def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operat
     async def run(name: str) -> None:
         clock = VirtualClock()
         async with working(operator, clock):
-            await clock.settled()  # somebody waits for the queue, in this loop
+            await clock.settled()  # the trigger waits for the queue, in this loop
             queue.put_nowait(key(name))
             await clock.settled()
 
-    async def end_while_somebody_waits() -> None:
+    async def end_while_the_trigger_waits() -> None:
         forgotten.send(None)
 
-    asyncio.run(end_while_somebody_waits())
+    asyncio.run(end_while_the_trigger_waits())
     asyncio.run(run("first"))
     asyncio.run(run("second"))
     assert seen == ["first", "second"]
@@ -384,7 +384,7 @@ def test_a_queue_of_a_module_brings_its_keys_in_each_event_loop(operator: Operat
 
 
 @pytest.mark.promise("How a reconcile ends", "Concurrency is a bound, and a key never runs twice at once.")
-async def test_a_key_never_runs_twice_at_once_and_changes_meanwhile_run_it_once_more(
+async def test_a_key_never_runs_twice_at_a_time_and_changes_during_a_run_add_one_run(
     operator: Operator, clock: VirtualClock
 ) -> None:
     running = 0

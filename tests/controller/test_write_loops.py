@@ -37,7 +37,7 @@ def updated(old: Any, new: Any) -> Change[Any]:
     return Change("updated", key(), old, new)
 
 
-def test_slows_down_a_key_that_only_its_own_part_wakes(loops: WriteLoops) -> None:
+def test_slows_down_a_key_that_only_its_own_part_triggers(loops: WriteLoops) -> None:
     *before, loop = spin(loops)
     assert not any(before)
     assert loop is not None
@@ -100,7 +100,7 @@ def test_counts_an_object_that_is_not_the_reconciled_one(loops: WriteLoops) -> N
         (state(2, uid="another"), None),
     ],
 )
-def test_tells_which_part_of_an_object_changed(new: Any, part: Part | None) -> None:
+def test_returns_the_part_of_an_object_that_changed(new: Any, part: Part | None) -> None:
     assert part_of(updated(state(1), new)) == part
 
 
@@ -114,7 +114,7 @@ def written(version: int, name: str = "one") -> Thing:
     return Thing(metadata=ObjectMeta(name=name, namespace="default", resource_version=str(version)), spec=thing().spec)
 
 
-def test_an_echo_is_the_version_that_the_write_returned_and_no_other() -> None:
+def test_only_the_version_that_a_write_returned_is_an_echo() -> None:
     own = OwnWrites()
     own.note(written(2), key())
     assert not own.is_echo(updated(state(1), state(3, ready=1)), key())
@@ -122,14 +122,14 @@ def test_an_echo_is_the_version_that_the_write_returned_and_no_other() -> None:
     assert not own.is_echo(updated(state(1), state(2, ready=1)), key()), "once"
 
 
-def test_an_echo_is_one_only_for_the_key_that_wrote() -> None:
+def test_an_echo_belongs_to_the_key_that_wrote() -> None:
     own = OwnWrites()
     own.note(written(2), key("two"))
     assert not own.is_echo(updated(state(1), state(2)), key())
     assert own.is_echo(updated(state(1), state(2)), key("two"))
 
 
-def test_deletions_resyncs_and_the_initial_list_are_no_echoes() -> None:
+def test_deletions_resyncs_and_the_initial_list_are_never_echoes() -> None:
     own = OwnWrites()
     own.note(written(2), key())
     assert not own.is_echo(Change("deleted", key(), state(2), None), key())

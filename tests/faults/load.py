@@ -1,4 +1,4 @@
-"""Toys that are created, changed and deleted at random, by a seed, whatever happens to the server meanwhile."""
+"""Toys that are created, changed and deleted at random, from a seed, also while the server is disturbed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LANES = 8
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that somebody does to one toy."""
+    """One action on one toy."""
 
     what: Literal["create", "change", "delete"]
     name: str

@@ -1,7 +1,7 @@
 """One replica of the toys' operator, as a process: `kubewright run tests/faults/replica.py`.
 
 The environment says which namespace it looks after (TOYS_NAMESPACE) and what it writes into children (TOYS_WORD). What
-it does is told on standard output, as lines of JSON: what, the toy's name, its uid and its generation; and which
+it does is reported on standard output, as lines of JSON: what, the toy's name, its uid and its generation; and which
 writes the fence has let through, in the last moment before they are sent, with the time at which it was asked. It obeys
 its standard input: after the line `store` it tells the names, uids and versions in its caches, after `load` what it
 needs.
@@ -45,7 +45,7 @@ class Told(Journal):
             tell(ended, what, metadata.name, metadata.uid, metadata.generation)
 
 
-def told(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], float]:
+def reporting(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], float]:
     def checked(fence: Fence, what: str = "this write") -> float:
         began = time.clock_gettime(time.CLOCK_BOOTTIME)
         left = check(fence, what)
@@ -56,7 +56,7 @@ def told(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], float]:
 
 
 # To hear of each write at the moment that decides.
-setattr(Fence, "check", told(Fence.check))  # noqa: B010
+setattr(Fence, "check", reporting(Fence.check))  # noqa: B010
 
 journal = Told()
 journal.word = os.environ["TOYS_WORD"]

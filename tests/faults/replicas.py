@@ -41,10 +41,10 @@ class Replica:
         self.gateway = gateway
         self.log = log
         self.process = process
-        self.told: list[list[Any]] = []
+        self.reports: list[list[Any]] = []
         self.remembers = True
         """Whether what it tells of its work is kept, too; otherwise only its answers are."""
-        self.on_told: Callable[[Replica, list[Any]], None] = lambda replica, words: None
+        self.on_report: Callable[[Replica, list[Any]], None] = lambda replica, words: None
         self._hearing = asyncio.create_task(self._hear())
 
     async def _hear(self) -> None:
@@ -52,22 +52,24 @@ class Replica:
         async for line in self.process.stdout:
             words = json.loads(line)
             if self.remembers or words[0] not in ("begin", "done", "failed", "let through"):
-                self.told.append(words)
-            self.on_told(self, words)
+                self.reports.append(words)
+            self.on_report(self, words)
 
     async def ready(self) -> None:
         """Wait until its caches are in sync."""
-        await until(lambda: ["ready"] in self.told or self.process.returncode is not None, f"{self.name} to be ready")
+        await until(
+            lambda: ["ready"] in self.reports or self.process.returncode is not None, f"{self.name} to be ready"
+        )
         assert self.process.returncode is None, self.log.read_text()
 
     async def ask(self, command: str) -> list[Any]:
         """What it answers to a line of its standard input."""
-        heard = len(self.told)
+        heard = len(self.reports)
         assert self.process.stdin is not None
         self.process.stdin.write(f"{command}\n".encode())
 
         def answers() -> list[list[Any]]:
-            return [words for words in self.told[heard:] if words[0] == command]
+            return [words for words in self.reports[heard:] if words[0] == command]
 
         await until(lambda: bool(answers()), f"an answer of {self.name} to {command}")
         return answers()[0][1:]
@@ -85,7 +87,7 @@ class Replica:
         self.signal(signal.SIGCONT)
         code = await self.end()
         assert code == ExitCode.LEASE_LOST, self.log.read_text()
-        allowed = [(words[1], words[2]) for words in self.told if words[0] == "let through"]
+        allowed = [(words[1], words[2]) for words in self.reports if words[0] == "let through"]
         after = [what for what, asked in allowed if asked >= woken]
         before = [what for what, asked in allowed if asked < woken][-_AT_ONCE:]
         arrived = [seen for seen in self.gateway.exchanges[sent:] if seen.writes]

@@ -1,4 +1,4 @@
-"""A kube-apiserver that is killed, and one that has forgotten what happened while nobody watched."""
+"""A kube-apiserver that is killed, and one whose history has expired while no client watched."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ async def test_a_killed_apiserver_is_waited_for_and_nothing_is_lost(
 
 @pytest.mark.promise(
     "What happens when",
-    "What was deleted while we were away is told with its last known state, although the server has forgotten it.",
+    "Objects deleted during a disconnection are reported with their last known state, also after compaction.",
 )
-async def test_what_was_deleted_while_we_were_away_is_told_although_the_server_has_forgotten_it(
+async def test_reports_deletions_during_a_disconnection_after_compaction(
     plane: ControlPlane, admin: Client, room: str, journal: Journal
 ) -> None:
     operator = toy_operator(room, journal, finalizes=False)
@@ -84,18 +84,18 @@ async def test_what_was_deleted_while_we_were_away_is_told_although_the_server_h
 
         proxy.refusing = True
         proxy.cut()
-        await admin.patch(Toy, "toy-1", MergePatch({"spec": {"size": 10}}), room)  # nobody will ever see this state
+        await admin.patch(Toy, "toy-1", MergePatch({"spec": {"size": 10}}), room)  # no client ever sees this state
         await admin.delete(Toy, "toy-1", room)
         await admin.delete(Toy, "toy-2", room)
-        made_anew = await admin.create(toy("toy-2", room, size=20))
+        recreated = await admin.create(toy("toy-2", room, size=20))
         await admin.patch(Toy, "toy-3", MergePatch({"spec": {"size": 30}}), room)
         await admin.create(toy("toy-9", room, size=90))
         await asyncio.to_thread(plane.expire_history)
         proxy.refusing = False
 
         await reconciled(admin, room, "toy-2", "toy-3", "toy-4", "toy-9")
-        await until(lambda: journal.deleted.keys() == {"toy-1", "toy-2"}, "the deletions that nobody saw")
+        await until(lambda: journal.deleted.keys() == {"toy-1", "toy-2"}, "the missed deletions")
         assert {name: last.spec.size for name, last in journal.deleted.items()} == {"toy-1": 1, "toy-2": 2}
-        assert journal.deleted["toy-2"].metadata.uid != made_anew.metadata.uid
+        assert journal.deleted["toy-2"].metadata.uid != recreated.metadata.uid
         assert metric(operator, "kubewright_watch_relists_total", kind="Toy") >= 1
         await store_equals_server(running, admin, room)

@@ -51,20 +51,20 @@ async def test_after_everything_that_can_go_wrong_all_is_as_it_should_be(
         survivors = {toy.metadata.uid: toy for toy in await admin.list(Toy, room)}
         assert len(survivors) > TOYS / 4
         assert await world.stop() == [ExitCode.STOPPED] * 2
-        check_what_was_told(world.all, survivors)
+        check_reports(world.all, survivors)
         assert world.written_too_late == []
         # Killed by us, or ended by itself: without its lease, or because there was no server when it started.
         assert {code for _, code in world.exits} <= {-9, ExitCode.LEASE_LOST, ExitCode.NOT_READY, ExitCode.STOPPED}
 
 
-def check_what_was_told(replicas: list[Replica], survivors: dict[str, Toy]) -> None:
-    """The promises about calls, by what each replica told of its own."""
+def check_reports(replicas: list[Replica], survivors: dict[str, Toy]) -> None:
+    """Checks the guarantees about calls, from the reports of each replica."""
     reconciled: set[tuple[str, int]] = set()
     finalized: dict[str, list[Replica]] = defaultdict(list)
     for replica in replicas:
         at_work: set[str] = set()
         ended: set[str] = set()
-        for what, *about in replica.told:
+        for what, *about in replica.reports:
             if what not in ("begin", "done", "failed"):
                 continue
             function, name, uid, generation = about

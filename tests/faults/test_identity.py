@@ -49,7 +49,7 @@ async def bind(admin: Client, account: ServiceAccount, name: str) -> None:
 
 
 async def revoke(plane: ControlPlane, account: ServiceAccount, token: str) -> None:
-    """Make the server refuse a token. It remembers good ones for ten seconds, unless it is started anew."""
+    """Makes the server reject a token. It caches valid ones for ten seconds, unless it is restarted."""
     await asyncio.to_thread(account.revoke, token)
     await asyncio.to_thread(plane.restart_apiserver)
     config = replace(load_config(kubeconfig=plane.kubeconfig), credentials=Credentials(token=token))
@@ -87,9 +87,9 @@ async def test_a_replaced_token_is_used_at_once_and_a_refused_one_is_said_and_wa
         assert "the server does not accept the credentials" in caplog.text
         assert metric(operator, "rest_client_requests_total", code="401") > 0
         assert metric(operator, "kubewright_watch_up", kind="Toy") == 0
-        await admin.create(toy("meanwhile", room))
+        await admin.create(toy("during", room))
         await asyncio.to_thread(account.rotate)
-        await reconciled(admin, room, "before", "rotated", "meanwhile")
+        await reconciled(admin, room, "before", "rotated", "during")
         await store_equals_server(running, admin, room)
         assert used not in caplog.text
         assert account.token not in caplog.text

@@ -81,7 +81,7 @@ class World:
         while not self._closing:
             replica = await self._start(f"replica-{len(self.all)}", "the same of all")
             replica.gateway.fault = self._fault
-            replica.on_told = self._heard
+            replica.on_report = self._heard
             self.all.append(replica)
             code = await replica.process.wait()
             self.exits.append((replica, code))
@@ -167,7 +167,7 @@ class World:
         await asyncio.to_thread(self.plane.start_apiserver)
 
     async def right_withdrawn(self) -> None:
-        """Until somebody's log names it. It is noticed when a watch is opened, so the open ones are cut."""
+        """Waits until a replica logs it. It is noticed when a watch is opened, so the open ones are closed."""
         said = "the verb 'watch' on toys.faults.example.com is forbidden"
         before = {replica: replica.log.read_text().count(said) for replica in self.all}
         await self.withdraw("toys")
@@ -183,7 +183,7 @@ class World:
         await self.grant("toys")
 
     async def history_forgotten(self) -> None:
-        """While nobody is connected."""
+        """While no client is connected."""
         self.fault = lambda exchange: "reset"
         await self.cut()
         for found in (await insist(lambda: self.admin.list(Toy, self.room, labels="!keep")))[:_SOME]:

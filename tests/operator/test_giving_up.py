@@ -58,7 +58,7 @@ def deployment(obj: Lent) -> apps.Deployment:
 
 
 @pytest.mark.parametrize("changes_before", [0, 1])
-async def test_released_field_keeps_its_value(
+async def test_a_released_field_keeps_its_value_and_has_no_owner(
     operator: Operator, client: Client, namespace: str, changes_before: int
 ) -> None:
     """Right after the create, and after a first apply: the server notes the two differently."""
@@ -79,7 +79,7 @@ async def test_released_field_keeps_its_value(
         asked = await client.patch(Lent, "one", MergePatch({"spec": {"replicas": None}}), namespace)
         await settled(running, asked)
         assert sizes[-1] == (None, kept, sizes[-1][2])
-        # The field has no manager now: another client may set it, and the operator does not restore it.
+        # It has no owner now: another client may set it without a conflict.
         theirs = await client.patch(apps.Deployment, "one", MergePatch({"spec": {"replicas": 7}}), namespace)
         await settled(running, theirs)
         assert sizes[-1] == (None, 7, False)
@@ -95,20 +95,20 @@ async def test_released_field_keeps_its_value(
 async def test_a_released_field_that_does_not_exist_is_an_error_that_names_it(
     operator: Operator, client: Client, namespace: str
 ) -> None:
-    errors: list[str] = []
+    messages: list[str] = []
 
     @operator.reconciles(Lent, owns=[apps.Deployment])
     async def sync(obj: Lent, ctx: Context[Lent]) -> None:
         for paths in (["spec.replica"], ["spec.template.spec.containers[0].image"], "spec.replicas"):
             with pytest.raises(TypeError) as error:
                 await ctx.apply(deployment(obj), release=paths)
-            errors.append(str(error.value))
+            messages.append(str(error.value))
 
     async with operator.running(client) as running:
         await settled(running, await client.create(lent(namespace)))
-    assert "replica" in errors[0]
-    assert "is inside a list" in errors[1]
-    assert errors[2] == "release is a list of paths: release=['spec.replicas']"
+    assert "replica" in messages[0]
+    assert "is inside a list" in messages[1]
+    assert messages[2] == "release is a list of paths: release=['spec.replicas']"
 
 
 @pytest.mark.promise("Our own writes", "The last condition can be taken away.")
@@ -146,7 +146,7 @@ async def test_conditions_are_a_map_by_type_for_the_server_too(client: Client, n
 
 
 @pytest.mark.promise("Our own writes", "An object whose deletion takes time is still seen, as going.")
-async def test_deleted_object_with_finalizers_is_still_visible(
+async def test_a_deleted_object_with_finalizers_stays_visible_in_deletion(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     seen: list[Any] = []

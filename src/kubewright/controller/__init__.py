@@ -100,5 +100,5 @@ _HOMES = {
 
 __all__ = [*_HOMES]
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers must report unknown names
     __getattr__ = lazy_exports(__name__, _HOMES)

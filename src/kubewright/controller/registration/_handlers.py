@@ -124,7 +124,7 @@ def _check_method_names(cls: type) -> None:
         meant = None if name.startswith("_") or name in _METHODS else nearest(name, _METHODS, likeness=0.8)
         if meant is not None and not hasattr(cls, meant) and _may_be_handler(method_of(cls, name)):
             raise TypeError(
-                f"{cls.__name__} has a method {name!r}, which nobody calls. Did you mean {meant!r}? The methods are:"
+                f"{cls.__name__} has a method {name!r}, which nothing calls. Did you mean {meant!r}? The methods are:"
                 f" {', '.join(_METHODS)}; the name of a method of your own may begin with _"
             )
 
