@@ -33,7 +33,7 @@ from kubewright.console.access import (
 )
 from kubewright.console.caches import CacheHandle, CachePool, ObjectCache
 from kubewright.console.kinds import Kind, kinds_of, printer_of
-from kubewright.console.objects import ConditionHistory, EventIndex
+from kubewright.console.objects import EVENT_PATHS, ConditionHistory, EventIndex
 from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["PAGES_PER_VIEWER", "Backend", "is_loopback"]
@@ -42,7 +42,6 @@ PAGES_PER_VIEWER: Final = 30
 """Default for the number of open pages per viewer. A page takes 0.7 to 1.3 MB (measured), so 30 take less than 40 MB.
 """
 
-_EVENTS: Final = ("core/events", "events.k8s.io/events")  # shown for every kind
 _RETRY: Final = RetryPolicy(attempts=3)  # a user is waiting
 _ONCE: Final = RetryPolicy(attempts=1)
 _TOKEN_LENGTH: Final = 16_384
@@ -98,7 +97,7 @@ class Backend:
         self.read_only = read_only
         self.pages_per_viewer = pages_per_viewer
         self.limits = limits or Limits()
-        self.only = frozenset([*only, *_EVENTS]) if only else frozenset()
+        self.only = frozenset([*only, *EVENT_PATHS]) if only else frozenset()
         self.namespaces = tuple(namespaces)
         self.clock = clock or SystemClock()
         self.operators = Operators(*operators, clock=self.clock)

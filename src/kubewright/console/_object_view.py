@@ -11,15 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from kubewright.api.wire import UNREADABLE
-from kubewright.cache import CacheSyncError, ObjectKey, Snapshot
+from kubewright.cache import CacheSyncError, ObjectKey
 from kubewright.client import ApiError, Forbidden
 from kubewright.console.access import Viewer, Visibility
 from kubewright.console.caches import Batch, ObjectCache, Subscription
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import (
+    EVENT_PATHS,
     EventLine,
     EventSubject,
     Health,
@@ -27,6 +25,7 @@ from kubewright.console.objects import (
     State,
     Tree,
     child_kinds,
+    decode_object,
     event_lines,
     health_of,
     owned_tree,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ControllerStatus", "ObjectView"]
 
-_EVENTS: Final = ("core/events", "events.k8s.io/events")
 _EVENTS_OF_CLUSTER: Final = "default"
 
 
@@ -146,7 +144,7 @@ class ObjectView:
         """
         by_path = {kind.path: kind for kind in kinds}
         self.events_problem = "You may not list events in this namespace."
-        for kind in (by_path[path] for path in _EVENTS if path in by_path):
+        for kind in (by_path[path] for path in EVENT_PATHS if path in by_path):
             if not await self.viewer.may("list", kind, self.key.namespace or _EVENTS_OF_CLUSTER):
                 continue
             try:
@@ -174,7 +172,7 @@ class ObjectView:
         """Records the conditions of every object of the kind, because conditions carry no history themselves."""
         snapshot = self._caches[self.kind.path].snapshot(*key) if self.kind.path in self._caches else None
         if snapshot is not None:
-            self.backend.conditions.record(snapshot.uid, _decoded(snapshot))
+            self.backend.conditions.record(snapshot.uid, decode_object(snapshot.raw))
 
     # Updates
 
@@ -205,7 +203,7 @@ class ObjectView:
             self.gone = self.obj is not None
             return
         self.gone = False
-        self.obj, self.uid, self.health = _decoded(snapshot), snapshot.uid, health_of(self.kind, snapshot)
+        self.obj, self.uid, self.health = decode_object(snapshot.raw), snapshot.uid, health_of(self.kind, snapshot)
         self.obj = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **self.obj}
         self.backend.conditions.record(snapshot.uid, self.obj)
 
@@ -279,11 +277,3 @@ class ObjectView:
 
 def _written_object(write: WriteRecord) -> tuple[str, str, str]:
     return resource_of(write), write.namespace, write.name
-
-
-def _decoded(snapshot: Snapshot[Any]) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(snapshot.raw)
-    except UNREADABLE:
-        return {}
-    return found if isinstance(found, dict) else {}

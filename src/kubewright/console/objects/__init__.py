@@ -13,11 +13,12 @@ from kubewright.console.objects._conditions import (
     conditions_of,
     count_conditions,
 )
-from kubewright.console.objects._events import EventIndex, EventLine, EventSubject, event_lines, parse_time
+from kubewright.console.objects._events import EVENT_PATHS, EventIndex, EventLine, EventSubject, event_lines, parse_time
 from kubewright.console.objects._ownership import Node, Tree, child_kinds, health_of, owned_tree, with_dependents
 from kubewright.console.objects._redaction import REDACTED, is_secret, redact_secret, without_managed_fields
 from kubewright.console.objects._states import Health, State, state_of
 from kubewright.console.objects._timeline import (
+    RESULT_STATES,
     ReconcileEntry,
     WriteEntry,
     ago,
@@ -27,9 +28,12 @@ from kubewright.console.objects._timeline import (
     resource_of,
     until,
 )
+from kubewright.console.objects._untrusted import decode_object
 
 __all__ = [
+    "EVENT_PATHS",
     "REDACTED",
+    "RESULT_STATES",
     "Condition",
     "ConditionHistory",
     "EventIndex",
@@ -46,6 +50,7 @@ __all__ = [
     "child_kinds",
     "conditions_of",
     "count_conditions",
+    "decode_object",
     "event_lines",
     "health_of",
     "is_secret",

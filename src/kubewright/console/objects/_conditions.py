@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from kubewright.clock import Clock, SystemClock
 from kubewright.console.objects._events import parse_time
+from kubewright.console.objects._untrusted import as_list, as_map, as_text
 
 __all__ = ["Condition", "ConditionHistory", "Transition", "conditions_of", "count_conditions"]
 
@@ -54,9 +55,9 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
             generation = one.get("observedGeneration")
             found[one["type"]] = Condition(
                 type=one["type"],
-                status=_text(one.get("status")),
-                reason=_text(one.get("reason")),
-                message=_text(one.get("message")),
+                status=as_text(one.get("status")),
+                reason=as_text(one.get("reason")),
+                message=as_text(one.get("message")),
                 since=parse_time(one.get("lastTransitionTime")),
                 observed_generation=generation if isinstance(generation, int) else None,
             )
@@ -69,9 +70,7 @@ def count_conditions(obj: Mapping[str, Any]) -> int:
 
 
 def _listed(obj: Mapping[str, Any]) -> list[Any]:
-    status = obj.get("status")
-    listed = status.get("conditions") if isinstance(status, dict) else None
-    return listed if isinstance(listed, list) else []
+    return as_list(as_map(obj.get("status")).get("conditions"))
 
 
 class ConditionHistory:
@@ -117,7 +116,3 @@ class ConditionHistory:
     def history(self, uid: str) -> Sequence[Transition]:
         """Returns the observed transitions of an object, newest first."""
         return tuple(reversed(self._seen.get(uid, ())))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

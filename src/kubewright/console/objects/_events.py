@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from kubewright.api.wire import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
+from kubewright.console.objects._untrusted import as_map, as_text, decode_object
 
-__all__ = ["EventIndex", "EventLine", "EventSubject", "event_lines", "parse_time"]
+__all__ = ["EVENT_PATHS", "EventIndex", "EventLine", "EventSubject", "event_lines", "parse_time"]
+
+EVENT_PATHS: Final = ("core/events", "events.k8s.io/events")
+"""The paths of both event APIs, which return the same events."""
 
 _LINES_AT_MOST: Final = 500
 
@@ -57,12 +58,12 @@ class EventIndex:
         for snapshot in snapshots:
             entry = self._known.get(snapshot.key)
             if entry is None or entry[0] != snapshot.resource_version or entry[1] != snapshot.uid:
-                entry = (snapshot.resource_version, snapshot.uid, _about(_decoded(snapshot.raw)))
+                entry = (snapshot.resource_version, snapshot.uid, _about(decode_object(snapshot.raw)))
             known[snapshot.key] = entry
             about = entry[2]
             # Events that were recorded before the UID was known are matched by name.
             if about.uid in uids if about.uid else about in names:
-                found.append(_decoded(snapshot.raw))
+                found.append(decode_object(snapshot.raw))
         self._known = known
         return found
 
@@ -89,17 +90,17 @@ def _combined(one: EventLine, other: EventLine) -> EventLine:
 
 
 def _line(event: Mapping[str, Any]) -> EventLine:
-    series = _map(event.get("series"))
+    series = as_map(event.get("series"))
     counts = (series.get("count"), event.get("count"), event.get("deprecatedCount"))
     firsts = (event.get("eventTime"), event.get("firstTimestamp"), event.get("deprecatedFirstTimestamp"))
     lasts = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("deprecatedLastTimestamp"))
-    created = parse_time(_map(event.get("metadata")).get("creationTimestamp"))
+    created = parse_time(as_map(event.get("metadata")).get("creationTimestamp"))
     first = next((at for at in map(parse_time, firsts) if at), created)
     return EventLine(
         about=_about(event),
-        type=_text(event.get("type")) or "Normal",
-        reason=_text(event.get("reason")),
-        message=_text(event.get("message")) or _text(event.get("note")),
+        type=as_text(event.get("type")) or "Normal",
+        reason=as_text(event.get("reason")),
+        message=as_text(event.get("message")) or as_text(event.get("note")),
         source=_source(event),
         times=max((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), default=1) or 1,
         first=first,
@@ -109,27 +110,19 @@ def _line(event: Mapping[str, Any]) -> EventLine:
 
 def _source(event: Mapping[str, Any]) -> str:
     sources = (event.get("source"), event.get("deprecatedSource"))
-    components = [_text(_map(one).get("component")) for one in sources]
-    named = (_text(event.get("reportingComponent")), _text(event.get("reportingController")), *components)
+    components = [as_text(as_map(one).get("component")) for one in sources]
+    named = (as_text(event.get("reportingComponent")), as_text(event.get("reportingController")), *components)
     return next((name for name in named if name), "")
 
 
 def _about(event: Mapping[str, Any]) -> EventSubject:
-    about = _map(event.get("involvedObject")) or _map(event.get("regarding"))
-    return EventSubject(*(_text(about.get(field)) for field in ("kind", "namespace", "name", "uid")))
+    about = as_map(event.get("involvedObject")) or as_map(event.get("regarding"))
+    return EventSubject(*(as_text(about.get(field)) for field in ("kind", "namespace", "name", "uid")))
 
 
 def _uid(event: Mapping[str, Any]) -> Any:
-    metadata = _map(event.get("metadata"))
-    return _text(metadata.get("uid")) or (_text(metadata.get("namespace")), _text(metadata.get("name")))
-
-
-def _decoded(raw: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(raw)
-    except UNREADABLE:
-        return {}
-    return found if isinstance(found, dict) else {}
+    metadata = as_map(event.get("metadata"))
+    return as_text(metadata.get("uid")) or (as_text(metadata.get("namespace")), as_text(metadata.get("name")))
 
 
 def parse_time(value: Any) -> datetime | None:
@@ -141,11 +134,3 @@ def parse_time(value: Any) -> datetime | None:
     except ValueError:
         return None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

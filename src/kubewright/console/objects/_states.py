@@ -22,6 +22,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kubewright.console.objects._untrusted import as_int, as_list, as_map, as_text
+
 __all__ = ["Health", "State", "state_of"]
 
 
@@ -62,24 +64,24 @@ _STATE_OF_PHASE = {word: state for state, words in _PHASES.items() for word in w
 
 def state_of(obj: Mapping[str, Any]) -> Health:
     """Returns the state of an object, given as decoded JSON."""
-    metadata = _map(obj.get("metadata"))
+    metadata = as_map(obj.get("metadata"))
     if metadata.get("deletionTimestamp"):
-        waits = [one for one in _list(metadata.get("finalizers")) if isinstance(one, str)]
+        waits = [one for one in as_list(metadata.get("finalizers")) if isinstance(one, str)]
         return Health(State.TERMINATING, f"waiting for {', '.join(waits)}" if waits else "being deleted")
     status = obj.get("status")
     if isinstance(status, str):
         return _of_phase(status) or Health(State.UNKNOWN, status)
-    status = _map(status)
+    status = as_map(status)
     if _behind(metadata, status):
         return Health(State.PROGRESSING, "the latest change has not been observed yet")
     built_in = _BUILT_IN.get(_group_kind(obj))
     if built_in is not None:
-        return built_in(_map(obj.get("spec")), status)
+        return built_in(as_map(obj.get("spec")), status)
     return (
         _of_conditions(status)
         or _of_phase(status.get("phase"))
         or _of_phase(status.get("state"))
-        or _of_replicas(_map(obj.get("spec")), status)
+        or _of_replicas(as_map(obj.get("spec")), status)
         or Health(State.UNKNOWN, "the status reports no state")
     )
 
@@ -87,7 +89,7 @@ def state_of(obj: Mapping[str, Any]) -> Health:
 def _of_conditions(status: Mapping[str, Any]) -> Health | None:
     conditions = {
         one["type"]: one
-        for one in _list(status.get("conditions"))
+        for one in as_list(status.get("conditions"))
         if isinstance(one, dict) and isinstance(one.get("type"), str)
     }
     for kind in _BAD:
@@ -98,7 +100,7 @@ def _of_conditions(status: Mapping[str, Any]) -> Health | None:
     for one in good:
         if _is(one, "False"):
             stuck = bool(busy) and not any(_is(other, "True") for other in busy)
-            failing = stuck or _FAILURE.search(_text(one.get("reason")))
+            failing = stuck or _FAILURE.search(as_text(one.get("reason")))
             return Health(State.FAILING if failing else State.PROGRESSING, _why(one))
         if not _is(one, "True"):
             return Health(State.PROGRESSING, _why(one))
@@ -121,8 +123,8 @@ def _of_phase(phase: Any) -> Health | None:
 
 
 def _of_replicas(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health | None:
-    wanted = _number(spec.get("replicas"))
-    counts = [_number(status.get(field)) for field in ("availableReplicas", "readyReplicas", "replicas")]
+    wanted = as_int(spec.get("replicas"))
+    counts = [as_int(status.get(field)) for field in ("availableReplicas", "readyReplicas", "replicas")]
     have = next((count for count in counts if count is not None), None)
     if have is None:
         return None
@@ -139,26 +141,26 @@ def _counted(have: int, wanted: int) -> Health:
 
 
 def _replicated(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
-    conditions = {_text(one.get("type")): one for one in _list(status.get("conditions")) if isinstance(one, dict)}
+    conditions = {as_text(one.get("type")): one for one in as_list(status.get("conditions")) if isinstance(one, dict)}
     if _is(conditions.get("ReplicaFailure"), "True"):
         return Health(State.FAILING, _why(conditions["ReplicaFailure"]))
     progressing = conditions.get("Progressing")
     if progressing is not None and _is(progressing, "False"):
         return Health(State.FAILING, _why(progressing))
-    wanted = _number(spec.get("replicas"))
+    wanted = as_int(spec.get("replicas"))
     wanted = 1 if wanted is None else wanted
-    ready = _number(status.get("availableReplicas")) or _number(status.get("readyReplicas")) or 0
-    updated = _number(status.get("updatedReplicas"))
+    ready = as_int(status.get("availableReplicas")) or as_int(status.get("readyReplicas")) or 0
+    updated = as_int(status.get("updatedReplicas"))
     if updated is not None and updated < min(wanted, ready):
         return Health(State.PROGRESSING, f"{updated} of {wanted} replicas updated")
     return _counted(ready, wanted)
 
 
 def _daemon_set(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
-    wanted = _number(status.get("desiredNumberScheduled"))
+    wanted = as_int(status.get("desiredNumberScheduled"))
     if wanted is None:
         return Health(State.PROGRESSING, "not observed yet")
-    ready = _number(status.get("numberReady")) or 0
+    ready = as_int(status.get("numberReady")) or 0
     return Health(State.READY if ready >= wanted else State.PROGRESSING, f"{ready} of {wanted} nodes")
 
 
@@ -168,17 +170,17 @@ def _job(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
         return health
     if spec.get("suspend") is True:
         return Health(State.UNKNOWN, "suspended")
-    return Health(State.PROGRESSING, f"{_number(status.get('active')) or 0} active")
+    return Health(State.PROGRESSING, f"{as_int(status.get('active')) or 0} active")
 
 
 def _pod(_spec: Mapping[str, Any], status: Mapping[str, Any]) -> Health:
-    for one in [*_list(status.get("initContainerStatuses")), *_list(status.get("containerStatuses"))]:
-        reason = _text(_map(_map(_map(one).get("state")).get("waiting")).get("reason"))
+    for one in [*as_list(status.get("initContainerStatuses")), *as_list(status.get("containerStatuses"))]:
+        reason = as_text(as_map(as_map(as_map(one).get("state")).get("waiting")).get("reason"))
         if _FAILURE.search(reason) or reason.startswith("Err"):
             return Health(State.FAILING, reason)
-    phase = _text(status.get("phase"))
+    phase = as_text(status.get("phase"))
     if phase == "Running":
-        ready = next((one for one in _list(status.get("conditions")) if _map(one).get("type") == "Ready"), None)
+        ready = next((one for one in as_list(status.get("conditions")) if as_map(one).get("type") == "Ready"), None)
         if ready is not None and not _is(ready, "True"):
             return Health(State.PROGRESSING, _why(ready))
     return _of_phase(phase) or Health(State.UNKNOWN, phase or "the status reports no state")
@@ -196,35 +198,19 @@ _BUILT_IN = {
 
 
 def _group_kind(obj: Mapping[str, Any]) -> tuple[str, str]:
-    group, slash, _version = _text(obj.get("apiVersion")).rpartition("/")
-    return (group if slash else "", _text(obj.get("kind")))
+    group, slash, _version = as_text(obj.get("apiVersion")).rpartition("/")
+    return (group if slash else "", as_text(obj.get("kind")))
 
 
 def _behind(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
-    generation, observed = _number(metadata.get("generation")), _number(status.get("observedGeneration"))
+    generation, observed = as_int(metadata.get("generation")), as_int(status.get("observedGeneration"))
     return generation is not None and observed is not None and observed < generation
 
 
 def _is(condition: Any, status: str) -> bool:
-    return _map(condition).get("status") == status
+    return as_map(condition).get("status") == status
 
 
 def _why(condition: Mapping[str, Any]) -> str:
     """Returns `Ready: AllUp`, or the status if the condition has no reason."""
-    return f"{_text(condition.get('type'))}: {_text(condition.get('reason')) or _text(condition.get('status'))}"
-
-
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return f"{as_text(condition.get('type'))}: {as_text(condition.get('reason')) or as_text(condition.get('status'))}"

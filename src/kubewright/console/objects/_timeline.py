@@ -20,17 +20,29 @@ from kubewright.console.operators import BeforeAfter, ObjectInspection
 from kubewright.durations import format_age, format_duration
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
-__all__ = ["ReconcileEntry", "WriteEntry", "ago", "queue_id", "queue_text", "reconcile_entries", "resource_of", "until"]
+__all__ = [
+    "RESULT_STATES",
+    "ReconcileEntry",
+    "WriteEntry",
+    "ago",
+    "queue_id",
+    "queue_text",
+    "reconcile_entries",
+    "resource_of",
+    "until",
+]
 
 _LINES_AT_MOST: Final = 200
 
-_STATES: Final = {
+RESULT_STATES: Final = {
     "success": State.READY,
     "requeue": State.PROGRESSING,
     "requeue_after": State.PROGRESSING,
     "error": State.FAILING,
     "terminal_error": State.FAILING,
 }
+"""The state that each result of a reconcile is shown as."""
+
 _WORDS: Final = {
     "success": "succeeded",
     "requeue": "requeued",
@@ -100,7 +112,7 @@ def reconcile_entries(inspected: ObjectInspection, may_show: Callable[[WriteReco
     return [
         ReconcileEntry(
             record=record,
-            state=_STATES.get(record.result, State.UNKNOWN),
+            state=RESULT_STATES.get(record.result, State.UNKNOWN),
             text=f"{_WORDS.get(record.result, record.result)} in {format_duration(record.seconds)}"
             + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
             why=_why(record),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from kubewright.console.objects import State, ago, parse_time
+from kubewright.console.objects import RESULT_STATES, State, ago, parse_time
 from kubewright.console.operators import percentile
 from kubewright.console.pages._addresses import kind_address
 from kubewright.console.pages.widgets import RelativeTimes, fact, link, section, state_mark
@@ -90,16 +90,7 @@ class Controllers(Card):
                 if one.write_loops:
                     state_mark(State.FAILING, f"{one.write_loops} write loops")
                 for result, count in sorted(one.reconciles.items()):
-                    state_mark(_RESULTS.get(result, State.UNKNOWN), f"{count} {result.replace('_', ' ')}")
-
-
-_RESULTS: Final = {
-    "success": State.READY,
-    "requeue": State.PROGRESSING,
-    "requeue_after": State.PROGRESSING,
-    "error": State.FAILING,
-    "terminal_error": State.FAILING,
-}
+                    state_mark(RESULT_STATES.get(result, State.UNKNOWN), f"{count} {result.replace('_', ' ')}")
 
 
 class Leader(Card):
