@@ -45,7 +45,7 @@ _EVENTS_OF_CLUSTER: Final = "default"
 
 @dataclass(frozen=True)
 class ControllerStatus:
-    """What one controller reports about the object."""
+    """One controller's report about the object."""
 
     ref: ControllerRef
     inspected: ObjectInspection | None = None

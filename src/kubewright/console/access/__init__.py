@@ -1,4 +1,4 @@
-"""Who uses the console, and what they may see.
+"""Viewers, their permissions and their sessions.
 
 - A `Viewer` is a user with their own client. The console performs every action with that client.
 - `Access` asks the API server what an identity may do, and caches the answers for some seconds. A `Visibility` is the

@@ -191,7 +191,7 @@ class ObjectCache:
 
     @property
     def users(self) -> int:
-        """How many callers and subscriptions keep the cache open."""
+        """The number of callers and subscriptions that keep the cache open."""
         return self._acquired + len(self._subscriptions)
 
     def acquire(self) -> None:

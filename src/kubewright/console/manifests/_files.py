@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 CertificateSource = Literal["self-signed", "cert-manager", "secret", "none"]
-"""Where the certificate of a console in a cluster comes from."""
+"""The source of the TLS certificate of a console in a cluster."""
 
 NAME: Final = "kubewright-console"
 NAMESPACE: Final = "kubewright-console"

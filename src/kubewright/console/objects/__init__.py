@@ -1,4 +1,4 @@
-"""What the console derives from an object: its state, conditions, events, owned objects and reconcile timeline.
+"""Information about an object: its state, conditions, events, owned objects and reconcile timeline.
 
 Everything here computes plain values from plain values; nothing opens a connection or draws a page. Objects of a
 cluster are untrusted input: values of a wrong type count as absent.

@@ -1,4 +1,4 @@
-"""What operators report, from an operator in this process or from the debug endpoints of a remote one.
+"""Reports of operators: of one in this process, or of a remote one through its debug endpoints.
 
 - `OperatorView` is the protocol: a report, the inspection of one object, and its log.
 - `InProcess` queries an operator in this process. `Remote` queries `/debug/kubewright` of another process.

@@ -22,7 +22,7 @@ class InProcess:
 
     @property
     def address(self) -> str:
-        """Where the operator runs."""
+        """The location of the operator."""
         return "in this process"
 
     async def report(self) -> OperatorReport:

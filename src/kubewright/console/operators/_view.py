@@ -21,7 +21,7 @@ class OperatorUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ObjectInspection:
-    """What an operator knows about an object."""
+    """An operator's knowledge about an object."""
 
     inspection: Inspection
     values: Mapping[tuple[int, int], BeforeAfter] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class OperatorView(Protocol):
 
     @property
     def address(self) -> str:
-        """Where the operator runs, for display."""
+        """The location of the operator, for display."""
 
     async def report(self) -> OperatorReport:
         """Returns the report of the whole operator."""

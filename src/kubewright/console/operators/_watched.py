@@ -42,7 +42,7 @@ class WatchedOperator:
 
     @property
     def address(self) -> str:
-        """Where the operator runs."""
+        """The location of the operator."""
         return self.view.address
 
     @property

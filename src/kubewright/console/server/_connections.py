@@ -126,7 +126,7 @@ class Connections:
 
     @property
     def closing(self) -> int:
-        """How many connections were closed but still have their socket and buffers, until the event loop runs."""
+        """The number of closed connections whose socket and buffers are not freed yet by the event loop."""
         self._closing = [one for one in self._closing if not one.closed]
         return len(self._closing)
 

@@ -65,7 +65,7 @@ class OverviewTab(Tab):
 
 
 class _Operator(Tab):
-    """What the operator is doing with the object."""
+    """The operator's current work on the object."""
 
     def content(self) -> Any:
         view = self.view
