@@ -27,7 +27,7 @@ def test_prefers_the_named_browser(tmp_path: Path) -> None:
 def test_fails_for_missing_named_browser(tmp_path: Path) -> None:
     done = run(KUBEWRIGHT_BROWSER=str(tmp_path / "nothing"))
     assert done.returncode == 1
-    assert done.stderr == f"KUBEWRIGHT_BROWSER is {tmp_path}/nothing, which is no program.\n"
+    assert done.stderr == f"KUBEWRIGHT_BROWSER is {tmp_path}/nothing, which is not a program.\n"
 
 
 def test_finds_browser_on_the_path(tmp_path: Path) -> None:

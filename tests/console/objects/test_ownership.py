@@ -59,7 +59,7 @@ def thing(kind: Kind, name: str, owner: str, namespace: str = "default", **conte
     return SnapshotDecoder(kind.resource).snapshot(raw)
 
 
-def everybody(kind: Kind, key: ObjectKey) -> bool:
+def allow_all(kind: Kind, key: ObjectKey) -> bool:
     return True
 
 
@@ -84,7 +84,7 @@ def test_tree_contains_owned_objects_with_health() -> None:
         ),
         ObjectCache(CONFIG_MAPS, thing(CONFIG_MAPS, "settings", "one")),
     ]
-    tree = owned_tree(ONE, "uid-one", caches, everybody)
+    tree = owned_tree(ONE, "uid-one", caches, allow_all)
     assert names(tree.children) == {"web": {"web-1": {"web-1-a": {}, "web-1-b": {}}}, "settings": {}}
     states = {node.key.name: node.health.state for node in tree.walk()}
     assert states["web"] is states["web-1-a"] is states["settings"] is State.READY
@@ -103,8 +103,8 @@ def test_hides_invisible_objects_and_their_dependents() -> None:
 
 def test_ignores_owner_in_other_namespace_unless_cluster_scoped() -> None:
     cache = ObjectCache(CONFIG_MAPS, thing(CONFIG_MAPS, "here", "one"), thing(CONFIG_MAPS, "there", "one", "other"))
-    assert names(owned_tree(ONE, "uid-one", [cache], everybody).children) == {"here": {}}
-    assert names(owned_tree(ObjectKey("", "one"), "uid-one", [cache], everybody).children) == {"here": {}, "there": {}}
+    assert names(owned_tree(ONE, "uid-one", [cache], allow_all).children) == {"here": {}}
+    assert names(owned_tree(ObjectKey("", "one"), "uid-one", [cache], allow_all).children) == {"here": {}, "there": {}}
 
 
 @pytest.mark.promise("Objects and operators in the console", "Hostile owner references cannot cause an endless tree.")
@@ -112,17 +112,17 @@ def test_cuts_reference_cycles() -> None:
     cache = ObjectCache(
         CONFIG_MAPS, thing(CONFIG_MAPS, "a", "b"), thing(CONFIG_MAPS, "b", "a"), thing(CONFIG_MAPS, "s", "s")
     )
-    assert names(owned_tree(ObjectKey("default", "a"), "uid-a", [cache], everybody).children) == {"b": {}}
-    assert names(owned_tree(ObjectKey("default", "s"), "uid-s", [cache], everybody).children) == {}
+    assert names(owned_tree(ObjectKey("default", "a"), "uid-a", [cache], allow_all).children) == {"b": {}}
+    assert names(owned_tree(ObjectKey("default", "s"), "uid-s", [cache], allow_all).children) == {}
 
 
 @pytest.mark.promise("Objects and operators in the console", "Hostile owner references cannot cause an endless tree.")
 def test_bounds_the_tree() -> None:
     many = ObjectCache(PODS, *(thing(PODS, f"p{number}", "one") for number in range(800)))
-    tree = owned_tree(ONE, "uid-one", [many], everybody)
+    tree = owned_tree(ONE, "uid-one", [many], allow_all)
     assert (len([*tree.walk()]), tree.truncated) == (500, True)
     deep = ObjectCache(PODS, *(thing(PODS, f"p{number + 1}", f"p{number}") for number in range(100)))
-    tree = owned_tree(ObjectKey("default", "p0"), "uid-p0", [deep], everybody)
+    tree = owned_tree(ObjectKey("default", "p0"), "uid-p0", [deep], allow_all)
     assert (len([*tree.walk()]), tree.truncated) == (12, True)
 
 
@@ -131,7 +131,7 @@ def test_malformed_object_has_a_state(raw: bytes) -> None:
     snapshot = SnapshotDecoder(PODS.resource).snapshot(raw)
     cache = ObjectCache(PODS)
     cache.owned_by = lambda uid: [snapshot] if uid == "uid-one" else []  # type: ignore[method-assign]
-    [node] = owned_tree(ONE, "uid-one", [cache], everybody).children
+    [node] = owned_tree(ONE, "uid-one", [cache], allow_all).children
     assert node.health.state in State
 
 
