@@ -59,7 +59,7 @@ class Problem:
 
 
 class Checker:
-    """The rules of one kind. Create it once: it compiles the schema's CEL rules, if the extra `cel` is installed."""
+    """The rules of one kind. Create it once: it compiles the schema's CEL rules, if the extra `test` is installed."""
 
     def __init__(self, field: Field, *, namespaced: bool) -> None:
         self.field = field
