@@ -13,6 +13,7 @@ ROOT = Path(kubewright.cluster.__file__).parent
 # crds, policies, limits, admission webhooks, controllers, nodes, workloads, laboratory.
 LAYERS = (
     "serving",
+    "watchdog",
     "dispatch",
     "discovery",
     "audit",

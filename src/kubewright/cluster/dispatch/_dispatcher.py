@@ -47,6 +47,8 @@ class Dispatcher:
         self.supported: set[str] = set()
         self.interceptor: Interceptor | None = None
         self.audit: AuditLog | None = None
+        self.metrics: Callable[[], bytes] | None = None
+        """Returns the page `/metrics`. If None, the path is rejected with 501."""
         self._documents = Documents(state)
 
     async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
@@ -87,7 +89,7 @@ class Dispatcher:
             if record is not None:
                 record.call = call
             if call is None:
-                return self.access.document(request) or self._documents.respond(request)
+                return self.access.document(request) or self._metrics(request) or self._documents.respond(request)
             return await (
                 self._handle_call(call) if self.interceptor is None else self.interceptor(call, self._handle_call)
             )
@@ -101,6 +103,11 @@ class Dispatcher:
             # A bug of the cluster must not end the program that embeds it, nor look like a mistake of the client.
             log.exception("the embedded cluster failed at %s %s", request.method, request.path)
             return error_response(internal(f"{type(error).__name__}: {error}"))
+
+    def _metrics(self, request: Request) -> ApiResponse | None:
+        if self.metrics is None or request.path != "/metrics" or request.method not in ("GET", "HEAD"):
+            return None
+        return ApiResponse(self.metrics(), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _handle_call(self, call: Call) -> ApiResponse:
         check_supported(call, frozenset(self.supported))

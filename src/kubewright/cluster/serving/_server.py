@@ -18,6 +18,7 @@ from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
+from kubewright.cluster.watchdog import Watchdog
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
 
@@ -43,6 +44,7 @@ class Serving:
         self._authority: CertificateAuthority | None = None
         self._admin: KeyPair | None = None
         self._server: Server | None = None
+        self._watchdog = Watchdog()
         self.url = ""
 
     @classmethod
@@ -62,6 +64,8 @@ class Serving:
         # Cancels handlers of closed connections: otherwise their watches would stay open.
         server = Server(self._handle, host=host, port=port, tls=context, limits=_LIMITS, cancel_on_disconnect=True)
         self._server = await server.__aenter__()
+        self._watchdog.start()
+        self._dispatcher.metrics = self._watchdog.metrics
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
 
@@ -83,6 +87,8 @@ class Serving:
         if self._server is not None:
             self._dispatcher.state.end_watches()
             server, self._server = self._server, None
+            self._watchdog.stop()
+            self._dispatcher.metrics = None
             await server.__aexit__(None, None, None)
         self._folder.cleanup()
 
