@@ -11,7 +11,24 @@ from kubewright.cluster.registry.strategies._builtin import (
     SecretStrategy,
 )
 from kubewright.cluster.registry.strategies._roles import ROLE_STRATEGIES
-from kubewright.cluster.registry.strategies._workloads import WORKLOADS
+from kubewright.cluster.registry.strategies._services import ServiceStrategy
+from kubewright.cluster.registry.strategies._specs import (
+    AutoscalerStrategy,
+    BudgetStrategy,
+    IngressStrategy,
+    LeaseStrategy,
+    NetworkPolicyStrategy,
+)
+from kubewright.cluster.registry.strategies._volumes import ClaimStrategy, VolumeStrategy
+from kubewright.cluster.registry.strategies._workloads import (
+    CronJobStrategy,
+    DaemonSetStrategy,
+    DeploymentStrategy,
+    JobStrategy,
+    PodStrategy,
+    ReplicaSetStrategy,
+    StatefulSetStrategy,
+)
 
 __all__ = ["strategy_for"]
 
@@ -19,7 +36,21 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "ConfigMap"): ImmutableDataStrategy,
     ("", "Namespace"): NamespaceStrategy,
     ("", "Secret"): SecretStrategy,
-    **WORKLOADS,
+    ("", "Pod"): PodStrategy,
+    ("", "Service"): ServiceStrategy,
+    ("", "PersistentVolume"): VolumeStrategy,
+    ("", "PersistentVolumeClaim"): ClaimStrategy,
+    ("apps", "Deployment"): DeploymentStrategy,
+    ("apps", "ReplicaSet"): ReplicaSetStrategy,
+    ("apps", "StatefulSet"): StatefulSetStrategy,
+    ("apps", "DaemonSet"): DaemonSetStrategy,
+    ("batch", "Job"): JobStrategy,
+    ("batch", "CronJob"): CronJobStrategy,
+    ("policy", "PodDisruptionBudget"): BudgetStrategy,
+    ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
+    ("coordination.k8s.io", "Lease"): LeaseStrategy,
+    ("networking.k8s.io", "Ingress"): IngressStrategy,
+    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     **ROLE_STRATEGIES,
 }
 

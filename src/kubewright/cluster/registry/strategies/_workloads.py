@@ -1,4 +1,4 @@
-"""Strategies of workloads, volumes, budgets, autoscalers, leases and networking kinds."""
+"""Strategies of pods and of the kinds that create them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,8 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._pod_warnings import pod_warnings
-from kubewright.cluster.registry.strategies._services import ServiceStrategy
+from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._jobs import job_update_errors
-from kubewright.cluster.registry.validation._others import (
-    autoscaler_errors,
-    budget_errors,
-    budget_status_errors,
-    claim_errors,
-    claim_update_errors,
-    ingress_errors,
-    lease_errors,
-    policy_errors,
-)
 from kubewright.cluster.registry.validation._pods import pod_errors, pod_update_errors
 from kubewright.cluster.registry.validation._workloads import (
     cron_job_errors,
@@ -31,9 +21,20 @@ from kubewright.cluster.registry.validation._workloads import (
     stateful_set_errors,
 )
 
-__all__ = ["WORKLOADS"]
+__all__ = [
+    "CronJobStrategy",
+    "DaemonSetStrategy",
+    "DeploymentStrategy",
+    "JobStrategy",
+    "PodStrategy",
+    "ReplicaSetStrategy",
+    "SelectingStrategy",
+    "StatefulSetStrategy",
+    "TemplateStrategy",
+]
 
 _SELECTED: Final = "field is immutable"
+
 _MUTABLE: Final = frozenset(
     [
         "replicas",
@@ -45,6 +46,7 @@ _MUTABLE: Final = frozenset(
         "minReadySeconds",
     ]
 )
+
 _STATEFUL_SET: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -91,24 +93,6 @@ class PodStrategy(BuiltinStrategy):
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of immutable fields."""
         return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
-
-
-class SpecStrategy(BuiltinStrategy):
-    """A kind whose spec is validated on create and update."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of an object."""
-        return []
-
-    def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Validates the spec."""
-        return [*super().validate_create(obj), *self.rules(obj)]
-
-    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Validates the spec, unless a subresource is written."""
-        errors = super().validate_update(obj, old, subresource)
-        return errors if subresource else [*errors, *self.rules(obj)]
 
 
 class TemplateStrategy(SpecStrategy):
@@ -226,100 +210,3 @@ class CronJobStrategy(TemplateStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of name and spec."""
         return cron_job_errors(obj)
-
-
-class VolumeStrategy(BuiltinStrategy):
-    """Volumes and claims: Pending at first, and protected by a finalizer while in use."""
-
-    def prepare_create(self, obj: JSONObject) -> None:
-        """Sets phase and finalizer."""
-        metadata, claim = obj["metadata"], obj["kind"] == "PersistentVolumeClaim"
-        obj["status"] = {"phase": "Pending"}
-        if not claim:
-            obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
-        protection = "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection"
-        finalizers = metadata.get("finalizers") or []
-        if protection not in finalizers:
-            metadata["finalizers"] = [*finalizers, protection]
-
-
-class ClaimStrategy(VolumeStrategy):
-    """PersistentVolumeClaims, which are mostly immutable."""
-
-    def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Validates the spec."""
-        return claim_errors(obj["spec"])
-
-    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Validates the spec, and rejects changes of immutable fields."""
-        return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]
-
-
-class BudgetStrategy(SpecStrategy):
-    """PodDisruptionBudgets."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return budget_errors(obj["spec"])
-
-    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Validates the status, too."""
-        errors = super().validate_update(obj, old, subresource)
-        return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
-
-
-class AutoscalerStrategy(SpecStrategy):
-    """HorizontalPodAutoscalers."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return autoscaler_errors(obj["spec"])
-
-
-class LeaseStrategy(SpecStrategy):
-    """Leases."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return lease_errors(obj.get("spec") or {})
-
-
-class IngressStrategy(SpecStrategy):
-    """Ingresses."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return ingress_errors(obj["spec"])
-
-
-class NetworkPolicyStrategy(SpecStrategy):
-    """NetworkPolicies."""
-
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return policy_errors(obj.get("spec") or {})
-
-
-WORKLOADS: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
-    ("", "Pod"): PodStrategy,
-    ("", "Service"): ServiceStrategy,
-    ("", "PersistentVolume"): VolumeStrategy,
-    ("", "PersistentVolumeClaim"): ClaimStrategy,
-    ("apps", "Deployment"): DeploymentStrategy,
-    ("apps", "ReplicaSet"): ReplicaSetStrategy,
-    ("apps", "StatefulSet"): StatefulSetStrategy,
-    ("apps", "DaemonSet"): DaemonSetStrategy,
-    ("batch", "Job"): JobStrategy,
-    ("batch", "CronJob"): CronJobStrategy,
-    ("policy", "PodDisruptionBudget"): BudgetStrategy,
-    ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
-    ("coordination.k8s.io", "Lease"): LeaseStrategy,
-    ("networking.k8s.io", "Ingress"): IngressStrategy,
-    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
-}
-"""Strategies by group and kind."""

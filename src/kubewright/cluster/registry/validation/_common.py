@@ -20,6 +20,7 @@ __all__ = [
     "label_selector_errors",
     "local_path_errors",
     "name_errors",
+    "number_or_percent_errors",
     "one_of",
     "port_errors",
     "port_name_problems",
@@ -38,6 +39,10 @@ _REASON_RULE: Final = (
 )
 _LONGEST_REASON: Final = 1024
 _LONGEST_MESSAGE: Final = 32 * 1024
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
+    "regex used for validation is '[0-9]+%')"
+)
 
 
 def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
@@ -170,3 +175,12 @@ def local_path_errors(value: str, path: str, *, reserved: bool = False) -> list[
     if reserved and value.startswith("..") and not value.startswith("../"):
         errors.append(invalid(path, value, "must not start with '..'"))
     return errors
+
+
+def number_or_percent_errors(value: Any, path: str, *, most: bool) -> list[FieldError]:
+    """Validates a non-negative number or a percentage; with `most`, at most 100%."""
+    if isinstance(value, str):
+        if not re.fullmatch(r"[0-9]+%", value):
+            return [invalid(path, value, _PERCENT_RULE)]
+        return [invalid(path, value, "must not be greater than 100%")] if most and int(value[:-1]) > 100 else []
+    return [] if value is None or value >= 0 else [invalid(path, value, "must be greater than or equal to 0")]

@@ -9,9 +9,13 @@ from zoneinfo import ZoneInfo
 from kubewright.cluster.machinery._cron_schedules import schedule_problem
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.registry.validation._common import at_least_zero, label_map_errors, label_selector_errors
+from kubewright.cluster.registry.validation._common import (
+    at_least_zero,
+    label_map_errors,
+    label_selector_errors,
+    number_or_percent_errors,
+)
 from kubewright.cluster.registry.validation._jobs import index_errors, policy_errors
-from kubewright.cluster.registry.validation._others import number_or_percent_errors
 from kubewright.cluster.registry.validation._pods import pod_errors
 
 __all__ = [

@@ -1,0 +1,88 @@
+"""Strategies of kinds that only validate their spec: budgets, autoscalers, Leases, Ingresses, NetworkPolicies."""
+
+from __future__ import annotations
+
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.validation._autoscaling import autoscaler_errors
+from kubewright.cluster.registry.validation._coordination import lease_errors
+from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
+from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
+
+__all__ = [
+    "AutoscalerStrategy",
+    "BudgetStrategy",
+    "IngressStrategy",
+    "LeaseStrategy",
+    "NetworkPolicyStrategy",
+    "SpecStrategy",
+]
+
+
+class SpecStrategy(BuiltinStrategy):
+    """A kind whose spec is validated on create and update."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of an object."""
+        return []
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec."""
+        return [*super().validate_create(obj), *self.rules(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the spec, unless a subresource is written."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *self.rules(obj)]
+
+
+class BudgetStrategy(SpecStrategy):
+    """PodDisruptionBudgets."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return budget_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the status, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
+
+
+class AutoscalerStrategy(SpecStrategy):
+    """HorizontalPodAutoscalers."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return autoscaler_errors(obj["spec"])
+
+
+class LeaseStrategy(SpecStrategy):
+    """Leases."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return lease_errors(obj.get("spec") or {})
+
+
+class IngressStrategy(SpecStrategy):
+    """Ingresses."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return ingress_errors(obj["spec"])
+
+
+class NetworkPolicyStrategy(SpecStrategy):
+    """NetworkPolicies."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return network_policy_errors(obj.get("spec") or {})

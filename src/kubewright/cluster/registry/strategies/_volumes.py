@@ -1,0 +1,37 @@
+"""Strategies of PersistentVolumes and PersistentVolumeClaims."""
+
+from __future__ import annotations
+
+from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.validation._claims import claim_errors, claim_update_errors
+
+__all__ = ["ClaimStrategy", "VolumeStrategy"]
+
+
+class VolumeStrategy(BuiltinStrategy):
+    """Volumes and claims: Pending at first, and protected by a finalizer while in use."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Sets phase and finalizer."""
+        metadata, claim = obj["metadata"], obj["kind"] == "PersistentVolumeClaim"
+        obj["status"] = {"phase": "Pending"}
+        if not claim:
+            obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
+        protection = "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection"
+        finalizers = metadata.get("finalizers") or []
+        if protection not in finalizers:
+            metadata["finalizers"] = [*finalizers, protection]
+
+
+class ClaimStrategy(VolumeStrategy):
+    """PersistentVolumeClaims, which are mostly immutable."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec."""
+        return claim_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the spec, and rejects changes of immutable fields."""
+        return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]

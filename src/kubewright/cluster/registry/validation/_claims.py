@@ -1,0 +1,65 @@
+"""Validation of PersistentVolumeClaims."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.api import Quantity
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
+from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.names import subdomain_problems
+
+__all__ = ["claim_errors", "claim_update_errors"]
+
+_ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+
+_VOLUME_MODES: Final = ("Block", "Filesystem")
+
+_CLAIM_STAYS: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
+    """Validates the spec of a PersistentVolumeClaim."""
+    errors: list[FieldError] = []
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
+    odd = [mode for mode in modes if mode not in _ACCESS_MODES]
+    errors += [not_supported(f"{path}.accessModes", mode, _ACCESS_MODES) for mode in odd]
+    if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
+        text = "may not use ReadWriteOncePod with other access modes"
+        errors.append(forbidden(f"{path}.accessModes", text))
+    storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if storage is None:
+        errors.append(required(f"{path}.resources[storage]"))
+    elif Quantity(storage) <= Quantity("0"):
+        errors.append(invalid(f"{path}.resources[storage]", storage, "must be greater than zero"))
+    if name := spec.get("storageClassName"):
+        errors += [invalid(f"{path}.storageClassName", name, problem) for problem in subdomain_problems(name)]
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in _VOLUME_MODES:
+        errors.append(not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
+    return errors
+
+
+def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
+    """Rejects changes of immutable fields. A bound claim may grow; an unbound one may get its volume."""
+    spec, before = obj["spec"], old["spec"]
+    free = ["volumeName"] if not before.get("volumeName") else []
+    if not before.get("storageClassName"):
+        free.append("storageClassName")  # a default class may be set later
+    bound = (old.get("status") or {}).get("phase") == "Bound"
+    if bound:
+        free += ["resources", "volumeAttributesClassName"]
+    fixed = [{name: value for name, value in each.items() if name not in free} for each in (spec, before)]
+    if fixed[0] != fixed[1]:
+        return [forbidden("spec", _CLAIM_STAYS)]
+    sizes = [((each.get("resources") or {}).get("requests") or {}).get("storage", "0") for each in (spec, before)]
+    if bound and Quantity(sizes[0]) < Quantity(sizes[1]):
+        status = ((old.get("status") or {}).get("capacity") or {}).get("storage", sizes[1])
+        if Quantity(sizes[0]) <= Quantity(status):
+            text = "field can not be less than status.capacity"
+            return [forbidden("spec.resources.requests.storage", text)]
+    return []
