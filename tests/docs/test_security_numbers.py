@@ -10,7 +10,7 @@ from kubewright.client._sender import _ERROR_BYTES
 from kubewright.cluster._cluster import _DEFAULT_HISTORY
 from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
 from kubewright.cluster.serving import _server as cluster_serving
-from kubewright.cluster.storage._storage import _HISTORY_BYTES, _LARGEST_OBJECT
+from kubewright.cluster.storage._storage import _HISTORY_BYTES, _MAX_OBJECT_BYTES
 from kubewright.cluster.watch._stream import _MAX_PENDING_BYTES
 from kubewright.console import Limits
 from kubewright.console._backend import PAGES_PER_VIEWER
@@ -38,7 +38,7 @@ def test_servers_have_the_bounds_of_the_page() -> None:
     reserved = f"{console.connections}, and {console.reserved} for probes"
     reviews = f"{_request_body.LARGEST_ADMISSION // MIB} MiB; {_request_body.LARGEST_CONVERSION // MIB} MiB to convert"
     together = _server._ADMISSION_BYTES + _request_body.LARGEST_CONVERSION
-    objects = f"{cluster_serving._LARGEST_BODY // MIB} MiB"
+    objects = f"{cluster_serving._MAX_BODY_BYTES // MIB} MiB"
     kept = f"{_server._IDLE_SECONDS:g} s"
     rows = [
         row("connections", _server._CONNECTIONS, pages, pages, reserved, f"{cluster.connections:,}"),
@@ -65,7 +65,7 @@ def test_documents_have_the_bounds_of_the_page() -> None:
     rows = [
         row("YAML", deep),
         row("JSON Patch", f"{MOST_OPERATIONS:,} operations; {MOST_COPIED // MIB} MiB copied in all"),
-        row("object in the embedded cluster", f"{_LARGEST_OBJECT / MIB:g} MiB, as etcd has it"),
+        row("object in the embedded cluster", f"{_MAX_OBJECT_BYTES / MIB:g} MiB, as etcd has it"),
         row(
             "a watch of the embedded cluster that is not read", f"{_MAX_PENDING_BYTES // MIB} MiB, then the watch ends"
         ),

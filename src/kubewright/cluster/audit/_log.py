@@ -31,8 +31,8 @@ __all__ = ["AuditLog", "AuditRecord"]
 
 _logger = logging.getLogger("kubewright.cluster")
 
-_LONGEST_AGENT: Final = 1024
-_LONGEST_ID: Final = 64
+_MAX_AGENT: Final = 1024
+_MAX_ID: Final = 64
 _TOKEN: Final = re.compile(r"(?i)([?&](?:access_|id_|refresh_)?token=)[^&]*")
 _STATUS: Final = ("status", "message", "reason", "details")
 _QUOTING: Final = frozenset({"secrets", "tokenreviews"})
@@ -73,7 +73,7 @@ class AuditRecord:
         self._source = source
         self._received = log.now()
         given = header_of(request, "Audit-ID")
-        self.id = given if given.isprintable() and 0 < len(given) <= _LONGEST_ID else str(uuid.uuid4())
+        self.id = given if given.isprintable() and 0 < len(given) <= _MAX_ID else str(uuid.uuid4())
         self.admission = Admission()
         self.call: Call | None = None
 
@@ -111,7 +111,7 @@ class AuditRecord:
         if addresses := self._addresses():
             event["sourceIPs"] = addresses
         if agent := header_of(self._request, "User-Agent"):
-            event["userAgent"] = agent if len(agent) <= _LONGEST_AGENT else f"{agent[:_LONGEST_AGENT]}...TRUNCATED"
+            event["userAgent"] = agent if len(agent) <= _MAX_AGENT else f"{agent[:_MAX_AGENT]}...TRUNCATED"
         if asked.path is None:
             event["objectRef"] = self._reference(asked.group, asked.resource, asked.subresource)
         if response is not None:

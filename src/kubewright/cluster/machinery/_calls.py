@@ -22,7 +22,7 @@ from kubewright.cluster.machinery._resources import ResourceType, ResourceTypes
 __all__ = ["Call", "User", "header_of", "parse_call"]
 
 _NO_PAGE: Final = "404 page not found\n"
-_LONGEST_MANAGER: Final = 128
+_MAX_MANAGER: Final = 128
 _TRUE: Final = frozenset({"1", "true", "t", "T", "TRUE", "True"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 _OPTIONS: Final = {
@@ -120,9 +120,9 @@ def _unsupported_list(field_name: str, value: str, supported: list[str]) -> Fiel
 
 def _manager_errors(manager: str) -> list[FieldError]:
     errors = []
-    if len(manager.encode()) > _LONGEST_MANAGER:
+    if len(manager.encode()) > _MAX_MANAGER:
         errors.append(
-            FieldError("FieldValueTooLong", "fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes")
+            FieldError("FieldValueTooLong", "fieldManager", f"Too long: may not be more than {_MAX_MANAGER} bytes")
         )
     if any(not character.isprintable() for character in manager):
         errors.append(invalid("fieldManager", manager, "should only contain printable characters"))

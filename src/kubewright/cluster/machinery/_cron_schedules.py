@@ -31,7 +31,7 @@ _NAMED: Final = {
     "@hourly": "0 * * * *",
 }
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_FARTHEST: Final = 5 * 366  # days that the library of the real server looks ahead
+_MAX_DAYS: Final = 5 * 366  # days that the library of the real server looks ahead
 _DURATION: Final = re.compile(r"[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+")
 
 
@@ -136,7 +136,7 @@ class Schedule:
         if self._every is not None:
             return moment.replace(microsecond=0) + self._every
         first = moment.astimezone(self._zone).date()
-        for days in range(_FARTHEST):
+        for days in range(_MAX_DAYS):
             due = [each for each in self._times(first + timedelta(days=days)) if each > moment]
             if due:
                 return min(due)

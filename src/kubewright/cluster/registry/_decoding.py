@@ -20,8 +20,8 @@ __all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit_to_schema", "med
 # as in the real server's messages
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _YAML: Final = "application/yaml"
-_LARGEST_BODY: Final = 3 * 1024 * 1024
-_MOST_VALUES: Final = 250_000  # in a YAML document, so that it is decoded in less than a second
+_MAX_BODY_BYTES: Final = 3 * 1024 * 1024
+_MAX_VALUES: Final = 250_000  # in a YAML document, so that it is decoded in less than a second
 _SHOWN: Final = 30  # bytes of a body that an error quotes
 
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
@@ -89,8 +89,8 @@ def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
 def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
     """Returns the object in the body, of any kind."""
     body = call.request.body or b""
-    if len(body) > _LARGEST_BODY:
-        text = f"Request entity too large: limit is {_LARGEST_BODY}"
+    if len(body) > _MAX_BODY_BYTES:
+        text = f"Request entity too large: limit is {_MAX_BODY_BYTES}"
         raise Failure(413, "RequestEntityTooLarge", text)
     media_type = media_type_of(call)
     if media_type == "application/json":
@@ -162,7 +162,7 @@ def decode_yaml(body: bytes, *, untyped: bool) -> Any:
         with suppress(UnreadableJSON):  # YAML's flow style is similar
             return decode_json(body, untyped=untyped)
     try:
-        value = load_yaml(text, max_nodes=_MOST_VALUES, first_only=True)
+        value = load_yaml(text, max_nodes=_MAX_VALUES, first_only=True)
         return rounded(value) if untyped else value
     except InvalidYAML as error:
         if error.problem.startswith("unsupported value"):

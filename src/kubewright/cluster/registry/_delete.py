@@ -36,7 +36,7 @@ __all__ = [
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
-_KEPT_NAMESPACES: Final = ("default", "kube-system", "kube-public")
+_UNDELETABLE_NAMESPACES: Final = ("default", "kube-system", "kube-public")
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -104,7 +104,7 @@ def read_options(state: State, call: Call) -> DeleteOptions:
 async def delete(state: State, call: Call) -> ApiResponse:
     """Handles DELETE of one object."""
     options = read_options(state, call)
-    if call.type.qualified == "namespaces" and call.name in _KEPT_NAMESPACES:
+    if call.type.qualified == "namespaces" and call.name in _UNDELETABLE_NAMESPACES:
         raise forbidden(call.type, call.name, "this namespace may not be deleted")
     found = state.storage.get(call.type.storage, call.namespace, call.name)
     if found is None:

@@ -26,7 +26,7 @@ __all__ = ["Serving"]
 
 _ADMIN: Final = ("kubewright-admin", ("system:masters",))
 _AUTHENTICATED: Final = "system:authenticated"
-_LARGEST_BODY: Final = 3 * 1024 * 1024
+_MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 # Each watch has a connection. Idle connections have a separate limit, the default.
@@ -145,9 +145,9 @@ def _certificate_user(certificate: Any) -> User:
 
 async def _body(incoming: ServerRequest) -> bytes | None:
     try:
-        return await incoming.body(largest=_LARGEST_BODY) or None
+        return await incoming.body(largest=_MAX_BODY_BYTES) or None
     except BodyTooLarge:
-        too_large = f"Request entity too large: limit is {_LARGEST_BODY}"
+        too_large = f"Request entity too large: limit is {_MAX_BODY_BYTES}"
         raise Failure(413, "RequestEntityTooLarge", too_large) from None
 
 

@@ -28,8 +28,8 @@ EventKind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
 _HISTORY_BYTES: Final = 2**27
-_LARGEST_OBJECT: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
-_LARGEST_MESSAGE: Final = 2 * 1024 * 1024  # the largest request that etcd's client sends
+_MAX_OBJECT_BYTES: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
+_MAX_MESSAGE_BYTES: Final = 2 * 1024 * 1024  # the largest request that etcd's client sends
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -95,9 +95,9 @@ class Subscriber(Protocol):
 
 
 def _too_large(size: int) -> Failure:
-    if size <= _LARGEST_MESSAGE:
+    if size <= _MAX_MESSAGE_BYTES:
         return Failure(500, "", "etcdserver: request is too large")
-    problem = f"trying to send message larger than max ({size} vs. {_LARGEST_MESSAGE})"
+    problem = f"trying to send message larger than max ({size} vs. {_MAX_MESSAGE_BYTES})"
     return Failure(500, "", f"rpc error: code = ResourceExhausted desc = {problem}")
 
 
@@ -246,7 +246,7 @@ class Storage:
         if table.entries.get(key) is not expected:
             raise RevisionConflict
         entry = self._entry(namespace, name, obj)
-        if len(entry.raw) > _LARGEST_OBJECT:
+        if len(entry.raw) > _MAX_OBJECT_BYTES:
             self.revision -= 1
             raise _too_large(len(entry.raw))
         table.insert(entry)

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["UnusableConfig", "WebhookCallError", "WebhookClient"]
 
-_LARGEST_ANSWER: Final = 16 * 1024 * 1024
-_LONGEST_TEXT: Final = 2048
-_MOST_ORIGINS: Final = 200
+_MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
+_MAX_TEXT: Final = 2048
+_MAX_ORIGINS: Final = 200
 _SAFE_CHARACTERS: Final = "/?%:@!$&'()*+,;=-._~"  # unescaped characters in the path and query of a URL
 _HEADERS: Final = (
     ("Content-Type", "application/json"),
@@ -164,12 +164,12 @@ class WebhookClient:
                     tls=_trust_context(bundle),
                     server_name=name or None,
                     host=host,
-                    max_response_bytes=_LARGEST_ANSWER,
+                    max_response_bytes=_MAX_RESPONSE_BYTES,
                 )
             except ValueError:
                 raise WebhookCallError(f'Post "{url}": invalid URL') from None
         self._origins[key] = found  # ordered by last use
-        if len(self._origins) > _MOST_ORIGINS:
+        if len(self._origins) > _MAX_ORIGINS:
             unused = next((each for each, origin in self._origins.items() if each != key and not origin.busy), None)
             if unused is not None:
                 await self._origins.pop(unused).close()
@@ -188,7 +188,7 @@ class WebhookClient:
             host = urlsplit(f"//{address}").hostname
             raise WebhookCallError(f'Post "{url}": dial tcp: lookup {host}: no such host') from None
         except TooLarge:
-            raise WebhookCallError(f"the answer is longer than {_LARGEST_ANSWER} bytes") from None
+            raise WebhookCallError(f"the answer is longer than {_MAX_RESPONSE_BYTES} bytes") from None
         except ConnectionLost as error:
             problem = "EOF" if error.sent else f"dial tcp {_dialled(address)}: i/o timeout"
             raise WebhookCallError(f'Post "{url}": {problem}') from None
@@ -276,7 +276,7 @@ def _error_message(status: int, content: bytes, kind: str) -> str:
         return str(body.get("message", ""))
     text = "unknown"
     if kind.partition(";")[0].strip().startswith("text/"):
-        text = content[:_LONGEST_TEXT].decode(errors="replace").strip()
+        text = content[:_MAX_TEXT].decode(errors="replace").strip()
     if status in _MESSAGES:
         return _MESSAGES[status]
     if status in (403, 415):

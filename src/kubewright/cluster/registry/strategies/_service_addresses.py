@@ -15,7 +15,7 @@ NODE_PORTS: Final = range(30000, 32768)
 _CHOSEN_ADDRESSES: Final = 256  # users choose from the start of the range, so it is allocated last
 _CHOSEN_PORTS: Final = 86
 
-_Place: TypeAlias = str | int
+_Allocation: TypeAlias = str | int
 """A cluster IP or a node port."""
 
 
@@ -28,8 +28,8 @@ class Allocations:
     """
 
     def __init__(self) -> None:
-        self._stored: dict[_Place, str] = {}
-        self._reserved: dict[_Place, str] = {}
+        self._stored: dict[_Allocation, str] = {}
+        self._reserved: dict[_Allocation, str] = {}
         self._next_address = _CHOSEN_ADDRESSES + 1
         self._next_port = _CHOSEN_PORTS
 
@@ -37,9 +37,9 @@ class Allocations:
         """Handles the write or delete of a Service."""
         if event.previous is not None:
             uid, places = _held_by(event.previous)
-            for place in places:
-                if self._stored.get(place) == uid:
-                    del self._stored[place]
+            for allocation in places:
+                if self._stored.get(allocation) == uid:
+                    del self._stored[allocation]
         if event.kind != "DELETED":
             self.remember(event.entry)
 
@@ -48,18 +48,18 @@ class Allocations:
         uid, places = _held_by(entry)
         self._stored.update(dict.fromkeys(places, uid))
 
-    def reserve(self, place: _Place, uid: str) -> None:
+    def reserve(self, allocation: _Allocation, uid: str) -> None:
         """Reserves an address or port for a Service until its write ends, unless another Service has it."""
-        if self._holder(place) is None:
-            self._reserved[place] = uid
+        if self._holder(allocation) is None:
+            self._reserved[allocation] = uid
 
-    def belongs(self, place: _Place, uid: str) -> bool:
+    def belongs(self, allocation: _Allocation, uid: str) -> bool:
         """Returns whether that Service has the address or port, or has reserved it."""
-        return self._holder(place) == uid
+        return self._holder(allocation) == uid
 
     def release(self, uid: str) -> None:
         """The write of a Service has ended: only stored allocations remain."""
-        self._reserved = {place: holder for place, holder in self._reserved.items() if holder != uid}
+        self._reserved = {allocation: holder for allocation, holder in self._reserved.items() if holder != uid}
 
     def free_address(self, uid: str) -> str | None:
         """Reserves and returns a free cluster IP; None if there is none."""
@@ -83,14 +83,14 @@ class Allocations:
                 return port
         return None
 
-    def _holder(self, place: _Place) -> str | None:
-        return self._reserved.get(place) or self._stored.get(place)
+    def _holder(self, allocation: _Allocation) -> str | None:
+        return self._reserved.get(allocation) or self._stored.get(allocation)
 
 
-def _held_by(entry: Entry) -> tuple[str, list[_Place]]:
+def _held_by(entry: Entry) -> tuple[str, list[_Allocation]]:
     service: JSONObject = entry.decode()
     spec = service.get("spec") or {}
-    places: list[_Place] = [address for address in spec.get("clusterIPs") or () if address != "None"]
+    places: list[_Allocation] = [address for address in spec.get("clusterIPs") or () if address != "None"]
     places += [port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")]
     if health := spec.get("healthCheckNodePort"):
         places.append(health)

@@ -15,7 +15,7 @@ _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadW
 
 _VOLUME_MODES: Final = ("Block", "Filesystem")
 
-_CLAIM_STAYS: Final = (
+_IMMUTABLE_CLAIM: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 
@@ -55,7 +55,7 @@ def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
         free += ["resources", "volumeAttributesClassName"]
     fixed = [{name: value for name, value in each.items() if name not in free} for each in (spec, before)]
     if fixed[0] != fixed[1]:
-        return [forbidden("spec", _CLAIM_STAYS)]
+        return [forbidden("spec", _IMMUTABLE_CLAIM)]
     sizes = [((each.get("resources") or {}).get("requests") or {}).get("storage", "0") for each in (spec, before)]
     if bound and Quantity(sizes[0]) < Quantity(sizes[1]):
         status = ((old.get("status") or {}).get("capacity") or {}).get("storage", sizes[1])

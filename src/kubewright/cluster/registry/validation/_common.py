@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST_SECONDS: Final = 2**31 - 1
-_MOST_PORT: Final = 65535
+_MAX_PORT: Final = 65535
 _STATES: Final = ("False", "True", "Unknown")
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _REASON_RULE: Final = (
@@ -37,8 +37,8 @@ _REASON_RULE: Final = (
     "'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
     "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
 )
-_LONGEST_REASON: Final = 1024
-_LONGEST_MESSAGE: Final = 32 * 1024
+_MAX_REASON: Final = 1024
+_MAX_MESSAGE: Final = 32 * 1024
 _PERCENT_RULE: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
     "regex used for validation is '[0-9]+%')"
@@ -73,7 +73,7 @@ def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldE
             errors.append(required(f"{place}.reason"))
         elif not _REASON.fullmatch(reason):
             errors.append(invalid(f"{place}.reason", reason, _REASON_RULE))
-        texts = (("reason", reason, _LONGEST_REASON), ("message", each.get("message", ""), _LONGEST_MESSAGE))
+        texts = (("reason", reason, _MAX_REASON), ("message", each.get("message", ""), _MAX_MESSAGE))
         errors += [too_long(f"{place}.{name}", most) for name, text, most in texts if len(text.encode()) > most]
     return errors
 
@@ -88,8 +88,8 @@ def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:
 
 def port_errors(value: int, path: str) -> list[FieldError]:
     """Validates a port number."""
-    good = 1 <= value <= _MOST_PORT
-    return [] if good else [invalid(path, value, f"must be between 1 and {_MOST_PORT}, inclusive")]
+    good = 1 <= value <= _MAX_PORT
+    return [] if good else [invalid(path, value, f"must be between 1 and {_MAX_PORT}, inclusive")]
 
 
 def port_or_name_errors(value: Any, path: str) -> list[FieldError]:

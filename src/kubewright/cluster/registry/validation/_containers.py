@@ -62,27 +62,27 @@ def container_errors(spec: JSONObject, path: str, volumes: set[str]) -> list[Fie
     errors = [] if containers else [required(f"{path}.containers")]
     names: set[str] = set()
     for index, container in enumerate(containers):
-        place = f"{path}.containers[{index}]"
-        errors += _container(container, place, volumes, host_users=host_users)
-        errors += _unique(container, place, names)
-        errors += _lifecycle(container, place, grace)
+        where = f"{path}.containers[{index}]"
+        errors += _container(container, where, volumes, host_users=host_users)
+        errors += _unique(container, where, names)
+        errors += _lifecycle(container, where, grace)
     errors += _host_ports(containers, f"{path}.containers")
     for index, container in enumerate(spec.get("initContainers") or ()):
-        place = f"{path}.initContainers[{index}]"
-        errors += _container(container, place, volumes, host_users=host_users)
-        errors += _unique(container, place, names)
+        where = f"{path}.initContainers[{index}]"
+        errors += _container(container, where, volumes, host_users=host_users)
+        errors += _unique(container, where, names)
         errors += _host_ports([container], f"{path}.initContainers")
         if container.get("restartPolicy") == "Always":
-            errors += _lifecycle(container, place, grace)
+            errors += _lifecycle(container, where, grace)
         else:
             fields = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-            errors += [forbidden(f"{place}.{field}", _NO_SIDECAR) for field in fields if container.get(field)]
+            errors += [forbidden(f"{where}.{field}", _NO_SIDECAR) for field in fields if container.get(field)]
     return errors
 
 
-def _unique(container: JSONObject, place: str, names: set[str]) -> list[FieldError]:
+def _unique(container: JSONObject, where: str, names: set[str]) -> list[FieldError]:
     name = container.get("name", "")
-    errors = [duplicate(f"{place}.name", name)] if name in names else []
+    errors = [duplicate(f"{where}.name", name)] if name in names else []
     names.add(name)
     return errors
 
@@ -180,11 +180,11 @@ def _action(kind: str, action: JSONObject, path: str, grace: int | None) -> list
 def _sources(sources: Iterable[JSONObject], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, source in enumerate(sources):
-        place, prefix = f"{path}[{index}]", source.get("prefix", "")
+        where, prefix = f"{path}[{index}]", source.get("prefix", "")
         if prefix and not _ENV_NAME.fullmatch(prefix):
-            errors.append(invalid(f"{place}.prefix", prefix, _ENV_RULE))
+            errors.append(invalid(f"{where}.prefix", prefix, _ENV_RULE))
         given = [field for field in ("configMapRef", "secretRef") if source.get(field) is not None]
-        errors += [required(f"{place}.{field}.name") for field in given if not source[field].get("name")]
+        errors += [required(f"{where}.{field}.name") for field in given if not source[field].get("name")]
         if not given:
             errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
         elif len(given) > 1:
@@ -195,20 +195,20 @@ def _sources(sources: Iterable[JSONObject], path: str) -> list[FieldError]:
 def _variables(variables: Iterable[JSONObject], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
-        name, place = variable.get("name"), f"{path}[{index}]"
+        name, where = variable.get("name"), f"{path}[{index}]"
         if not name:
-            errors.append(required(f"{place}.name"))
+            errors.append(required(f"{where}.name"))
         elif not _ENV_NAME.fullmatch(name):
-            errors.append(invalid(f"{place}.name", name, _ENV_RULE))
+            errors.append(invalid(f"{where}.name", name, _ENV_RULE))
         source = variable.get("valueFrom")
         if source is None:
             continue
         if not source:
-            errors.append(invalid(f"{place}.valueFrom", "", _ENV_SOURCES))
+            errors.append(invalid(f"{where}.valueFrom", "", _ENV_SOURCES))
         elif variable.get("value"):
-            errors.append(invalid(f"{place}.valueFrom", "", "may not be specified when `value` is not empty"))
+            errors.append(invalid(f"{where}.valueFrom", "", "may not be specified when `value` is not empty"))
         elif len(source) > 1:
-            errors.append(invalid(f"{place}.valueFrom", "", "may not have more than one field specified at a time"))
+            errors.append(invalid(f"{where}.valueFrom", "", "may not have more than one field specified at a time"))
     return errors
 
 
@@ -216,20 +216,20 @@ def _ports(ports: Iterable[JSONObject], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, port in enumerate(ports):
-        place, name = f"{path}[{index}]", port.get("name")
+        where, name = f"{path}[{index}]", port.get("name")
         if name:
             problems = port_name_problems(name)
-            errors += [invalid(f"{place}.name", name, problem) for problem in problems]
+            errors += [invalid(f"{where}.name", name, problem) for problem in problems]
             if not problems and name in names:
-                errors.append(duplicate(f"{place}.name", name))
+                errors.append(duplicate(f"{where}.name", name))
             names.add(name)
         if not port.get("containerPort"):
-            errors.append(required(f"{place}.containerPort"))
+            errors.append(required(f"{where}.containerPort"))
         else:
-            errors += port_errors(port["containerPort"], f"{place}.containerPort")
+            errors += port_errors(port["containerPort"], f"{where}.containerPort")
         if port.get("hostPort"):
-            errors += port_errors(port["hostPort"], f"{place}.hostPort")
-        errors += one_of(port, "protocol", place, _PROTOCOLS)
+            errors += port_errors(port["hostPort"], f"{where}.hostPort")
+        errors += one_of(port, "protocol", where, _PROTOCOLS)
     return errors
 
 
@@ -238,21 +238,21 @@ def _mounts(container: JSONObject, path: str, volumes: set[str]) -> list[FieldEr
     taken: set[str] = set()
     privileged = bool((container.get("securityContext") or {}).get("privileged"))
     for index, mount in enumerate(container.get("volumeMounts") or ()):
-        place, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
+        where, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
         if not name:
-            errors.append(required(f"{place}.name"))
+            errors.append(required(f"{where}.name"))
         if name not in volumes:
-            errors.append(not_found(f"{place}.name", name))
+            errors.append(not_found(f"{where}.name", name))
         if not target:
-            errors.append(required(f"{place}.mountPath"))
+            errors.append(required(f"{where}.mountPath"))
         if target in taken:
-            errors.append(invalid(f"{place}.mountPath", target, "must be unique"))
+            errors.append(invalid(f"{where}.mountPath", target, "must be unique"))
         taken.add(target)
         errors += local_path_errors(mount.get("subPath", ""), f"{path}.subPath")
         if expression := mount.get("subPathExpr"):
             if mount.get("subPath"):
                 text = "subPathExpr and subPath are mutually exclusive"
-                errors.append(invalid(f"{place}.subPathExpr", expression, text))
+                errors.append(invalid(f"{where}.subPathExpr", expression, text))
             errors += local_path_errors(expression, f"{path}.subPathExpr")
         propagation = mount.get("mountPropagation")
         if propagation is not None and propagation not in _PROPAGATIONS:

@@ -14,7 +14,7 @@ __all__ = ["generated_name", "validate_create", "validate_update", "warnings"]
 _ANNOTATIONS_SIZE: Final = 256 * 1024
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
-_LONGEST_NAME: Final = 63
+_MAX_NAME: Final = 63
 _IMMUTABLE: Final = "field is immutable"
 # Immutable fields, with their values if absent.
 _UNCHANGING: Final = {
@@ -32,7 +32,7 @@ _FORBIDDEN_OWNERS: Final = ("Event",)
 def generated_name(base: str, rng: random.Random) -> str:
     """Returns a name with the prefix and five random characters that form no words."""
     suffix = "".join(rng.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
-    return base[: _LONGEST_NAME - _SUFFIX_LENGTH] + suffix
+    return base[: _MAX_NAME - _SUFFIX_LENGTH] + suffix
 
 
 def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:

@@ -42,28 +42,28 @@ def toleration_errors(tolerations: Iterable[JSONObject], path: str) -> list[Fiel
     return errors
 
 
-def _toleration(each: JSONObject, place: str) -> list[FieldError]:
+def _toleration(each: JSONObject, where: str) -> list[FieldError]:
     key, operator, value = each.get("key", ""), each.get("operator", ""), each.get("value", "")
     effect = each.get("effect", "")
-    errors = label_key_errors(key, f"{place}.key") if key else []
+    errors = label_key_errors(key, f"{where}.key") if key else []
     if not key and operator != "Exists":
         text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        errors.append(invalid(f"{place}.operator", operator, text))
+        errors.append(invalid(f"{where}.operator", operator, text))
     if each.get("tolerationSeconds") is not None and effect != "NoExecute":
         text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        errors.append(invalid(f"{place}.effect", effect, text))
+        errors.append(invalid(f"{where}.effect", effect, text))
     if operator in ("Equal", ""):
         if problems := label_value_problems(value):
-            errors.append(invalid(f"{place}.operator", value, ";".join(problems)))
+            errors.append(invalid(f"{where}.operator", value, ";".join(problems)))
     elif operator == "Exists":
         if value:
-            errors.append(invalid(f"{place}.operator", value, "value must be empty when `operator` is 'Exists'"))
+            errors.append(invalid(f"{where}.operator", value, "value must be empty when `operator` is 'Exists'"))
     elif operator in ("Lt", "Gt"):
-        errors.append(not_supported(f"{place}.operator", operator, ["Equal", "Exists", "Lt", "Gt"]))
+        errors.append(not_supported(f"{where}.operator", operator, ["Equal", "Exists", "Lt", "Gt"]))
     else:
-        errors.append(not_supported(f"{place}.operator", operator, ["Equal", "Exists"]))
+        errors.append(not_supported(f"{where}.operator", operator, ["Equal", "Exists"]))
     if effect and effect not in _EFFECTS:
-        errors.append(not_supported(f"{place}.effect", effect, _EFFECTS))
+        errors.append(not_supported(f"{where}.effect", effect, _EFFECTS))
     return errors
 
 
@@ -74,23 +74,23 @@ def affinity_errors(affinity: JSONObject | None, path: str) -> list[FieldError]:
     if (wanted := node.get(_REQUIRED)) is not None:
         errors += _node_terms(wanted.get("nodeSelectorTerms") or (), f"{path}.nodeAffinity.{_REQUIRED}")
     for index, each in enumerate(node.get(_PREFERRED) or ()):
-        place = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
-        errors += _weight(each, place)
-        errors += _node_term(each.get("preference") or {}, f"{place}.preference", values=False)
+        where = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
+        errors += _weight(each, where)
+        errors += _node_term(each.get("preference") or {}, f"{where}.preference", values=False)
     for field in ("podAffinity", "podAntiAffinity"):
         given = (affinity or {}).get(field) or {}
         for index, each in enumerate(given.get(_REQUIRED) or ()):
             errors += _pod_term(each, f"{path}.{field}.{_REQUIRED}[{index}]")
         for index, each in enumerate(given.get(_PREFERRED) or ()):
-            place = f"{path}.{field}.{_PREFERRED}[{index}]"
-            errors += _weight(each, place)
-            errors += _pod_term(each.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
+            where = f"{path}.{field}.{_PREFERRED}[{index}]"
+            errors += _weight(each, where)
+            errors += _pod_term(each.get("podAffinityTerm") or {}, f"{where}.podAffinityTerm")
     return errors
 
 
-def _weight(each: JSONObject, place: str) -> list[FieldError]:
+def _weight(each: JSONObject, where: str) -> list[FieldError]:
     weight = each.get("weight", 0)
-    return [] if 1 <= weight <= 100 else [invalid(f"{place}.weight", weight, "must be in the range 1-100")]
+    return [] if 1 <= weight <= 100 else [invalid(f"{where}.weight", weight, "must be in the range 1-100")]
 
 
 def _node_terms(terms: Iterable[JSONObject], path: str) -> list[FieldError]:
@@ -114,38 +114,38 @@ def _node_term(term: JSONObject, path: str, *, values: bool) -> list[FieldError]
     return errors
 
 
-def _node_requirement(each: JSONObject, place: str, *, values: bool) -> list[FieldError]:
+def _node_requirement(each: JSONObject, where: str, *, values: bool) -> list[FieldError]:
     operator, given = each.get("operator", ""), each.get("values") or []
     errors = []
     if operator in ("In", "NotIn"):
         if not given:
-            errors.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+            errors.append(required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     elif operator in ("Exists", "DoesNotExist"):
         if given:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{place}.values", text))
+            errors.append(forbidden(f"{where}.values", text))
     elif operator in ("Gt", "Lt"):
         if len(given) != 1:
-            errors.append(required(f"{place}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
+            errors.append(required(f"{where}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"))
     else:
-        errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
-    errors += label_key_errors(each.get("key", ""), f"{place}.key")
+        errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+    errors += label_key_errors(each.get("key", ""), f"{where}.key")
     for index, value in enumerate(given if values else ()):
-        errors += [invalid(f"{place}.values[{index}]", value, problem) for problem in label_value_problems(value)]
+        errors += [invalid(f"{where}.values[{index}]", value, problem) for problem in label_value_problems(value)]
     return errors
 
 
-def _field_requirement(each: JSONObject, place: str) -> list[FieldError]:
+def _field_requirement(each: JSONObject, where: str) -> list[FieldError]:
     operator, values = each.get("operator", ""), each.get("values") or []
     errors = []
     if operator in ("In", "NotIn"):
         if len(values) != 1:
             text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-            errors.append(required(f"{place}.values", text))
+            errors.append(required(f"{where}.values", text))
     else:
-        errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
+        errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
     if each.get("key") != "metadata.name":
-        errors.append(invalid(f"{place}.key", each.get("key", ""), "not a valid field selector key"))
+        errors.append(invalid(f"{where}.key", each.get("key", ""), "not a valid field selector key"))
     return errors
 
 
@@ -165,24 +165,24 @@ def spread_errors(constraints: Iterable[JSONObject], path: str) -> list[FieldErr
     errors: list[FieldError] = []
     given = list(constraints)
     for index, each in enumerate(given):
-        place, action = f"{path}[{index}]", each.get("whenUnsatisfiable", "")
+        where, action = f"{path}[{index}]", each.get("whenUnsatisfiable", "")
         if each.get("maxSkew", 0) <= 0:
-            errors.append(invalid(f"{place}.maxSkew", each.get("maxSkew", 0), "must be greater than zero"))
+            errors.append(invalid(f"{where}.maxSkew", each.get("maxSkew", 0), "must be greater than zero"))
         if not each.get("topologyKey"):
-            errors.append(required(f"{place}.topologyKey", "can not be empty"))
+            errors.append(required(f"{where}.topologyKey", "can not be empty"))
         if action not in _ACTIONS:
-            errors.append(not_supported(f"{place}.whenUnsatisfiable", action, _ACTIONS))
+            errors.append(not_supported(f"{where}.whenUnsatisfiable", action, _ACTIONS))
         pair = (each.get("topologyKey", ""), action)
         later = [(other.get("topologyKey", ""), other.get("whenUnsatisfiable", "")) for other in given[index + 1 :]]
         if pair in later:
             shown = "{" + f"{pair[0]}, {pair[1]}" + "}"
-            errors.append(duplicate(f"{place}.{{topologyKey, whenUnsatisfiable}}", shown))
+            errors.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", shown))
         domains = each.get("minDomains")
         if domains is not None:
             if domains <= 0:
-                errors.append(invalid(f"{place}.minDomains", domains, "must be greater than zero"))
+                errors.append(invalid(f"{where}.minDomains", domains, "must be greater than zero"))
             if action != "DoNotSchedule":
                 text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-                errors.append(invalid(f"{place}.minDomains", domains, text))
-        errors += label_selector_errors(each.get("labelSelector"), f"{place}.labelSelector")
+                errors.append(invalid(f"{where}.minDomains", domains, text))
+        errors += label_selector_errors(each.get("labelSelector"), f"{where}.labelSelector")
     return errors

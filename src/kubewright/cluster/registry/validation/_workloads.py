@@ -33,8 +33,8 @@ _KEY_RULE: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
     "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
-_LONGEST_KEY: Final = 253
-_LONGEST_CRON_JOB: Final = 52
+_MAX_KEY: Final = 253
+_MAX_CRON_JOB: Final = 52
 _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
 
 
@@ -42,7 +42,7 @@ def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
     """Validates the keys of ConfigMaps and Secrets, which become file names."""
     errors = []
     for key in data or ():
-        problems = [f"must be no more than {_LONGEST_KEY} characters"] if len(key) > _LONGEST_KEY else []
+        problems = [f"must be no more than {_MAX_KEY} characters"] if len(key) > _MAX_KEY else []
         if not _KEY.fullmatch(key):
             problems.append(_KEY_RULE)
         elif key == "..":
@@ -244,6 +244,6 @@ def cron_job_errors(obj: JSONObject) -> list[FieldError]:
     errors += job_errors((spec.get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec")
     for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         errors += at_least_zero(spec, field, "spec")
-    if len(name) > _LONGEST_CRON_JOB:
-        errors.append(invalid("metadata.name", name, f"must be no more than {_LONGEST_CRON_JOB} characters"))
+    if len(name) > _MAX_CRON_JOB:
+        errors.append(invalid("metadata.name", name, f"must be no more than {_MAX_CRON_JOB} characters"))
     return errors
