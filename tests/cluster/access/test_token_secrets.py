@@ -82,7 +82,7 @@ async def test_secret_is_deleted_with_its_account(guarded: Cluster, admin: Raw, 
     assert (await with_token(anyone, token, "POST", WHO)).status == 401
 
 
-@pytest.mark.parametrize("body", [asking("nobody"), asking(**{"kubernetes.io/service-account.uid": "another"})])
+@pytest.mark.parametrize("body", [asking("missing"), asking(**{"kubernetes.io/service-account.uid": "another"})])
 async def test_secret_without_account_is_deleted(guarded: Cluster, admin: Raw, body: dict[str, Any]) -> None:
     await admin("POST", ACCOUNTS, {"metadata": {"name": "robot"}})
     assert (await admin("POST", SECRETS, body)).status == 201

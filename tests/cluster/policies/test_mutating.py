@@ -102,7 +102,7 @@ async def test_mutates_once_for_each_parameter() -> None:
             CONFIG_MAPS,
             paramKind=kind,
             matchConditions=conditions,
-            parameters={"name": "nobody", "parameterNotFoundAction": "Allow"},
+            parameters={"name": "missing", "parameterNotFoundAction": "Allow"},
         )
         status, made = await make_map(transport, "changed", {}, {"own": "x"})
         assert (status, made["data"]) == (201, {"own": "x", "one": "1", "two": "2"})
@@ -113,7 +113,7 @@ async def test_mutates_once_for_each_parameter() -> None:
             CONFIG_MAPS,
             paramKind=kind,
             matchConditions=conditions,
-            parameters={"name": "nobody", "parameterNotFoundAction": "Deny"},
+            parameters={"name": "missing", "parameterNotFoundAction": "Deny"},
         )
         status, refused = await make_map(transport, "refused", {}, {"own": "x"})
         assert status == 403

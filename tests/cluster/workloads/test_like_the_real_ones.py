@@ -411,7 +411,7 @@ async def budgets_are_counted(client: Client) -> None:
         spec = apps.ReplicaSetSpec(replicas=3, selector=selector, template=pods)
         await client.create(apps.ReplicaSet(metadata=meta.ObjectMeta(name=name), spec=spec))
         await client.create(a_budget(name, selector, **form))
-    await client.create(a_budget("of-nobody", meta.LabelSelector(match_labels={"app": "none"}), max_unavailable=1))
+    await client.create(a_budget("without-pods", meta.LabelSelector(match_labels={"app": "none"}), max_unavailable=1))
     await client.create(a_budget("without-selector", None, min_available=1))
     await client.create(a_budget("of-a-daemon-set", max_unavailable=1))
     # A budget that cannot be computed keeps its numbers: so it is computed first, without pods.

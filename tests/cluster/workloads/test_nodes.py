@@ -87,14 +87,14 @@ def test_crash_backoff_doubles_up_to_five_minutes() -> None:
 
 
 def test_rejects_negative_number_of_nodes() -> None:
-    with pytest.raises(ValueError, match="nodes is a number of nodes, not -1"):
+    with pytest.raises(ValueError, match="nodes must be a number of at least 0, not -1"):
         Workloads(nodes=-1)
 
 
 def test_rejects_invalid_plans_and_workloads() -> None:
-    with pytest.raises(ValueError, match="nodes is a number of nodes, not '3'"):
+    with pytest.raises(ValueError, match="nodes must be a number of at least 0, not '3'"):
         Workloads(nodes="3")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="plan is a PodPlan, or a function from a pod to one, not 'slow'"):
+    with pytest.raises(TypeError, match="plan must be a PodPlan, or a function that returns one for a pod, not 'slow'"):
         Workloads(plan="slow")  # type: ignore[arg-type]
     wrong: Any
     for name, wrong in (("ready_delay", -3), ("ready_delay", "3"), ("exit_after", -1), ("start_delay", None)):

@@ -68,8 +68,8 @@ class TokenSecrets:
         """Processes everything recorded so far."""
         for namespace in list(self._accountless):
             del self._accountless[namespace]
-            for entry in list(self._state.storage.entries(_SECRETS, namespace)):
-                self._notice_secret(entry)
+            for secret in list(self._state.storage.entries(_SECRETS, namespace)):
+                self._notice_secret(secret)
                 await turns.spend(SCANNED)
         for key in list(self._todo):
             self._todo.pop(key, None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
 
 from kubewright.api.wire import UNREADABLE
+from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, already_exists, internal, modified
 
@@ -107,7 +107,7 @@ Decision: TypeAlias = Callable[[Incoming], Failing | None]
 """Decides about a request: returns how it fails, or None to serve it."""
 
 
-class Fault:
+class Fault(Scope):
     """A fault that lasts until `end`, or until the end of its `with` block.
 
     `seen` counts the matching requests, `hits` the failed ones.
@@ -134,14 +134,6 @@ class Fault:
     def end(self) -> None:
         """Ends the fault. May be called more than once."""
         self._ended(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
 
 
 def check_failure(failing: Failing, verb: str) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from kubewright.clock import Clock
 from kubewright.cluster._state import Watcher
+from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.storage._storage import Event
 
 __all__ = ["Delayed", "Disturbance", "Dropped", "Frozen", "Gates", "Reordered", "Stale"]
 
 
-class Disturbance:
+class Disturbance(Scope):
     """A disturbance of the watches of a kind that lasts until `end`, or until the end of its block.
 
     At the end, held events are sent in order. `hits` counts the affected events.
@@ -37,22 +36,6 @@ class Disturbance:
         """Ends the disturbance. May be called more than once."""
         self.ended(self)
         self.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
 
 
 class Frozen(Disturbance):

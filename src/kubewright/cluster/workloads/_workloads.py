@@ -38,10 +38,10 @@ class Workloads:
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):
-            raise TypeError(f"plan is a PodPlan, or a function from a pod to one, not {self.plan!r}")
+            raise TypeError(f"plan must be a PodPlan, or a function that returns one for a pod, not {self.plan!r}")
         nodes: object = self.nodes
         if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-            raise ValueError(f"nodes is a number of nodes, not {nodes!r}")
+            raise ValueError(f"nodes must be a number of at least 0, not {nodes!r}")
 
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
