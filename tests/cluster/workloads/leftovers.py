@@ -27,7 +27,7 @@ KINDS: tuple[type[Object], ...] = (
 NOISE = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
-    (re.compile(r"10\.244\.\d+\.\d+"), "ADDRESS"),
+    (re.compile(r"10\.(?:12[89]|1[3-9]\d|2\d\d)\.\d+\.\d+"), "ADDRESS"),  # pods of fake nodes: 10.128.0.0/9
     (re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}("| failed)'), r"-RANDOM\1"),
 ]
 
