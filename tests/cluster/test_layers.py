@@ -31,6 +31,7 @@ LAYERS = (
     "merge",
     "schema",
     "machinery",
+    "watchdog",
     "data",
 )
 FEATURES = ("admission/webhooks",)

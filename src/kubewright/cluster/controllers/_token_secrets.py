@@ -73,11 +73,11 @@ class TokenSecrets:
                 await turns.spend(SCANNED)
         for key in list(self._todo):
             self._todo.pop(key, None)
-            secret = self._state.storage.get(_SECRETS, *key)
-            if secret is None:
+            entry = self._state.storage.get(_SECRETS, *key)
+            if entry is None:
                 continue
             try:
-                await self._sync(secret)
+                await self._sync(entry)
             except (Failure, RevisionConflict):
                 self.later[key] = None
             await turns.spend(PROCESSED)
