@@ -91,11 +91,11 @@ def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: 
     assert status.allowed is (not arguments)
 
 
-def test_what_cannot_be_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_input_is_rejected_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cluster", "start", "--port", "70000"]) != 0
     assert "70000 is not in the range 0<=x<=65535" in capsys.readouterr().err
     assert run(["cluster", "start", "--nodes", "3"]) == 2
-    assert "--nodes needs --workloads: without them there is nothing to run on nodes" in capsys.readouterr().err
+    assert "--nodes requires --workloads: without workloads nothing runs on nodes" in capsys.readouterr().err
 
 
 def test_workloads_have_as_many_nodes_as_are_asked_for(tmp_path: Path) -> None:
@@ -112,12 +112,12 @@ def test_a_file_that_holds_something_else_is_not_overwritten(
     precious = tmp_path / "config"
     precious.write_text("clusters: [{name: production}]\n")
     assert run(["cluster", "start", "--write-kubeconfig", str(precious)]) == 1
-    assert "holds something else" in capsys.readouterr().err
+    assert "is not a kubeconfig of an earlier cluster" in capsys.readouterr().err
     assert precious.read_text() == "clusters: [{name: production}]\n"
 
 
-def test_a_port_in_use_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["cluster", "start", "--port", str(port)]) == 1
-    assert f"port {port} is in use by another program: name another with --port" in capsys.readouterr().err
+    assert f"port {port} is in use: name another one with --port" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_setup_and_path_name_the_folder_of_the_binaries() -> None:
 def test_path_says_what_to_do_when_there_are_no_binaries(tmp_path: Path) -> None:
     done = run("path", KUBEWRIGHT_CACHE_DIR=str(tmp_path), KUBEBUILDER_ASSETS="")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "Error: the binaries are not on this machine yet; run `kubewright controlplane setup`\n"
+    assert done.stderr == "Error: the binaries are not installed; run `kubewright controlplane setup`\n"
 
 
 def test_a_set_up_that_cannot_work_is_one_line_and_a_failure(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path
 @pytest.mark.promise("The control plane for tests", "The command line sets it up, names its folder and starts it.")
 @pytest.mark.control_plane
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_start_runs_until_it_is_told_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
+def test_start_runs_until_it_is_reported_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
     kubeconfig = tmp_path / "my config"
     arguments = ["start", "--with-controllers", "--write-kubeconfig", str(kubeconfig), "--logs", str(tmp_path / "logs")]
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -104,11 +104,14 @@ def test_start_runs_until_it_is_told_to_stop_and_leaves_nothing(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("content", ["apiVersion: v1\nclusters:\n- name: production\n", "notes", "{", "a: [1]"])
-def test_start_does_not_replace_somebody_elses_file(tmp_path: Path, content: str) -> None:
+def test_start_does_not_replace_another_owners_file(tmp_path: Path, content: str) -> None:
     (tmp_path / "config").write_text(content)
     done = run("start", "--write-kubeconfig", str(tmp_path / "config"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"Error: {tmp_path / 'config'} holds something else, which would be lost; name another file\n"
+    assert (
+        done.stderr == f"Error: {tmp_path / 'config'} is not a kubeconfig of an earlier cluster, so it is not replaced;"
+        " name another file\n"
+    )
     assert (tmp_path / "config").read_text() == content
 
 

@@ -58,12 +58,15 @@ def test_one_version_converts_and_no_second_one(project: Path, capsys: pytest.Ca
     assert run([*V1, "--conversion"]) == 0
     assert run([*V2, "--conversion"]) == 2
     said = capsys.readouterr().err
-    assert "Guestbook is converted already, by growing/guestbook_webhook.py: one version, v1, is the one" in said
+    assert (
+        "Guestbook already has a conversion in growing/guestbook_webhook.py: all versions are converted to and from"
+        " one version, v1" in said
+    )
 
 
 @pytest.mark.parametrize(
     ("first", "other", "live"),
-    [("--namespaced", "--cluster", "in namespaces"), ("--cluster", "--namespaced", "in the whole cluster")],
+    [("--namespaced", "--cluster", "namespaced"), ("--cluster", "--namespaced", "cluster-scoped")],
 )
 def test_a_further_version_has_the_scope_of_the_kind(
     project: Path, capsys: pytest.CaptureFixture[str], first: str, other: str, live: str
@@ -72,7 +75,7 @@ def test_a_further_version_has_the_scope_of_the_kind(
     assert run([*page, "--version", "v1", first]) == 0
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert run([*page, "--version", "v2", other]) == 2
-    told = f"objects of Page live {live} in v1, and all versions of a kind have one scope: say {first}\n"
+    told = f"Page is {live} in v1, and all versions of a kind have one scope: use {first}\n"
     assert told in capsys.readouterr().err
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
     assert run([*page, "--version", "v2", first]) == 0
@@ -99,5 +102,5 @@ def test_a_second_init_counts_every_file(
         capsys.readouterr()
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert run(["init", "--name", "guestbook"]) == 0
-    assert f"Nothing to do: all {len(written)} files are there already.\n" in capsys.readouterr().out
+    assert f"Nothing to do: all {len(written)} files exist already.\n" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -65,13 +65,13 @@ async def found(client: Client, kind: type[Patient] | type[Changed] = Patient) -
 
 
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
-async def test_what_is_missing_is_told_and_what_to_do(client: Client) -> None:
+async def test_what_is_missing_is_reported_and_what_to_do(client: Client) -> None:
     before = await found(client)
     assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok"]
     assert before[0].what.startswith("the API server is v1.36.")
     assert before[1] == Finding("error", "patients.doctor.example.com is not defined", "run `kubewright install`")
     assert before[3].advice == "run `kubectl create namespace nowhere-at-all`"
-    assert "this account may do all that doctor does" in before[4].what
+    assert "this account is allowed to do everything that doctor does" in before[4].what
     await install(client, Patient)
     assert (await found(client))[1].state == "ok"
     drifted = (await found(client, Changed))[1]
@@ -95,19 +95,19 @@ async def test_a_kind_that_the_program_converts_and_the_cluster_does_not_is_a_pr
 
 
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
-async def test_what_an_account_may_not_do_is_told_with_the_reason(cluster: Cluster | RealCluster) -> None:
+async def test_what_an_account_may_not_do_is_reported_with_the_reason(cluster: Cluster | RealCluster) -> None:
     async with cluster.client_as("doctors-nobody") as nobody:
         refused = await found(nobody)
-    assert refused[1].what == "whether patients.doctor.example.com is defined cannot be told"
+    assert refused[1].what == "cannot check whether patients.doctor.example.com is defined"
     missing = [one for one in refused if one.state == "error"]
-    assert "this account may not watch patients.doctor.example.com, which follows from reconciles(Patient)" in {
+    assert "this account is not allowed to watch patients.doctor.example.com, required by reconciles(Patient)" in {
         one.what for one in missing
     }
 
 
 async def test_warns_that_secure_metrics_cannot_work(cluster: Cluster | RealCluster) -> None:
     message = (
-        "this account may not create tokenreviews.authentication.k8s.io and create"
+        "this account is not allowed to create tokenreviews.authentication.k8s.io and create"
         " subjectaccessreviews.authorization.k8s.io: secure metrics would answer 503"
     )
     async with cluster.client_as("patient") as nobody:
@@ -136,7 +136,7 @@ def test_no_cluster_is_one_sentence(
     assert run(["doctor", *arguments]) == 1
     said = capsys.readouterr()
     assert "the API server does not answer" in said.out
-    assert "is the cluster running" in said.out
+    assert "check that the cluster is running" in said.out
     for command in ("install", "deploy"):
         assert run([command, *arguments]) == 1
         assert len(capsys.readouterr().err.splitlines()) == 1

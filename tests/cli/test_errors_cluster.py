@@ -96,7 +96,7 @@ def test_a_kubeconfig_that_cannot_work_is_wrong_use(
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
-def test_something_else_than_kubernetes_is_told(
+def test_something_else_than_kubernetes_is_reported(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Page(BaseHTTPRequestHandler):
@@ -156,12 +156,12 @@ async def test_what_an_account_may_not_do_names_verb_resource_and_account(
     for name, refusal in FORBIDDEN.items():
         assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 1
         told = said(capsys)
-        assert told.startswith("Error: your account may not do this: ")
+        assert told.startswith("Error: your account is not allowed to do this: ")
         assert f'User "somebody-small" {refusal}' in told
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["codegen"], "--kubeconfig", config]) == 1
     assert "you may not list its definitions; name the kinds with --kind" in said(capsys)
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["doctor"], "--kubeconfig", config]) == 1
-    assert "this account may not watch pages.errors.example.com" in said(capsys)
+    assert "this account is not allowed to watch pages.errors.example.com" in said(capsys)
 
 
 async def test_credentials_that_the_server_does_not_know_are_wrong_use(
@@ -194,7 +194,7 @@ async def test_a_kind_that_is_not_defined_is_named(
     assert "it serves no kind Pgae; did you mean Page?" in said(capsys)
 
 
-async def test_to_do_it_twice_is_harmless(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_running_it_twice_changes_nothing(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     config = str(cluster.kubeconfig())
     for name in ("install", "uninstall", "deploy", "undeploy"):
         for _ in range(2):

@@ -77,7 +77,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @COMMANDS
-def test_to_do_it_twice_is_harmless(command: list[str], file: str, force: str, project: Path) -> None:
+def test_running_it_twice_changes_nothing(command: list[str], file: str, force: str, project: Path) -> None:
     assert run(command) == 0
     after = tree(project)
     assert file in after
@@ -147,7 +147,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_reason(
 @pytest.mark.parametrize(
     "command", [["manifests"], ["init", "new"], ["create", "api", *KIND]], ids=lambda each: each[0]
 )
-def test_a_folder_that_was_removed_under_the_user_is_told(
+def test_a_folder_that_was_removed_under_the_user_is_reported(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = tmp_path / "gone"
@@ -155,10 +155,10 @@ def test_a_folder_that_was_removed_under_the_user_is_told(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert run(command) == 1
-    assert capsys.readouterr().err == "Error: the folder that you are in is gone: go to another one\n"
+    assert capsys.readouterr().err == "Error: the current folder no longer exists: change to another one\n"
 
 
-def test_a_kubeconfig_that_could_not_be_written_is_refused_before_there_is_a_cluster(
+def test_a_kubeconfig_that_could_not_be_written_is_rejected_before_there_is_a_cluster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / ("x" * 300)

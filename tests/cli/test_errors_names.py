@@ -12,19 +12,19 @@ from kubewright.scaffold import carry_out, new_api, new_project
 LONG = "x" * 64
 
 DOMAINS = {
-    "": "the domain is a DNS name such as example.com",
-    "domain": "the domain is a DNS name such as example.com",
-    "My.Domain": "in lower case, not 'My.Domain'",
-    "a_b.com": "the domain is a DNS name such as example.com",
-    "-a.com": "the domain is a DNS name such as example.com",
-    "a..com": "the domain is a DNS name such as example.com",
-    f"{LONG}.com": "the domain is a DNS name such as example.com",
-    ".".join(["label"] * 50): "the domain is a DNS name such as example.com",
-    "k8s.io": "groups that end in k8s.io or kubernetes.io are Kubernetes' own",
-    "apps.kubernetes.io": "groups that end in k8s.io or kubernetes.io are Kubernetes' own",
+    "": "the domain must be a DNS name in lower case, such as example.com",
+    "domain": "the domain must be a DNS name in lower case, such as example.com",
+    "My.Domain": "such as example.com, not 'My.Domain'",
+    "a_b.com": "the domain must be a DNS name in lower case, such as example.com",
+    "-a.com": "the domain must be a DNS name in lower case, such as example.com",
+    "a..com": "the domain must be a DNS name in lower case, such as example.com",
+    f"{LONG}.com": "the domain must be a DNS name in lower case, such as example.com",
+    ".".join(["label"] * 50): "the domain must be a DNS name in lower case, such as example.com",
+    "k8s.io": "groups that end in k8s.io or kubernetes.io are reserved for Kubernetes",
+    "apps.kubernetes.io": "groups that end in k8s.io or kubernetes.io are reserved for Kubernetes",
 }
 PROJECTS = {
-    "Guestbook": "lower case letters, digits and '-', begins with a letter",
+    "Guestbook": "lower case letters, digits and '-', begin with a letter",
     "1st": "begins with a letter",
     "a_b": "lower case letters, digits and '-'",
     "a-": "lower case letters, digits and '-'",
@@ -33,16 +33,16 @@ PROJECTS = {
     "kubewright": "its package could not be imported; use --name",
 }
 GROUPS = {
-    "": "a group is lower case letters, digits, '-' and '.', such as webapp",
+    "": "a group must be lower case letters, digits, '-' and '.', such as webapp",
     "Web": "such as webapp, not 'Web'",
     "web_app": "such as webapp, not 'web_app'",
     "-web": "such as webapp, not '-web'",
-    LONG: "a group is lower case letters",
+    LONG: "a group must be lower case letters",
     ".".join(["label"] * 40): "has more than 200 characters",
 }
 VERSIONS = {
-    "": "a version is v1, v1beta1, v2alpha3 and the like",
-    "1": "a version is v1, v1beta1, v2alpha3 and the like, not '1'",
+    "": "a version must be like v1, v1beta1 or v2alpha3",
+    "1": "a version must be like v1, v1beta1 or v2alpha3, not '1'",
     "V1": "not 'V1'",
     "v0": "not 'v0'",
     "v1gamma1": "not 'v1gamma1'",
@@ -50,7 +50,7 @@ VERSIONS = {
     "v1.2": "not 'v1.2'",
 }
 KINDS = {
-    "": "a kind is written in CamelCase, such as Guestbook",
+    "": "a kind must be in CamelCase, such as Guestbook",
     "page": "not 'page'; did you mean Page?",
     "Guest-Book": "CamelCase",
     "Guest_Book": "CamelCase",
@@ -109,22 +109,22 @@ def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.Captu
     [
         (["api", "--kind", "Page", "--owns", "Deploymnt"], "did you mean Deployment?"),
         (["api", "--kind", "Page", "--owns", "Deployment,Service"], "repeat --owns for each kind"),
-        (["api", "--kind", "Page", "--owns", "Event"], "several groups have a kind Event: say core/Event"),
+        (["api", "--kind", "Page", "--owns", "Event"], "several groups have a kind Event: use core/Event"),
         (["api", "--kind", "Page", "--no-resource"], "needs no scaffold"),
         (["webhook", "--kind", "Guestbook"], "missing: --defaulting, --programmatic-validation or --conversion"),
         (["webhook", "--kind", "Guestbok", "--defaulting"], "no Guestbok in web.my.domain/v1 (there is Guestbook"),
         (["webhook", "--kind", "Guestbook", "--conversion"], "Guestbook has one version, v1, and nothing to convert"),
     ],
 )
-def test_what_cannot_be_created_is_told(
+def test_invalid_names_is_reported(
     arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused(["create", *arguments, "--group", "web", "--version", "v1"], message, project, capsys)
 
 
-def test_two_kinds_of_one_name_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_kinds_of_one_name_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["create", "api", "--group", "other", "--version", "v1", "--kind", "Guestbook"]
-    refused(command, "there is Guestbook in web.my.domain/v1, whose module is guestbook.py, too", project, capsys)
+    refused(command, "Guestbook in web.my.domain/v1 already has the module guestbook.py", project, capsys)
 
 
 def test_a_project_that_is_there_need_not_be_described_again(project: Path) -> None:
@@ -133,8 +133,8 @@ def test_a_project_that_is_there_need_not_be_described_again(project: Path) -> N
     assert tree(project) == before
 
 
-def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    refused(["init", "--domain", "other.domain"], "there is a project here: guestbook, of the", project, capsys)
+def test_another_project_in_the_same_folder_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(["init", "--domain", "other.domain"], "there is already a project here: guestbook, domain", project, capsys)
 
 
 @pytest.mark.promise("Projects", "All names that are missing are told at once, with a whole command.")
@@ -154,7 +154,7 @@ def test_another_project_in_the_same_folder_is_told(project: Path, capsys: pytes
         (["webhook", "--conversion", "--kind", "Page"], "missing: --group, --version. For example: kubewright create"),
     ],
 )
-def test_all_names_that_are_missing_are_told_at_once(
+def test_all_names_that_are_missing_are_reported_immediately(
     arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused(["create", *arguments], message, project, capsys)

@@ -104,7 +104,7 @@ def test_a_program_that_is_interrupted_interrupts_the_command(
 @pytest.mark.parametrize("command", ["uninstall", "undeploy"])
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [("", "Nothing was removed. Where nobody can answer, say --yes."), ("n\n", "Nothing was removed.")],
+    [("", "Nothing was deleted. Use --yes where there is no terminal to answer on."), ("n\n", "Nothing was deleted.")],
 )
 def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
     command: str,
@@ -132,11 +132,11 @@ def test_a_program_without_kinds_leaves_nothing_to_remove(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("image", ["", "Shop:1"])
-def test_an_image_that_cannot_be_is_refused_before_the_cluster_is_asked(
+def test_an_invalid_image_is_rejected_before_the_cluster_is_asked(
     image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"image_{len(image)}.py"
     file.write_text(PROGRAM)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     assert run(["deploy", str(file), "--image", image]) == CommandExit.WRONG_USE
-    assert f"{image!r} is no name of an image" in capsys.readouterr().err
+    assert f"{image!r} is not the name of an image" in capsys.readouterr().err

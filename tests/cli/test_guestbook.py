@@ -166,7 +166,7 @@ async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> No
 
 
 @pytest.mark.promise("Projects", "What keeps a definition from going is named.")
-async def test_objects_that_nobody_cleans_up_are_named(shell: Shell, user: Client) -> None:
+async def test_objects_that_no_user_cleans_up_are_named(shell: Shell, user: Client) -> None:
     await shell.run("init", "--domain", "held.domain")
     await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Held", "--no-controller")
     await shell.run("install")

@@ -63,13 +63,13 @@ def test_every_option_says_what_it_is_for(name: str) -> None:
 @pytest.mark.parametrize("name", ["bundle", "chart", "deploy", "installer", "manifests"])
 def test_who_takes_the_image_of_the_last_build_says_so(name: str) -> None:
     [image] = [one for one in ALL[name].params if isinstance(one, click.Option) and one.name == "image"]
-    assert "as the last build was told" in (image.help or "")
+    assert "the image of the last build" in (image.help or "")
 
 
-def test_the_page_and_the_help_say_which_suites_check_a_bundle_unless_told() -> None:
+def test_the_page_and_the_help_say_which_suites_check_a_bundle_unless_reported() -> None:
     [suite] = [one for one in ALL["bundle"].params if isinstance(one, click.Option) and one.name == "suites"]
     assert DEFAULT_SUITES == ("format", "bundle")
-    assert "format and bundle unless given" in (suite.help or "")
+    assert "Default: format and bundle." in (suite.help or "")
     assert "Without `--suite` these are `format` and `bundle`." in (DOCS / "olm.md").read_text()
 
 

@@ -111,7 +111,7 @@ async def held(shell: Shell, client: Client) -> AsyncIterator[None]:
 WAITS = "Backup default/one has the finalizers install.example.com/waits. Is the operator that removes them running?"
 
 
-async def test_a_definition_that_is_being_deleted_is_told_at_once_with_what_it_waits_for(
+async def test_a_definition_that_is_being_deleted_is_reported_immediately_with_what_it_waits_for(
     shell: Shell, client: Client, held: None
 ) -> None:
     await client.delete(CRD, NAME)
@@ -124,5 +124,5 @@ async def test_a_definition_that_is_being_deleted_is_told_at_once_with_what_it_w
 
 async def test_a_definition_is_removed_when_it_is_gone_and_not_before(shell: Shell, held: None) -> None:
     assert await shell("uninstall", "--yes", "--timeout", "0.1", code=1) == [
-        f"Error: the definitions are not gone after 100ms: {WAITS}"
+        f"Error: the definitions still exist after 100ms: {WAITS}"
     ]

@@ -76,7 +76,7 @@ def test_the_list_of_commands_says_what_each_does() -> None:
         ),
         (
             ["--context", "staging", "deploy"],
-            "No such option '--context'. Options stand behind their command, as in `kubewright run --context ...`. "
+            "No such option '--context'. Put options after the command, as in `kubewright run --context ...`. "
             "(see `kubewright --help`)",
         ),
         (
@@ -98,7 +98,7 @@ def test_a_group_without_a_command_shows_its_help_and_fails(arguments: list[str]
     assert done.stderr == run(*arguments, "--help").stdout
 
 
-def test_a_reader_that_has_seen_enough_is_no_error_message() -> None:
+def test_a_reader_that_has_seen_enough_is_not_an_error_message() -> None:
     command = f"{sys.executable} -m kubewright.cli version | head -n 0"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stderr == ""

@@ -157,7 +157,7 @@ def test_descriptions_can_be_shorter(program: Path, tmp_path: Path, how: str, ex
 
 
 @pytest.mark.promise("Manifests", "A definition that is too large for `kubectl apply` is told, with its size.")
-def test_a_definition_that_is_too_large_for_kubectl_apply_is_told_with_its_size(
+def test_a_definition_that_is_too_large_for_kubectl_apply_is_reported_with_its_size(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fields = "\n".join(f'    field_{n}: int = 1\n    """{"x" * 1000}. And more."""\n' for n in range(280))
@@ -168,7 +168,7 @@ def test_a_definition_that_is_too_large_for_kubectl_apply_is_told_with_its_size(
     size = applied_size(from_dict(CustomResourceDefinition, yaml.safe_load(text)))
     assert size > 262_144
     told = capsys.readouterr().err
-    assert f"Warning: foos.example.com is too large for `kubectl apply`: {size:,} bytes would " in told
+    assert f"Warning: foos.example.com is too large for `kubectl apply`, which would store {size:,} bytes " in told
     assert "Use `kubectl apply --server-side`, or make it smaller with --descriptions=short or off." in told
     assert run([*arguments, "--descriptions", "off"]) == 0
     assert capsys.readouterr().err == ""
@@ -213,16 +213,16 @@ def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Pa
         (
             ["--namespace", "My_Space"],
             2,
-            "--namespace is lower case letters, digits and '-', at most 63, not 'My_Space'",
+            "--namespace must be lower case letters, digits and '-', at most 63, not 'My_Space'",
         ),
         (
             ["--exclude", "exmaple.com"],
             2,
-            "there is no kind of the group 'exmaple.com' to leave out; there is example.com",
+            "there is no kind of the group 'exmaple.com' to exclude; there is example.com",
         ),
     ],
 )
-def test_a_typo_in_an_option_is_refused_and_leaves_no_file(
+def test_a_typo_in_an_option_is_rejected_and_leaves_no_file(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, message: str
 ) -> None:
     assert run(["manifests", str(program), "--out", str(tmp_path / "config"), *options]) == code
@@ -234,7 +234,7 @@ def test_a_typo_in_an_option_is_refused_and_leaves_no_file(
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("x = 1", 2, "there is neither a class under @resource nor an Operator"),
+        ("x = 1", 2, "there is no class with @resource and no Operator"),
         ("raise RuntimeError('on purpose')", 1, "on purpose"),
         (PROGRAM.replace("size: int = 1", "size: set[int]"), 1, "Foo.spec.size"),
     ],
@@ -334,7 +334,7 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
 
 @pytest.mark.skipif(not is_available(), reason="needs the extra test")
 @pytest.mark.parametrize("command", ["manifests", "chart", "installer", "bundle"])
-def test_rules_that_do_not_compile_are_told_with_class_and_field_and_nothing_is_written(
+def test_rules_that_do_not_compile_are_reported_with_class_and_field_and_nothing_is_written(
     command: str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.write_text(WRONG_RULES)

@@ -77,19 +77,19 @@ def test_a_chart_with_the_settings_of_the_programs_own_project(
 @pytest.mark.promise("Packaging", "An image without a tag of its own gets a warning.")
 def test_an_image_that_will_hurt_gets_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["manifests", "foo.py", "--package", "helm", "--image", "foo"]) == 0
-    assert "Warning: the image foo:latest has no tag of its own" in capsys.readouterr().err
+    assert "Warning: the image foo:latest has the tag latest" in capsys.readouterr().err
 
 
 @pytest.mark.promise("Packaging", "A deployment that cannot be is refused with the reason.")
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--image", "foo:1"], 2, "--image goes with --package: definitions and roles name no image"),
-        (["--package", "helm", "--image", "Foo Bar"], 2, "Error: 'Foo Bar' is no name of an image"),
-        (["--package", "helm", "--namespace", "No!"], 2, "--namespace is lower case letters, digits and '-'"),
+        (["--image", "foo:1"], 2, "--image requires --package: definitions and roles contain no image"),
+        (["--package", "helm", "--image", "Foo Bar"], 2, "Error: 'Foo Bar' is not the name of an image"),
+        (["--package", "helm", "--namespace", "No!"], 2, "--namespace must be lower case letters, digits and '-'"),
     ],
 )
-def test_what_cannot_be_is_one_line_and_writes_nothing(
+def test_invalid_input_is_one_line_and_writes_nothing(
     arguments: list[str], code: int, complaint: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["manifests", "foo.py", *arguments]) == code
@@ -100,7 +100,7 @@ def test_what_cannot_be_is_one_line_and_writes_nothing(
 def test_a_package_is_for_one_operator(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "two.py").write_text(PROGRAM + '\nother = kw.Operator("other-operator")\n')
     assert run(["manifests", "two.py", "--package", "helm"]) == 2
-    complaint = "a package is for one operator, and there is foo-operator and other-operator: name it"
+    complaint = "a package needs exactly one operator, and there is foo-operator and other-operator: name it"
     assert complaint in capsys.readouterr().err
     assert run(["manifests", "two.py:operator", "--package", "helm"]) == 0
     command = (folder / "chart/templates/manager.yaml").read_text()

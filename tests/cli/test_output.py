@@ -184,7 +184,7 @@ def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_a_command_that_nobody_listens_to_any_more_finishes_its_work(as_json: bool, tmp_path: Path) -> None:
+def test_a_command_that_no_user_listens_to_any_more_finishes_its_work(as_json: bool, tmp_path: Path) -> None:
     """`kubewright deploy | head -2` left half of the operator in the cluster."""
     done = tmp_path / "done"
     program = f"""

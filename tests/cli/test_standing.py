@@ -117,7 +117,7 @@ def test_a_file_that_an_upgrade_keeps_is_named_from_here(package: Path, capsys: 
 
 
 @pytest.mark.parametrize("command", [["manifests"], ["upgrade"], ["create", "api", *KIND]])
-def test_without_a_project_it_is_told_where_one_was_looked_for(
+def test_without_a_project_it_is_reported_where_one_was_looked_for(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -126,7 +126,7 @@ def test_without_a_project_it_is_told_where_one_was_looked_for(
 
 
 @pytest.mark.promise("Projects", "A project of another user above the user's folder is not run unasked.")
-def test_a_project_of_somebody_else_above_is_not_run_unasked(
+def test_a_project_of_another_owner_above_is_not_run_unasked(
     package: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = package.parent / "kubewright.toml"

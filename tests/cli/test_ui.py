@@ -70,7 +70,7 @@ def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: 
     "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
-def test_a_port_that_is_taken_is_told(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_reported(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["ui", "--kubeconfig", str(kubeconfig), "--port", str(port)]) == 1
@@ -95,7 +95,7 @@ def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> No
     "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
-def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
     file = tmp_path / "config"
@@ -121,17 +121,17 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capt
         (["--kind", "Foo"], "is not a kind such as example.com/foos"),
         (["--namespace", "Shop"], "is not the name of a namespace"),
         (["--tls-key", __file__], "--tls-certificate and --tls-key belong together"),
-        (["--viewer-server-ca", __file__], "--viewer-server-ca is about --viewer-server"),
+        (["--viewer-server-ca", __file__], "--viewer-server-ca requires --viewer-server"),
         (["--image", "a"], "--image is about --manifests"),
         (["--secrets"], "--secrets is about --manifests"),
-        (["--manifests", "x", "--base-image", "a b"], "is no name of an image"),
+        (["--manifests", "x", "--base-image", "a b"], "is not the name of an image"),
         (["--manifests", "x", "--group", "Foo"], "is not an API group such as example.com"),
         (["--manifests", "x", "--group", "a.b", "--kind", "a.b/*"], "--group and --kind exclude each other"),
         (["--tls-self-signed", "--tls-certificate", __file__, "--tls-key", __file__], "exclude each other"),
         (["--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_invalid_input_is_reported_in_one_line(
     arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["ui", *arguments]) == 2

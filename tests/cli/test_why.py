@@ -84,7 +84,7 @@ async def test_what_is_not_there(
     assert message in capsys.readouterr().err
 
 
-def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_user_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:2")  # is not asked
     assert run(["why", "Foo/example", "--address", "127.0.0.1:1"]) == 1
     assert "no operator answers at 127.0.0.1:1" in capsys.readouterr().err
@@ -93,6 +93,6 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 @pytest.mark.parametrize(
     "wrong", ["nonsense", "127.0.0.1:", "127.0.0.1:99999", "ftp://127.0.0.1:80", "https://me@localhost:1"]
 )
-def test_what_is_no_address_is_told_with_what_is_one(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_address_is_reported_with_what_is_one(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["why", "Foo/example", "--address", wrong]) == 2
     assert f"such as 127.0.0.1:8081 or https://localhost:8080, not {wrong!r}" in capsys.readouterr().err

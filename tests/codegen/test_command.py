@@ -73,7 +73,7 @@ def test_drift_fails_the_check(source: Path, tmp_path: Path, capsys: pytest.Capt
     out = tmp_path / "thing.py"
     assert run(["codegen", str(source), "--out", str(out), "--check"]) == 3
     assert not out.exists()
-    assert capsys.readouterr().out == f"not as it would be written: {out}\n"
+    assert capsys.readouterr().out == f"differs from what would be written: {out}\n"
 
 
 def test_kinds_are_chosen_and_renamed(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,11 +117,11 @@ def test_parts_of_definitions_are_skipped_with_a_note(
         (["{source}", "--out", "bad-name.py"], 2, "bad-name.py: 'bad-name' cannot be imported"),
         (["{source}", "--out", "class.py", "--check"], 2, "such as class_"),
         (["{source}", "--out", "bad name"], 2, "such as bad_name"),
-        (["--out", "a.py"], 2, "Name a file, a folder or a URL, or say --cluster."),
+        (["--out", "a.py"], 2, "Name a file, a folder or a URL, or use --cluster."),
         (["{source}"], 2, "Missing option '--out'"),
-        (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context are for --cluster."),
-        (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name is KIND=CLASS, as in Gateway=IstioGateway"),
-        (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name is KIND=CLASS"),
+        (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context require --cluster."),
+        (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name must be KIND=CLASS, as in Gateway=IstioGateway"),
+        (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name must be KIND=CLASS"),
         (["{source}", "--out", "mine.py"], 1, "this file was not generated, and would be lost; name another place"),
         (["{twice}", "--out", "a.py"], 2, "there are 2 group versions (example_com/v1, example_com/v2)"),
         (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),

@@ -64,7 +64,7 @@ async def test_what_others_have_applied_of_the_project_is_known_by_its_labels(cl
     assert {told.partition(" ")[0] for told in steps.told} == {"applied"}
 
 
-async def test_an_object_of_somebody_else_is_named_with_its_maker_before_anything_is_written(
+async def test_an_object_of_another_owner_is_named_with_its_owner_before_anything_is_written(
     client: Client, project: Project
 ) -> None:
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
@@ -73,8 +73,8 @@ async def test_an_object_of_somebody_else_is_named_with_its_maker_before_anythin
     with pytest.raises(NameTaken) as refused:
         await deploy(client, project, Steps())
     assert str(refused.value) == (
-        f"ClusterRole {role.metadata.name} is taken by kubectl-create (managed by Helm, a part of shop):"
-        " remove what is there, or give the operator another name. Nothing was changed"
+        f"ClusterRole {role.metadata.name} was created by kubectl-create (managed by Helm, part of shop):"
+        " delete it, or give the operator another name. Nothing was changed"
     )
     assert (await client.get(rbac.ClusterRole, role.metadata.name)).metadata == before.metadata
     assert await client.find(core.Namespace, project.namespace) is None
@@ -99,19 +99,22 @@ async def test_a_namespace_that_is_there_stays_as_it_is_and_stays_there(client: 
     before = await client.writing_as("kubectl-create").create(theirs)
     steps = Steps()
     await deploy(client, project, steps)
-    assert f"kept Namespace {project.namespace}, which was made by kubectl-create" in steps.told
+    assert f"kept Namespace {project.namespace}, which was created by kubectl-create" in steps.told
     assert (await client.get(core.Namespace, project.namespace)).metadata.labels == before.metadata.labels
     await undeploy(client, project, steps)
     assert await client.find(core.Namespace, project.namespace) is not None
 
 
-async def test_what_is_of_somebody_else_is_not_removed(client: Client, project: Project) -> None:
+async def test_what_is_of_another_owner_is_not_removed(client: Client, project: Project) -> None:
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
     theirs = rbac.ClusterRole(metadata=ObjectMeta(name=role.metadata.name, labels={"whose": "theirs"}))
     await client.writing_as("kubectl-create").create(theirs)
     steps = Steps()
     await undeploy(client, project, steps)
-    kept = f"kept ClusterRole {role.metadata.name}, which is not of this project, but was made by kubectl-create"
+    kept = (
+        f"kept ClusterRole {role.metadata.name}, which does not belong to this project, but was created by"
+        " kubectl-create"
+    )
     assert kept in steps.told
     assert await client.find(rbac.ClusterRole, role.metadata.name) is not None
 

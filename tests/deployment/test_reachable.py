@@ -83,7 +83,7 @@ async def test_doctor_reports_webhooks_without_endpoints_or_service(client: Clie
     await deployed(client)
     await client.delete(core.Service, "reachable-webhook", "reachable-system")
     [found] = await findings(client)
-    assert found.what.endswith("which is not there: creates and updates fail")
+    assert found.what.endswith("which does not exist: creates and updates fail")
     nowhere = core.ServiceSpec(selector={"app": "no-such"}, ports=[core.ServicePort(port=443)])
     place = meta.ObjectMeta(name="reachable-webhook", namespace="reachable-system")
     await client.create(core.Service(metadata=place, spec=nowhere))

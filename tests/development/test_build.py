@@ -124,7 +124,7 @@ def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
     assert "only in a registry: add --push" in capfd.readouterr().err
     machine.answers("buildx version", 1)
     assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push"]) == 1
-    assert "docker has no buildx here" in capfd.readouterr().err
+    assert "docker needs buildx for several platforms, which is not installed" in capfd.readouterr().err
 
 
 @pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
@@ -196,24 +196,24 @@ def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, cap
     assert [line.split()[0] for line in machine.lines] == ["buildah"]
     assert run(["build", "--tool", "docker"]) == 1
     error = capfd.readouterr().err.splitlines()[-1]
-    assert "docker is on this machine, but its engine does not answer (Cannot connect to the Docker daemon" in error
+    assert "docker is installed, but its engine does not answer (Cannot connect to the Docker daemon" in error
     assert "podman or buildah, which need none" in error
 
 
 @pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
-def test_a_machine_without_a_tool_is_told_so_in_one_sentence(
+def test_a_machine_without_a_tool_is_reported_so_in_one_sentence(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["build"]) == 1
-    expected = "Error: there is no tool that builds images on this machine: install docker, podman or buildah\n"
+    expected = "Error: no tool to build images is installed: install docker, podman or buildah\n"
     assert capfd.readouterr().err == expected
     machine.has("podman")
     assert run(["build", "--tool", "docker"]) == 1
-    assert "docker is not on this machine; there is podman" in capfd.readouterr().err
+    assert "docker is not installed; installed: podman" in capfd.readouterr().err
 
 
 @pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
-def test_a_tool_that_fails_is_heard_and_its_code_told(
+def test_a_tool_that_fails_is_heard_and_its_code_reported(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("podman")
@@ -221,7 +221,7 @@ def test_a_tool_that_fails_is_heard_and_its_code_told(
     assert run(["build", "--push"]) == 1
     errors = capfd.readouterr().err
     assert "the base image cannot be pulled\n" in errors
-    assert errors.endswith("Error: podman build ended with 125; what it says is above\n")
+    assert errors.endswith("Error: podman build ended with 125; see its output above\n")
     assert len(machine.lines) == 1  # nothing is pushed
 
 
@@ -234,7 +234,7 @@ def test_the_name_that_a_build_was_given_is_that_of_the_deployment(
     (project / "guestbook/__init__.py").write_text("from guestbook.guestbook import Guestbook, operator\n")
     assert run(["build", "--image", "registry.example.com/guestbook:1.0.0"]) == 0
     assert Record.read(project).image == "registry.example.com/guestbook:1.0.0"
-    assert "kubewright.toml says so now" in capfd.readouterr().out
+    assert "Saved in kubewright.toml" in capfd.readouterr().out
     assert run(["build"]) == 0
     assert machine.lines[-1] == machine.lines[0]
     assert run(["installer"]) == 0
@@ -273,17 +273,17 @@ def test_scripts_get_one_document(machine: Machine, project: Path, capfd: pytest
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--image", "Not An Image"], "'Not An Image' is no name of an image"),
+        (["--image", "Not An Image"], "'Not An Image' is not the name of an image"),
         (["--image", f"a@sha256:{'0' * 64}"], "has a digest"),
-        (["--platform", "arm64"], "'arm64' is no platform, such as linux/amd64"),
+        (["--platform", "arm64"], "'arm64' is not a platform, such as linux/amd64"),
         (["--platform", "linux/amd64,linux/amd64"], "a platform is named twice"),
-        (["--build-arg", "1=2"], "'1=2' is no argument of a build"),
+        (["--build-arg", "1=2"], "'1=2' is not a build argument"),
         (["--file", "no/such"], "there is no file no/such"),
         (["--tool", "kaniko"], "'kaniko' is not one of 'docker', 'podman', 'buildah'"),
         (["--imgae", "a:1"], "--image"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_runs(
+def test_invalid_input_is_rejected_before_anything_runs(
     machine: Machine, project: Path, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("podman")
@@ -308,7 +308,7 @@ def test_latest_is_warned_of(machine: Machine, project: Path, capfd: pytest.Capt
     machine.has("podman")
     for name in ("team/guestbook", "team/guestbook:latest"):
         assert run(["build", "--image", name]) == 0
-        assert "Warning: the image team/guestbook:latest has no tag of its own" in capfd.readouterr().err
+        assert "Warning: the image team/guestbook:latest has the tag latest" in capfd.readouterr().err
     assert Record.read(project).image == "team/guestbook:latest"
 
 

@@ -41,7 +41,7 @@ def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: 
             assert page.status == 200
 
 
-async def test_a_port_that_is_taken_is_told_and_no_more(place: Place) -> None:
+async def test_a_port_that_is_taken_is_reported_and_no_more(place: Place) -> None:
     told: asyncio.Queue[Message] = asyncio.Queue()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         async with ConsoleBeside(place, taken.getsockname()[1], told.put_nowait), asyncio.timeout(PATIENCE):
@@ -55,9 +55,7 @@ async def test_where_it_is_not_installed_one_line_says_how_it_is(place: Place, m
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     async with ConsoleBeside(place, 0, told.put_nowait), asyncio.timeout(PATIENCE):
         message = await told.get()
-    assert message == Hint(
-        text="there is a web console for this, which is not installed: pip install 'kubewright[console]'"
-    )
+    assert message == Hint(text="a web console is available: pip install 'kubewright[console]'")
 
 
 async def test_without_a_port_there_is_none(place: Place) -> None:

@@ -87,7 +87,7 @@ def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> 
     "Development",
     "A save brings new behaviour and new fields; objects survive it, and memory does not.",
 )
-def test_a_save_brings_new_behaviour_and_objects_survive_it(program: Path) -> None:
+def test_a_save_brings_new_behavior_and_objects_survive_it(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("object", name="sample", state="Said=first hello")
         with dev.client() as client:
@@ -144,7 +144,7 @@ def test_a_module_that_is_missing_may_come_later(program: Path) -> None:
 
 
 @pytest.mark.promise("Development", "A definition that the cluster refuses is told once, and can be taken back.")
-def test_a_definition_that_the_cluster_refuses_is_told_and_can_be_taken_back(program: Path) -> None:
+def test_a_definition_that_the_cluster_refuses_is_reported_and_can_be_taken_back(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("ready")
         dev.saves(program, PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", scope="Cluster"'))
@@ -156,7 +156,7 @@ def test_a_definition_that_the_cluster_refuses_is_told_and_can_be_taken_back(pro
     assert len(told) == 1  # and not once more by the log
 
 
-def test_a_definition_that_cannot_be_made_is_told_and_the_next_save_mends_it(program: Path) -> None:
+def test_a_definition_that_cannot_be_made_is_reported_and_the_next_save_mends_it(program: Path) -> None:
     program.write_text(PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", storage=False'))
     with developing(program.parent, program.name, "--no-console") as dev:
         failed = dev.wait_for("failed", what="definitions")
@@ -171,7 +171,7 @@ def test_a_definition_that_cannot_be_made_is_told_and_the_next_save_mends_it(pro
     "Development",
     "A mistake stops the operator, is shown with file and line, and the next save mends it.",
 )
-def test_an_operator_that_ends_by_itself_is_told_and_started_by_the_next_save(program: Path) -> None:
+def test_an_operator_that_ends_by_itself_is_reported_and_started_by_the_next_save(program: Path) -> None:
     program.write_text(PROGRAM + "\n    os._exit(7)\n")
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("ended", code=7)
@@ -179,7 +179,7 @@ def test_an_operator_that_ends_by_itself_is_told_and_started_by_the_next_save(pr
         dev.wait_for("reconciled", name="sample", result="success")
 
 
-def test_a_reconcile_that_fails_is_told_with_its_error(program: Path) -> None:
+def test_a_reconcile_that_fails_is_reported_with_its_error(program: Path) -> None:
     program.write_text(PROGRAM + "    raise RuntimeError('no luck')\n")
     with developing(program.parent, program.name, "--no-console") as dev:
         failing = dev.wait_for("reconciled", name="sample", result="error")

@@ -20,7 +20,7 @@ def sources() -> Sources:
     return Sources()
 
 
-def test_a_change_is_told_once(tmp_path: Path, sources: Sources) -> None:
+def test_a_change_is_reported_once(tmp_path: Path, sources: Sources) -> None:
     file, other = tmp_path / "a.py", tmp_path / "b.py"
     file.write_text("1")
     other.write_text("1")
@@ -53,7 +53,7 @@ def test_files_that_come_and_go_are_changes(tmp_path: Path, sources: Sources) ->
     assert sources.changed() == [file, tmp_path / "later.py"]
 
 
-def test_a_folder_that_is_gone_is_no_error(tmp_path: Path, sources: Sources) -> None:
+def test_a_folder_that_is_gone_is_not_an_error(tmp_path: Path, sources: Sources) -> None:
     sources.watch([], {tmp_path / "gone": (".py",)}, since=0)
     assert sources.changed() == []
 

@@ -98,7 +98,7 @@ def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(pro
     finally:
         terminal.close()
     assert "\x1b[32m" in terminal.text
-    assert "everything has ended" in terminal.text.splitlines()[-1]
+    assert "everything has stopped" in terminal.text.splitlines()[-1]
 
 
 @pytest.mark.promise(
@@ -124,10 +124,10 @@ def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
     assert re.fullmatch(r"\d\d:\d\d:\d\d cluster    the embedded cluster is ready at https://127.0.0.1:\d+\n", lines[0])
     assert re.search(r"defined    notes.dev.example.com\n", text)
     assert re.search(r"applied    Note default/sample of example-note.yaml\n", text)
-    assert lines[-1].endswith("stopped    everything has ended\n")
+    assert lines[-1].endswith("stopped    everything has stopped\n")
 
 
-def test_it_ends_when_nobody_reads_any_more(program: Path) -> None:
+def test_it_ends_when_no_user_reads_any_more(program: Path) -> None:
     command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
     with subprocess.Popen(
         command, cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -148,10 +148,10 @@ def test_it_ends_when_nobody_reads_any_more(program: Path) -> None:
         (["notess"], "there is no file or module 'notess'"),
         ([], "name a FILE_OR_MODULE, or run this in a project's folder"),
         (["notes.py", "--samples", "no/such"], "'no/such' does not exist"),
-        (["notes.py", "--samples", ".", "--no-samples"], "contradict each other"),
-        (["notes.py", "--rbac", "--context", "kind"], "--rbac is about the embedded cluster"),
-        (["notes.py", "--nodes", "3", "--kubeconfig", "x"], "--nodes is about the embedded cluster"),
-        (["notes.py", "--write-kubeconfig", "x", "--context", "kind"], "--write-kubeconfig is about the embedded"),
+        (["notes.py", "--samples", ".", "--no-samples"], "exclude each other"),
+        (["notes.py", "--rbac", "--context", "kind"], "--rbac is for the embedded cluster"),
+        (["notes.py", "--nodes", "3", "--kubeconfig", "x"], "--nodes is for the embedded cluster"),
+        (["notes.py", "--write-kubeconfig", "x", "--context", "kind"], "--write-kubeconfig is for the embedded"),
         (["notes.py", "--nodes", "0"], "0 is not in the range"),
         (["notes.py", "--console-port", "70000"], "70000 is not in the range"),
         (["notes.py", "--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
@@ -160,7 +160,7 @@ def test_it_ends_when_nobody_reads_any_more(program: Path) -> None:
         (["notes.py", "--context", "no-such"], "no cluster is configured"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(
+def test_invalid_input_is_rejected_immediately(
     program: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
@@ -177,7 +177,7 @@ def test_what_cannot_be_is_refused_at_once(
 
 
 @pytest.mark.promise("Development", "A misspelled option of `dev` is refused before anything starts.")
-def test_a_cluster_that_does_not_answer_is_told_in_one_sentence(
+def test_a_cluster_that_does_not_answer_is_reported_in_one_sentence(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kubeconfig = program.with_name("kubeconfig")

@@ -74,18 +74,18 @@ def test_it_ends_as_pytest_does(project: Path) -> None:
     assert "unrecognized arguments: --no-such-option" in misspelled.stderr
 
 
-def test_a_cluster_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_that_there_is_not_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "--cluster", "imaginary"]) == 2
     assert "'imaginary' is not one of 'embedded', 'real', 'both'" in capsys.readouterr().err
 
 
-def test_a_missing_pytest_is_told_in_one_line(
+def test_a_missing_pytest_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert has_pytest()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert run(["test"]) == 1
-    expected = "Error: the tests need pytest, which is not installed: pip install pytest pytest-asyncio\n"
+    expected = "Error: pytest is not installed: pip install pytest pytest-asyncio\n"
     assert capsys.readouterr().err == expected
 
 

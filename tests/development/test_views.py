@@ -62,7 +62,7 @@ def test_each_thing_that_happens_is_a_line() -> None:
     assert texts(seen("a", change="deleted")) == ["object: Note default/a is gone"]
     assert texts(reconciled("a")) == ["reconciled: Note default/a in 12ms"]
     assert texts(reconciled("a", "ValueError: no", 3)) == ["failing: Note default/a (attempt 3): ValueError: no"]
-    assert texts(Ended(code=7)) == ["ended: the operator ended with code 7; save a file to start it again"]
+    assert texts(Ended(code=7)) == ["ended: the operator exited with code 7; save a file to restart it"]
     assert texts(Failed(what="sample", text="no such field", file="a.yaml")) == [
         "failed: the sample cannot be applied a.yaml: no such field"
     ]
@@ -78,7 +78,7 @@ def test_an_error_in_the_program_is_shown_with_its_lines() -> None:
     ]
 
 
-def test_what_the_operator_logs_about_its_life_is_told_to_those_who_ask() -> None:
+def test_what_the_operator_logs_about_its_life_is_reported_to_those_who_ask() -> None:
     life = Logged(level="info", logger="kubewright.operator", message="operator notes has started")
     assert texts(life) == []
     assert texts(life, verbose=True) == ["info: operator notes has started"]
@@ -163,7 +163,7 @@ def test_the_table_stays_below_the_lines() -> None:
     assert table[1].startswith("  Note default/c ")  # what fails comes first
     assert "failed 5s ago, attempt 2: ValueError" in table[1]
     assert all(len(line) < 80 for line in table)
-    assert table[3:] == ["  and 2 more", "  KUBECONFIG=/k  Ctrl-C ends everything"]
+    assert table[3:] == ["  and 2 more", "  KUBECONFIG=/k  Press Ctrl-C to stop"]
     assert f"\x1b[{len(table)}F" in stream.getvalue()  # and the next time exactly these lines are replaced
     stream.truncate(0)
     view.show(Stopped())

@@ -41,7 +41,7 @@ def by_name(documents: Iterable[dict[str, Any]]) -> Rendered:
     for document in documents:
         metadata = document["metadata"]
         key = f"{document['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
-        assert key not in found, f"{key} is there twice"
+        assert key not in found, f"{key} is listed twice"
         found[key] = document
     return found
 
@@ -197,7 +197,7 @@ def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None
 
 @pytest.mark.promise("Packaging", "A misspelled or unfit value of the chart is refused with its name.")
 @pytest.mark.timeout(BUILD_SECONDS)
-def test_a_wrong_value_is_refused_with_its_name(tmp_path: Path) -> None:
+def test_a_wrong_value_is_rejected_with_its_name(tmp_path: Path) -> None:
     write(tmp_path / "full", chart_files(FULL))
     write(tmp_path / "alone", chart_files(PROJECTS["no election"]))
     for chart, value, complaint in (

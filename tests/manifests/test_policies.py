@@ -83,8 +83,8 @@ def test_what_a_policy_cannot_have_is_named() -> None:
     made = policies_of(Whole)
     assert made is not None
     assert made.left_out == [
-        ".spec.parts[*].size: self >= oldSelf: a policy does not know what an element was before",
-        ".spec.total: self > 0 || oldSelf.hasValue(): it also looks at creations, which a policy tells apart otherwise",
+        ".spec.parts[*].size: self >= oldSelf: a policy does not know the old value of an element",
+        ".spec.total: self > 0 || oldSelf.hasValue(): it also applies to creations, which a policy cannot express",
     ]
     assert len(made.policy.spec.validations or []) == 1
 
@@ -175,4 +175,4 @@ def test_the_command_writes_them_when_asked_to(tmp_path: Path, capsys: pytest.Ca
     assert "kind: ValidatingAdmissionPolicyBinding\n" in text
     assert (tmp_path / "config" / "policy" / "kustomization.yaml").exists()
     assert run([*arguments, "--policies", "--package", "helm"]) == 2
-    assert "--policies goes without --package" in capsys.readouterr().err
+    assert "--policies and --package exclude each other" in capsys.readouterr().err

@@ -43,25 +43,25 @@ def test_what_is_not_said_follows_from_the_operator() -> None:
         ({"operator": operator("x" * 56)}, "more than 55 characters"),
         ({"version": "1"}, "must be a semantic version, such as 1.0.0"),
         ({"replicas": 0}, "replicas must be at least 1, not 0"),
-        ({"operator": operator(leader_elect=False), "replicas": 2}, "2 replicas need leader election"),
-        ({"image": "Foo Bar"}, "'Foo Bar' is no name of an image"),
-        ({"pull_policy": "Sometimes"}, "pull_policy is one of IfNotPresent, Always, Never, not 'Sometimes'"),
-        ({"certificates": "magic"}, "certificates is one of self-managed, cert-manager, files, not 'magic'"),
-        ({"metrics": False, "service_monitor": True}, "service_monitor needs metrics"),
+        ({"operator": operator(leader_elect=False), "replicas": 2}, "2 replicas require leader election"),
+        ({"image": "Foo Bar"}, "'Foo Bar' is not the name of an image"),
+        ({"pull_policy": "Sometimes"}, "pull_policy must be one of IfNotPresent, Always, Never, not 'Sometimes'"),
+        ({"certificates": "magic"}, "certificates must be one of self-managed, cert-manager, files, not 'magic'"),
+        ({"metrics": False, "service_monitor": True}, "service_monitor requires metrics"),
         (
             {"metrics_certificates": "magic"},
-            "metrics_certificates is one of self-signed, cert-manager, files, not 'magic'",
+            "metrics_certificates must be one of self-signed, cert-manager, files, not 'magic'",
         ),
         (
             {"metrics_certificates": "files", "metrics_secure": False},
-            "metrics_certificates='files' needs metrics and metrics_secure: plain HTTP has no certificate",
+            "metrics_certificates='files' requires metrics and metrics_secure: plain HTTP has no certificate",
         ),
-        ({"ca_bundle": b"PEM"}, "ca_bundle goes with certificates='files'"),
+        ({"ca_bundle": b"PEM"}, "ca_bundle requires certificates='files'"),
         ({"webhooks": [FULL.webhooks[0], FULL.webhooks[0]]}, "two webhooks are named 'validate.foos.example.com'"),
-        ({"conversions": [FULL.conversions[0]]}, "Bar is converted, but its definition is not part of this"),
+        ({"conversions": [FULL.conversions[0]]}, "Bar is converted, but its definition is not part of the project"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused(settings: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_setting_is_rejected(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError) as caught:
         project(**settings)
     assert complaint in str(caught.value)
@@ -69,7 +69,7 @@ def test_a_setting_that_cannot_be_is_refused(settings: dict[str, Any], complaint
 
 @pytest.mark.parametrize("target", ["", "--kubeconfig"])
 def test_a_target_is_a_file_or_a_module(target: str) -> None:
-    with pytest.raises(ValueError, match="target is the file or module"):
+    with pytest.raises(ValueError, match="target must be the file or module"):
         Project(operator=operator(), target=target)
 
 
@@ -86,7 +86,7 @@ def test_an_image_without_a_tag_of_its_own_gets_a_warning() -> None:
 
 def test_certificates_from_files_without_a_bundle_get_a_warning() -> None:
     made = project(certificates="files", webhooks=FULL.webhooks)
-    assert "somebody adds the bundle" in made.warnings()[0]
+    assert "until the bundle is added" in made.warnings()[0]
     assert replace(made, ca_bundle=b"PEM").warnings() == []
 
 
@@ -111,8 +111,8 @@ def test_names_of_images_are_taken_apart(text: str, parts: tuple[str, str, str])
     "text",
     ["", ":1", "foo:", "foo bar", "foo:1:2", "foo@sha256:12", "-foo", "foo/", "foo:a/b c", "Foo:1", "a.com/Foo:1"],
 )
-def test_what_is_no_name_of_an_image_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no name of an image"):
+def test_an_invalid_image_name_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="is not the name of an image"):
         Image.parse(text)
 
 
@@ -245,7 +245,7 @@ def test_the_api_server_asks_only_after_everything_is_there() -> None:
     assert kinds.index("ServiceAccount") < kinds.index("Deployment")
 
 
-def test_objects_are_made_anew_each_time() -> None:
+def test_objects_are_made_again_each_time() -> None:
     first = objects(FULL)
     for one in first:
         one.metadata.labels["changed"] = "yes"

@@ -227,7 +227,7 @@ async def test_calls_and_permissions_that_do_not_fit_are_reported_precisely(
 
 
 @pytest.mark.promise("Roles", "A verb that is not declared is refused before it is sent.")
-async def test_a_verb_that_is_not_declared_is_refused_before_it_is_sent(
+async def test_a_verb_that_is_not_declared_is_rejected_before_it_is_sent(
     client: Client, namespace: str, kinds: None, answers: Answers
 ) -> None:
     operator = kw.Operator(f"narrow-{namespace}", namespaces=[namespace])

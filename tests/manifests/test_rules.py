@@ -92,7 +92,7 @@ def test_a_status_that_is_a_text_is_written_with_the_object() -> None:
     assert without_events(rules(operator)) == ["example.com/saids: get list patch watch"]
 
 
-def test_the_status_of_a_kind_of_kubernetes_is_somebody_elses() -> None:
+def test_the_status_of_a_kind_of_kubernetes_is_another_owners() -> None:
     operator = operator_with()
     operator.reconciles(apps.Deployment)(sync)
     assert without_events(rules(operator)) == ["apps/deployments: get list watch"]

@@ -63,7 +63,7 @@ def test_an_element_cannot_begin_with_something_that_may_be_absent() -> None:
         template({"list": [{"a": When(".Values.a", 1), "b": 2}]}, {})
 
 
-def test_a_hole_that_nobody_knows_is_an_error() -> None:
+def test_a_hole_that_no_user_knows_is_an_error() -> None:
     with pytest.raises(KeyError, match="unknown"):
         template({"name": hole("unknown")}, HOLES)
 

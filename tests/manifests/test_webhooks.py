@@ -36,7 +36,7 @@ def declared(**settings: Any) -> WebhookDeclaration:
         ),
     ],
 )
-def test_what_the_api_server_would_refuse_is_refused_here(settings: dict[str, Any], complaint: str) -> None:
+def test_what_the_api_server_would_refuse_is_rejected_here(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError) as caught:
         declared(**settings)
     assert str(caught.value).startswith("webhook '")

@@ -170,6 +170,6 @@ def test_a_path_stays_below_the_folder(path: str) -> None:
         File(path, "")
 
 
-def test_a_path_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_given_twice_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a/one\.yaml would be written twice"):
         write(tmp_path, [one(), one()])

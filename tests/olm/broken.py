@@ -112,28 +112,28 @@ BROKEN: dict[str, Broken] = {
     "no faults": Broken("manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "", "", True),
     # The files.
     "no YAML": Broken("manifests/more.yaml", "kind: [", "", "cannot be read as YAML"),
-    "an empty file": Broken("manifests/more.yaml", "", "", "no Kubernetes object"),
-    "no kind": Broken("manifests/more.yaml", "apiVersion: v1\n", "", "no Kubernetes object"),
+    "an empty file": Broken("manifests/more.yaml", "", "", "not a Kubernetes object"),
+    "no kind": Broken("manifests/more.yaml", "apiVersion: v1\n", "", "not a Kubernetes object"),
     "a hidden file": Broken("manifests/.more.yaml", ACCOUNT, "", "hidden file"),
     "a folder inside": Broken("manifests/more/a.yaml", "kind: ConfigMap\n", "", "it is a folder"),
     "no service version": Broken(CSV, ACCOUNT.replace("shelf-operator", "x"), "", "there is no ClusterServiceVersion"),
     "two service versions": Broken(
-        "manifests/z.yaml", "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n", "", "too"
+        "manifests/z.yaml", "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n", "", "is also"
     ),
-    "an account that OLM makes": Broken("manifests/a.yaml", ACCOUNT, "metadata.name", "OLM makes the account"),
+    "an account that OLM makes": Broken("manifests/a.yaml", ACCOUNT, "metadata.name", "OLM creates the account"),
     "an unknown version of definitions": Broken("manifests/a.yaml", BETA, "apiVersion", "is not supported"),
     # The service version: names and versions.
-    "capitals in the name": csv(at("metadata", "name", value="Shelf.v1"), "metadata.name", "'Shelf.v1' is no name"),
-    "no name": csv(at("metadata", "name", delete=True), "metadata.name", "'' is no name"),
-    "a long name": csv(at("metadata", "name", value="a" * 64), "metadata.name", "is no name"),
-    "a wrong replaces": csv(at("spec", "replaces", value="a_b"), "spec.replaces", "'a_b' is no name"),
+    "capitals in the name": csv(at("metadata", "name", value="Shelf.v1"), "metadata.name", "'Shelf.v1' is not a name"),
+    "no name": csv(at("metadata", "name", delete=True), "metadata.name", "'' is not a name"),
+    "a long name": csv(at("metadata", "name", value="a" * 64), "metadata.name", "is not a name"),
+    "a wrong replaces": csv(at("spec", "replaces", value="a_b"), "spec.replaces", "'a_b' is not a name"),
     "no apiVersion": csv(at("apiVersion", delete=True), "apiVersion", "it is missing"),
-    "no version at all": csv(at("spec", "version", value="one"), "spec.version", "is no semantic version"),
-    "half a version": csv(at("spec", "version", value="1.0"), "spec.version", "is no whole", valid=True),
-    "leading zeros": csv(at("spec", "version", value="1.02.0"), "spec.version", "is no whole", valid=True),
-    "a wrong oldest Kubernetes": csv(at("spec", "minKubeVersion", value="1.29"), "spec.minKubeVersion", "no whole"),
+    "no version at all": csv(at("spec", "version", value="one"), "spec.version", "is not a semantic version"),
+    "half a version": csv(at("spec", "version", value="1.0"), "spec.version", "is not a full", valid=True),
+    "leading zeros": csv(at("spec", "version", value="1.02.0"), "spec.version", "is not a full", valid=True),
+    "a wrong oldest Kubernetes": csv(at("spec", "minKubeVersion", value="1.29"), "spec.minKubeVersion", "not a full"),
     "no oldest Kubernetes": csv(
-        at("spec", "minKubeVersion", delete=True), "spec.minKubeVersion", "not given", valid=True
+        at("spec", "minKubeVersion", delete=True), "spec.minKubeVersion", "it is missing", valid=True
     ),
     # What must be there.
     "no spec": csv(at("spec", delete=True), "spec", "it is missing"),
@@ -161,16 +161,21 @@ BROKEN: dict[str, Broken] = {
         at(*ANNOTATIONS, "olm.skiprange", value="<1.0.0"), "metadata.annotations[olm.skiprange]", "in this spelling"
     ),
     "old properties": csv(
-        at(*ANNOTATIONS, "olm.properties", value="[]"), "metadata.annotations[olm.properties]", "old place", valid=True
+        at(*ANNOTATIONS, "olm.properties", value="[]"),
+        "metadata.annotations[olm.properties]",
+        "this location is deprecated",
+        valid=True,
     ),
     "no annotations": csv(at("metadata", "annotations", delete=True), EXAMPLES, "there are no examples", valid=True),
-    "examples are no JSON": csv(at(*ANNOTATIONS, "alm-examples", value="[{"), EXAMPLES, "it is no JSON"),
-    "examples are no list": csv(at(*ANNOTATIONS, "alm-examples", value='{"kind": "Shelf"}'), EXAMPLES, "no list"),
-    "an example without kind": csv(at(*ANNOTATIONS, "alm-examples", value='[{"a": 1}]'), EXAMPLES, "no list"),
+    "examples are no JSON": csv(at(*ANNOTATIONS, "alm-examples", value="[{"), EXAMPLES, "it is not JSON"),
+    "examples are no list": csv(at(*ANNOTATIONS, "alm-examples", value='{"kind": "Shelf"}'), EXAMPLES, "not a list"),
+    "an example without kind": csv(at(*ANNOTATIONS, "alm-examples", value='[{"a": 1}]'), EXAMPLES, "not a list"),
     "an example of others": csv(at(*ANNOTATIONS, "alm-examples", value=STRANGER), EXAMPLES, "Other of other.example"),
     "no examples": csv(at(*ANNOTATIONS, "alm-examples", value="[]"), EXAMPLES, "has no example", valid=True),
     "an owned kind without a group": csv(
-        at("spec", "customresourcedefinitions", "owned", 0, "name", value="shelves"), OWNED, "no name of a definition"
+        at("spec", "customresourcedefinitions", "owned", 0, "name", value="shelves"),
+        OWNED,
+        "not the name of a definition",
     ),
     # What fits together.
     "an owned kind without a definition": csv(
@@ -179,15 +184,23 @@ BROKEN: dict[str, Broken] = {
     "a definition that is not owned": Broken(CSV, _second_owner, "", "does not own Shelf"),
     # Definitions.
     "another name": crd(at("metadata", "name", value="shelf.olmtest.example.com"), "metadata.name", "it is 'shelf."),
-    "a group without a dot": crd(at("spec", "group", value="olmtest"), "spec.group", "is no domain"),
+    "a group without a dot": crd(at("spec", "group", value="olmtest"), "spec.group", "is not a domain"),
     "a wrong scope": crd(at("spec", "scope", value="Everywhere"), "spec.scope", "'Everywhere'"),
-    "a plural in capitals": crd(at("spec", "names", "plural", value="Shelves"), "spec.names.plural", "cannot be"),
-    "a kind with a dash": crd(at("spec", "names", "kind", value="Shelf_"), "spec.names.kind", "cannot be"),
+    "a plural in capitals": crd(
+        at("spec", "names", "plural", value="Shelves"), "spec.names.plural", "not a valid name"
+    ),
+    "a kind with a dash": crd(at("spec", "names", "kind", value="Shelf_"), "spec.names.kind", "not a valid name"),
     "the list is the kind": crd(at("spec", "names", "listKind", value="Shelf"), "spec.names.listKind", "kind itself"),
-    "a wrong short name": crd(at("spec", "names", "shortNames", value=["S"]), "spec.names.shortNames", "cannot be"),
-    "no stored version": crd(at("spec", "versions", 0, "storage", value=False), "spec.versions", "0 of them"),
-    "two stored versions": crd(at("spec", "versions", 1, "storage", value=True), "spec.versions", "2 of them"),
-    "a version twice": crd(at("spec", "versions", 1, "name", value="v1"), "spec.versions[1].name", "there twice"),
+    "a wrong short name": crd(
+        at("spec", "names", "shortNames", value=["S"]), "spec.names.shortNames", "not a valid name"
+    ),
+    "no stored version": crd(
+        at("spec", "versions", 0, "storage", value=False), "spec.versions", "0 versions are stored"
+    ),
+    "two stored versions": crd(
+        at("spec", "versions", 1, "storage", value=True), "spec.versions", "2 versions are stored"
+    ),
+    "a version twice": crd(at("spec", "versions", 1, "name", value="v1"), "spec.versions[1].name", "listed twice"),
     "no versions": crd(at("spec", "versions", value=[]), "spec.versions", "there are none"),
     "a warning without cause": crd(
         at("spec", "versions", 0, "deprecationWarning", value="old"), "spec.versions[0].deprecationWarning", "not depre"
@@ -200,7 +213,7 @@ BROKEN: dict[str, Broken] = {
     "a column without a path": crd(
         at("spec", "versions", 0, "additionalPrinterColumns", value=[{"name": "A", "type": "string"}]),
         "spec.versions[0].additionalPrinterColumns[0].jsonPath",
-        "it is no path",
+        "it is not a path",
     ),
     "a wrong conversion": crd(
         at("spec", "conversion", value={"strategy": "Magic"}), "spec.conversion.strategy", "Magic"
@@ -216,6 +229,6 @@ BROKEN: dict[str, Broken] = {
         "v1 is not among them",
     ),
     "a protected group": Broken(
-        CRD, at("spec", "group", value="olmtest.k8s.io"), "metadata.annotations[api-approved.kubernetes.io]", "own"
+        CRD, at("spec", "group", value="olmtest.k8s.io"), "metadata.annotations[api-approved.kubernetes.io]", "reserved"
     ),
 }

@@ -101,26 +101,26 @@ def test_a_chain_of_versions_is_fine() -> None:
     ("entries", "told"),
     [
         ([Entry(name="a"), Entry(name="b")], "error: channel stable must have one newest version"),
-        ([Entry(name="a", replaces="b"), Entry(name="b", replaces="a")], "in a circle: a -> b -> a"),
+        ([Entry(name="a", replaces="b"), Entry(name="b", replaces="a")], "in a cycle: a -> b -> a"),
         (
             [Entry(name="d", replaces="a"), *chain("a", "b", "c")[1:], Entry(name="a", replaces="c")],
-            "in a circle: a -> c -> b -> a",
+            "in a cycle: a -> c -> b -> a",
         ),
         (
             [Entry(name="c", skips=["b"]), Entry(name="b", replaces="a"), Entry(name="a")],
-            "no upgrade leads from a to c",
+            "there is no upgrade from a to c",
         ),
-        ([Entry(name="b", replaces="a")], "warning: channel stable: b replaces a, which is in none of the bundles"),
+        ([Entry(name="b", replaces="a")], "warning: channel stable: b replaces a, which is not among the bundles"),
         ([Entry(name="a", replaces="a")], "error: a replaces or skips itself"),
-        ([Entry(name="a", skip_range="everything")], "error: a: skipRange 'everything' is no range"),
+        ([Entry(name="a", skip_range="everything")], "error: a: skipRange 'everything' is not a range"),
     ],
 )
-def test_a_graph_that_a_cluster_cannot_follow_is_told(entries: list[Entry], told: str) -> None:
+def test_a_graph_that_a_cluster_cannot_follow_is_reported(entries: list[Entry], told: str) -> None:
     assert any(told in text for text in said(*entries)), said(*entries)
 
 
 @pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is refused.")
-def test_bundles_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+def test_bundles_that_do_not_belong_together_are_rejected(tmp_path: Path) -> None:
     first = bundle(tmp_path / "a", "1.0.0")
     with pytest.raises(BundleError, match="must have one newest version"):
         Catalog.of([first, bundle(tmp_path / "b", "1.1.0")])
@@ -135,7 +135,7 @@ def test_bundles_that_do_not_belong_together_are_refused(tmp_path: Path) -> None
 def test_a_version_whose_predecessor_is_not_there_is_a_warning(tmp_path: Path) -> None:
     [told] = Catalog.of([bundle(tmp_path, "1.1.0", "1.0.0", channels=["stable"])]).warnings
     assert told == (
-        "channel stable: shelf-operator.v1.1.0 replaces shelf-operator.v1.0.0, which is in none of the bundles"
+        "channel stable: shelf-operator.v1.1.0 replaces shelf-operator.v1.0.0, which is not among the bundles"
     )
 
 
@@ -148,11 +148,11 @@ def test_the_image_of_a_catalog_serves_its_folder() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"install_mode": "SingleNamespace"}, "SingleNamespace needs the namespaces"),
+        ({"install_mode": "SingleNamespace"}, "SingleNamespace requires the namespaces"),
         ({"channel": "slow"}, "is not in the channel 'slow'"),
     ],
 )
-def test_an_installation_that_cannot_be_is_refused(given: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_an_installation_that_cannot_be_is_rejected(given: dict[str, Any], told: str, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=told):
         Installation(bundle=bundle(tmp_path, "1.0.0"), namespace="here", **given)
 

@@ -115,7 +115,7 @@ def test_a_conflict_ends_with_3_until_it_is_decided(capsys: pytest.CaptureFixtur
     assert run(["bundle", "cup.py", "--version", "0.2.0"]) == 3
     told = capsys.readouterr()
     assert f"conflict {CSV}: metadata.annotations.containerImage: it was generated as" in told.out
-    assert "1 conflict, and nothing is written" in told.err
+    assert "1 conflict, nothing was written" in told.err
     assert csv()["spec"]["version"] == "0.1.0"
     assert run(["bundle", "cup.py", "--version", "0.2.0", "--keep", "mine"]) == 0
     assert csv()["metadata"]["annotations"]["containerImage"] == "mine"
@@ -134,13 +134,16 @@ def test_the_outcome_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (problem["file"], problem["field"], problem["level"]) == ("manifests/more.yaml", "kind", "error")
 
 
-def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_are_reported_with_their_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py"]) == 0
     Path("bundle/manifests/more.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     assert run(["bundle", "cup.py"]) == 1
     told = capsys.readouterr()
-    assert "error bundle/manifests/more.yaml: kind: OLM installs no Job from a bundle; remove the file\n" in told.out
-    assert told.err == "Error: bundle is no valid bundle: 1 error, see above\n"
+    assert (
+        "error bundle/manifests/more.yaml: kind: OLM does not install a Job from a bundle; remove the file\n"
+        in told.out
+    )
+    assert told.err == "Error: bundle is not a valid bundle: 1 error, see above\n"
 
 
 @pytest.mark.parametrize(
@@ -149,31 +152,31 @@ def test_problems_are_told_with_their_file(capsys: pytest.CaptureFixture[str]) -
         (["bundle", "absent.py"], 2, "absent.py"),
         (["bundle", "cup.py", "--version", "one"], 2, "version 'one' must be a semantic version"),
         (["bundle", "cup.py", "--channels", "a b"], 2, "channel 'a b' must be"),
-        (["bundle", "cup.py", "--default-channel", "x"], 2, "default channel 'x' is none of the channels stable"),
-        (["bundle", "cup.py", "--min-kube-version", "1"], 2, "--min-kube-version '1' must be a whole version"),
-        (["bundle", "cup.py", "--replaces", "Foo Bar"], 2, "'Foo Bar' is no name of a ClusterServiceVersion"),
-        (["bundle", "cup.py", "--replaces", "foo"], 2, "--replaces 'foo' names no version: say which one"),
-        (["bundle", "cup.py", "--replaces", "foo.bar"], 2, "--replaces 'foo.bar' names no version: say which one"),
-        (["bundle", "cup.py", "--skips", "Foo"], 2, "'Foo' is no name of a ClusterServiceVersion"),
-        (["bundle", "cup.py", "--skip-range", "all"], 2, "--skip-range 'all' is no range of versions"),
-        (["bundle", "cup.py", "--image", "a b"], 2, "'a b' is no name of an image"),
-        (["bundle", "cup.py", "--icon", "cup.py"], 2, "cup.py is no picture that catalogs show"),
+        (["bundle", "cup.py", "--default-channel", "x"], 2, "default channel 'x' is not one of the channels stable"),
+        (["bundle", "cup.py", "--min-kube-version", "1"], 2, "--min-kube-version '1' must be a full version"),
+        (["bundle", "cup.py", "--replaces", "Foo Bar"], 2, "'Foo Bar' is not a name of a ClusterServiceVersion"),
+        (["bundle", "cup.py", "--replaces", "foo"], 2, "--replaces 'foo' has no version: name one"),
+        (["bundle", "cup.py", "--replaces", "foo.bar"], 2, "--replaces 'foo.bar' has no version: name one"),
+        (["bundle", "cup.py", "--skips", "Foo"], 2, "'Foo' is not a name of a ClusterServiceVersion"),
+        (["bundle", "cup.py", "--skip-range", "all"], 2, "--skip-range 'all' is not a range of versions"),
+        (["bundle", "cup.py", "--image", "a b"], 2, "'a b' is not the name of an image"),
+        (["bundle", "cup.py", "--icon", "cup.py"], 2, "cup.py is not an image that catalogs show"),
         (["bundle", "cup.py", "--samples", "absent"], 2, "'absent' does not exist"),
         (["bundle", "cup.py", "--suite", "all"], 2, "'all' is not one of"),
-        (["bundle", "cup.py", "--validate-only", "bundle"], 2, "leave FILE_OR_MODULE out"),
-        (["bundle", "--validate-only", "bundle", "--version", "1.0.0"], 2, "leave --version out"),
-        (["bundle", "--validate-only", "bundle", "--check"], 2, "leave --check out"),
-        (["bundle", "--validate-only", "absent"], 2, "absent is no folder; a bundle is one"),
+        (["bundle", "cup.py", "--validate-only", "bundle"], 2, "leave out FILE_OR_MODULE"),
+        (["bundle", "--validate-only", "bundle", "--version", "1.0.0"], 2, "leave out --version"),
+        (["bundle", "--validate-only", "bundle", "--check"], 2, "leave out --check"),
+        (["bundle", "--validate-only", "absent"], 2, "absent is not a folder; a bundle is a folder"),
         (["bundle", "cup.py", "--out", "."], 1, ". has no name of its own"),
         (["catalog", "--out", ".."], 2, ".. has no name of its own"),
         (["catalog", "absent"], 2, "'absent' does not exist"),
-        (["catalog"], 2, "bundle is no folder"),
+        (["catalog"], 2, "bundle is not a folder"),
         (["run-bundle", "absent"], 2, "absent is neither a folder nor an image"),
         (["run-bundle", "absent", "--install-mode", "All"], 2, "'All' is not one of"),
-        (["run-bundle", "--keep-definitions"], 2, "--keep-definitions goes with --remove"),
+        (["run-bundle", "--keep-definitions"], 2, "--keep-definitions requires --remove"),
     ],
 )
-def test_what_cannot_be_is_told_and_nothing_is_written(
+def test_invalid_input_is_reported_and_nothing_is_written(
     arguments: list[str], code: int, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == code
@@ -184,7 +187,7 @@ def test_what_cannot_be_is_told_and_nothing_is_written(
 def test_a_broken_pyproject_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     Path("pyproject.toml").write_text("[project\n")
     assert run(["bundle", "cup.py"]) == 2
-    assert "pyproject.toml is no TOML" in capsys.readouterr().err
+    assert "pyproject.toml is not TOML" in capsys.readouterr().err
 
 
 def test_a_broken_sample_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +249,7 @@ def test_without_a_tool_an_image_cannot_be_taken(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     assert run(["run-bundle", "registry.example.com/cup-bundle:v1"]) == 2
-    assert "there is neither docker nor podman to pull it: name the folder" in capsys.readouterr().err
+    assert "neither docker nor podman is installed to pull it: name the folder" in capsys.readouterr().err
 
 
 def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
@@ -257,7 +260,7 @@ def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     assert run(["run-bundle", "registry.example.com/cup-bundle:v1"]) == 1
-    assert capsys.readouterr().err == "Error: `docker create` has failed: Cannot connect to the Docker daemon\n"
+    assert capsys.readouterr().err == "Error: `docker create` failed: Cannot connect to the Docker daemon\n"
 
 
 @pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")

@@ -253,10 +253,10 @@ def test_the_same_project_gives_the_same_bytes() -> None:
     ("wrong", "told"),
     [
         ({"channels": ["a b"]}, "channel 'a b' must be letters"),
-        ({"channels": ["fast"], "default_channel": "slow"}, "default channel 'slow' is none of the channels fast"),
-        ({"min_kube_version": "1.29"}, "must be a whole version"),
+        ({"channels": ["fast"], "default_channel": "slow"}, "default channel 'slow' is not one of the channels fast"),
+        ({"min_kube_version": "1.29"}, "must be a full version"),
     ],
 )
-def test_a_wrong_listing_is_refused(wrong: dict[str, Any], told: str) -> None:
+def test_a_wrong_listing_is_rejected(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Listing(**wrong)

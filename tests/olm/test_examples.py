@@ -87,7 +87,7 @@ def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_sample_that_is_not_valid_is_told_with_its_file_and_field(tmp_path: Path, text: str, told: str) -> None:
+def test_a_sample_that_is_not_valid_is_reported_with_its_file_and_field(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "book.yaml"
     file.write_text(text)
     with pytest.raises(ExampleError) as caught:

@@ -95,7 +95,7 @@ def test_what_both_have_changed_is_a_conflict_and_is_shown() -> None:
     merged = merge(spec(displayName="Foo"), spec(displayName="Mine"), spec(displayName="Bar"))
     [conflict] = merged.conflicts
     assert str(conflict) == (
-        'spec.displayName: it was generated as "Foo", you made it "Mine", and now it is generated as "Bar"'
+        'spec.displayName: it was generated as "Foo", you changed it to "Mine", and now it is generated as "Bar"'
     )
     assert merged.content == spec(displayName="Mine")
     assert merge(spec(x="Foo"), spec(x="Mine"), spec(x="Bar"), keep="generated").content == spec(x="Bar")
@@ -107,7 +107,7 @@ def test_both_changed_to_the_same_is_no_conflict() -> None:
     assert (merged.content, list(merged.conflicts)) == (spec(x=2), [])
 
 
-def test_what_is_no_longer_generated_goes_with_its_edits_and_that_is_told() -> None:
+def test_what_is_no_longer_generated_goes_with_its_edits_and_that_is_reported() -> None:
     before = spec(owned=[{"name": "a.x", "version": "v1", "kind": "A"}])
     mine = spec(owned=[{"name": "a.x", "version": "v1", "kind": "A", "displayName": "Mine"}])
     merged = merge(before, mine, spec(owned=[]))

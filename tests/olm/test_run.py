@@ -139,7 +139,7 @@ async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, ins
         await run(client, installation, Said(), timeout=0.01)
     assert str(caught.value) == (
         "shelf-operator.v1.2.0 is not installed after 10ms: the server of the catalog, Deployment"
-        f" {installation.namespace}/shelf-operator-catalog, has no pod that is ready; its image is"
+        f" {installation.namespace}/shelf-operator-catalog, has no ready pod; its image is"
         " operator-framework/opm:latest"
     )
 
@@ -163,7 +163,10 @@ async def stuck(client: Client, installation: Installation, plan: Plan) -> Async
     ("stop_at", "says"),
     [
         ("catalog", "its state is CONNECTING (is OLM running?)"),
-        ("subscription", "OLM has made no InstallPlan for the Subscription shelf-operator (ResolutionFailed: too old)"),
+        (
+            "subscription",
+            "OLM has created no InstallPlan for the Subscription shelf-operator (ResolutionFailed: too old)",
+        ),
         (
             "version",
             "the ClusterServiceVersion shelf-operator.v1.2.0 is in the phase Pending (RequirementsNotMet: too old);"
@@ -171,7 +174,7 @@ async def stuck(client: Client, installation: Installation, plan: Plan) -> Async
         ),
     ],
 )
-async def test_where_olm_stands_is_told_with_its_own_words(
+async def test_where_olm_stands_is_reported_with_its_own_words(
     client: Client, bundle: Bundle, namespace: str, stop_at: str, says: str
 ) -> None:
     asked = Installation(bundle=bundle, namespace=namespace, index_image="registry.example.com/catalog:1")
@@ -189,16 +192,16 @@ async def test_where_olm_stands_is_told_with_its_own_words(
 
 @pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
 @pytest.mark.usefixtures("olm")
-async def test_a_plan_that_failed_ends_the_wait_at_once(client: Client, installation: Installation) -> None:
+async def test_a_plan_that_failed_ends_the_wait_immediately(client: Client, installation: Installation) -> None:
     async with fake_olm(client, installation.namespace, Plan("plan", "forbidden here")).running(
         client, install_crds=False
     ):
-        with pytest.raises(NotInstalled, match="has failed: Installed: forbidden here"):
+        with pytest.raises(NotInstalled, match="failed: Installed: forbidden here"):
             await run(client, installation, Said(), timeout=PATIENCE)
 
 
 @pytest.mark.usefixtures("olm")
-async def test_the_operator_group_of_somebody_else_is_used_if_it_fits(
+async def test_the_operator_group_of_another_owner_is_used_if_it_fits(
     client: Client, namespace: str, bundle: Bundle
 ) -> None:
     metadata = ObjectMeta(name="theirs", namespace=namespace)
@@ -235,8 +238,8 @@ async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_cluster_without_olm_is_told_at_once(client: Client, installation: Installation) -> None:
-    with pytest.raises(NotInstalled, match="the Operator Lifecycle Manager is not in this cluster"):
+async def test_a_cluster_without_olm_is_reported_immediately(client: Client, installation: Installation) -> None:
+    with pytest.raises(NotInstalled, match="the Operator Lifecycle Manager is not installed in this cluster"):
         await run(client, installation, Said(), timeout=PATIENCE)
     assert await client.list(apps.Deployment, installation.namespace) == []
     with pytest.raises(NotFound):

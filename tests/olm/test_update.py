@@ -98,7 +98,7 @@ def test_what_the_program_changes_beside_an_edit_arrives(folder: Path) -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "A kind that is gone disappears, and lost edits are told.")
-def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_told(folder: Path) -> None:
+def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_reported(folder: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         for one in content["spec"]["customresourcedefinitions"]["owned"]:
             one["displayName"] = "Mine"
@@ -120,7 +120,9 @@ def test_a_conflict_is_shown_and_nothing_is_written(folder: Path) -> None:
     changed = plain(version="1.3.0")
     update = prepare(folder, changed, LISTING)
     assert [one.path for one in update.conflicts] == ["metadata.annotations.containerImage"]
-    with pytest.raises(BundleError, match=r'you made it "mine:1", and now it is generated as "shelf-operator:1.3.0"'):
+    with pytest.raises(
+        BundleError, match=r'you changed it to "mine:1", and now it is generated as "shelf-operator:1.3.0"'
+    ):
         update.write()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
@@ -146,7 +148,7 @@ def test_a_bundle_whose_former_form_is_lost_keeps_what_was_added_and_asks_about_
     assert Bundle.read(folder).spec["selector"] == {}
 
 
-def test_a_file_of_somebody_else_is_neither_replaced_nor_removed(folder: Path) -> None:
+def test_a_file_of_another_owner_is_neither_replaced_nor_removed(folder: Path) -> None:
     own = folder / "manifests" / "settings.yaml"
     own.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n")
     (folder.parent / "bundle.Dockerfile").write_text("FROM mine\n")
@@ -160,7 +162,7 @@ def test_a_file_of_somebody_else_is_neither_replaced_nor_removed(folder: Path) -
 
 def test_a_service_version_of_another_operator_is_not_left_beside_the_new_one(folder: Path) -> None:
     (folder / CSV).rename(folder / "manifests/old.clusterserviceversion.yaml")
-    with pytest.raises(BundleError, match=r"old.clusterserviceversion.yaml is there already.* rename it to shelf-op"):
+    with pytest.raises(BundleError, match=r"old.clusterserviceversion.yaml already exists.* rename it to shelf-op"):
         prepare(folder, plain(), LISTING)
 
 
@@ -191,7 +193,7 @@ def test_a_folder_remembers_what_it_was_made_with(tmp_path: Path) -> None:
     }  # not what it replaces
 
 
-def test_drift_is_told_file_by_file(folder: Path) -> None:
+def test_drift_is_reported_file_by_file(folder: Path) -> None:
     (folder / "metadata/annotations.yaml").unlink()
     (folder.parent / "bundle.Dockerfile").unlink()
     told = [str(one) for one in prepare(folder, plain(), LISTING).compare()]

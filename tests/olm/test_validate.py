@@ -18,7 +18,7 @@ from tests.olm.validator import BUILD_SECONDS, theirs
 
 @pytest.mark.promise("Packages for OLM", "Each fault of a bundle is told with its file, its field and what to do.")
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_fault_is_told_with_its_file_and_field(name: str, tmp_path: Path) -> None:
+def test_each_fault_is_reported_with_its_file_and_field(name: str, tmp_path: Path) -> None:
     case = BROKEN[name]
     case.make(tmp_path / "bundle")
     report = validate(tmp_path / "bundle", ["bundle"])
@@ -49,7 +49,7 @@ def test_operator_framework_agrees_about_every_bundle(tmp_path: Path) -> None:
     assert differ == {}
 
 
-def test_a_bundle_that_is_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_bundle_that_is_too_large_is_rejected(tmp_path: Path) -> None:
     good(tmp_path / "bundle")
     (tmp_path / "bundle/notes.bin").write_bytes(os.urandom(800_000))
     [told] = validate(tmp_path / "bundle", ["bundle"]).errors
@@ -70,11 +70,11 @@ PREFIX = "operators.operatorframework.io.bundle"
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda it: it["annotations"].pop(f"{PREFIX}.package.v1"), "package.v1]: it is missing; say the name"),
-        (lambda it: it["annotations"].update({f"{PREFIX}.manifests.v1": "here/"}), "it is 'here/'; say manifests/"),
-        (lambda it: it["annotations"].update({f"{PREFIX}.mediatype.v1": "helm"}), "it is 'helm'; say registry+v1"),
+        (lambda it: it["annotations"].pop(f"{PREFIX}.package.v1"), "package.v1]: it is missing; set the name"),
+        (lambda it: it["annotations"].update({f"{PREFIX}.manifests.v1": "here/"}), "it is 'here/'; set manifests/"),
+        (lambda it: it["annotations"].update({f"{PREFIX}.mediatype.v1": "helm"}), "it is 'helm'; set registry+v1"),
         (lambda it: it["annotations"].pop(f"{PREFIX}.channels.v1"), "channels.v1]: it is missing"),
-        (lambda it: it["annotations"].update({f"{PREFIX}.channel.default.v1": "x"}), "'x' is none of the channels"),
+        (lambda it: it["annotations"].update({f"{PREFIX}.channel.default.v1": "x"}), "'x' is not one of the channels"),
         (lambda it: it.pop("annotations"), "there are no annotations; run `kubewright bundle`"),
     ],
 )
@@ -85,11 +85,11 @@ def test_the_annotations_say_what_is_where(change: Callable[[Any], None], says: 
     assert any(says in str(one) and one.file == "metadata/annotations.yaml" for one in report.errors), report
 
 
-def test_a_kind_that_olm_does_not_install_is_refused(tmp_path: Path) -> None:
+def test_a_kind_that_olm_does_not_install_is_rejected(tmp_path: Path) -> None:
     good(tmp_path)
     (tmp_path / "manifests/job.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     [told] = validate(tmp_path).errors
-    assert str(told) == "manifests/job.yaml: kind: OLM installs no Job from a bundle; remove the file"
+    assert str(told) == "manifests/job.yaml: kind: OLM does not install a Job from a bundle; remove the file"
 
 
 def no(suite: Suite, folder: Path) -> list[str]:
@@ -100,7 +100,7 @@ def test_a_generated_bundle_passes_the_scorecard_where_everything_makes_somethin
     good(tmp_path)
     owned = "spec.customresourcedefinitions.owned[books.olmtest.example.com/v1]"
     assert no("scorecard", tmp_path) == [
-        f"olm-crds-have-resources: {owned}.resources: nothing says what is made for a Book"
+        f"olm-crds-have-resources: {owned}.resources: no kinds are listed that are created for a Book"
     ]
 
 
@@ -133,9 +133,9 @@ def shelf(content: Any) -> Any:
             "olm-crds-have-validation",
             "v1 has no schema with properties",
         ),
-        (CSV, lambda it: shelf(it).pop("resources"), "olm-crds-have-resources", "made for a Shelf"),
-        (CSV, lambda it: shelf(it).pop("specDescriptors"), "olm-spec-descriptors", "tier is not described"),
-        (CSV, lambda it: shelf(it).pop("statusDescriptors"), "olm-status-descriptors", "conditions is not described"),
+        (CSV, lambda it: shelf(it).pop("resources"), "olm-crds-have-resources", "created for a Shelf"),
+        (CSV, lambda it: shelf(it).pop("specDescriptors"), "olm-spec-descriptors", "tier has no descriptor"),
+        (CSV, lambda it: shelf(it).pop("statusDescriptors"), "olm-status-descriptors", "conditions has no descriptor"),
     ],
 )
 def test_each_test_of_the_scorecard_is_ours_too(
@@ -153,7 +153,7 @@ HUB: dict[str, tuple[Callable[[Any], None], str, str]] = {
     "a wrong mail": (
         lambda it: it["spec"].update(maintainers=[{"name": "A", "email": "nobody"}]),
         "spec.maintainers",
-        "'nobody' is no address",
+        "'nobody' is not an email address",
     ),
     "a link without a name": (lambda it: it["spec"].update(links=[{"url": "https://a"}]), "spec.links", "no name"),
     "a wrong link": (lambda it: it["spec"].update(links=[{"name": "a", "url": "here"}]), "spec.links", "'here'"),
@@ -165,18 +165,18 @@ HUB: dict[str, tuple[Callable[[Any], None], str, str]] = {
     "a film": (
         lambda it: it["spec"].update(icon=[{"base64data": "YQ==", "mediatype": "video/mp4"}]),
         "spec.icon",
-        "is not shown",
+        "is not a supported image type",
     ),
-    "no version": (lambda it: it["spec"].pop("version"), "spec.version", "it is not given"),
+    "no version": (lambda it: it["spec"].pop("version"), "spec.version", "it is missing"),
     "a wrong level": (
         lambda it: it["metadata"]["annotations"].update(capabilities="Magic"),
         "metadata.annotations[capabilities]",
-        "'Magic' is not known",
+        "'Magic' is unknown",
     ),
     "a wrong category": (
         lambda it: it["metadata"]["annotations"].update(categories="Storage, Fun"),
         "metadata.annotations[categories]",
-        "'Fun' is not known",
+        "'Fun' is unknown",
     ),
 }
 
@@ -199,16 +199,16 @@ def test_operatorhub_asks_for_more_and_agrees(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_no_bundle(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="is no folder; a bundle is one"):
+    with pytest.raises(BundleError, match="is not a folder; a bundle is a folder"):
         validate(tmp_path / "absent")
 
 
 def test_a_folder_without_manifests_says_so(tmp_path: Path) -> None:
-    assert "manifests/ is not there" in str(validate(tmp_path).errors[0])
+    assert "manifests/ does not exist" in str(validate(tmp_path).errors[0])
 
 
 @pytest.mark.promise("Packages for OLM", "Each fault of a bundle is told with its file, its field and what to do.")
-def test_nonsense_in_any_file_is_told_and_never_raised(tmp_path: Path) -> None:
+def test_nonsense_in_any_file_is_reported_and_never_raised(tmp_path: Path) -> None:
     for number, text in enumerate(
         ["[]", "3", "{}", "kind: 3", "spec: []\nkind: CustomResourceDefinition", "\x00", "a: &a [*a]"]
     ):

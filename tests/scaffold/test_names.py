@@ -26,7 +26,7 @@ def test_a_project_cannot_have_such_a_name(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "module"), [("json", "json"), ("test", "test"), ("xml", "xml")])
 def test_a_project_does_not_hide_the_standard_library(name: str, module: str) -> None:
-    with pytest.raises(ScaffoldError, match=f"its package would hide Python's own module {module}, .*--name"):
+    with pytest.raises(ScaffoldError, match=f"its package would hide the standard library's module {module} .*--name"):
         new_project(name, "my.domain")
 
 
@@ -41,16 +41,16 @@ def test_a_domain_cannot_be_such(domain: str) -> None:
 @pytest.mark.parametrize(
     ("group", "version", "kind", "message"),
     [
-        ("Web", "v1", "Guestbook", "a group is lower case"),
-        ("", "v1", "Guestbook", "a group is lower case"),
-        ("web", "1", "Guestbook", "a version is v1"),
-        ("web", "v1x", "Guestbook", "a version is v1"),
-        ("web", "v0", "Guestbook", "a version is v1"),
+        ("Web", "v1", "Guestbook", "a group must be lower case"),
+        ("", "v1", "Guestbook", "a group must be lower case"),
+        ("web", "1", "Guestbook", "a version must be like v1"),
+        ("web", "v1x", "Guestbook", "a version must be like v1"),
+        ("web", "v0", "Guestbook", "a version must be like v1"),
         ("web", "v1", "guestbook", "did you mean Guestbook?"),
         ("web", "v1", "Guest-Book", "CamelCase"),
-        ("web", "v1", "Operator", "no module operator.py"),
-        ("web", "v1", "Class", "no module class.py"),
-        ("x" * 200, "v1", "Guestbook", "a group is lower case"),
+        ("web", "v1", "Operator", "its module operator.py"),
+        ("web", "v1", "Class", "its module class.py"),
+        ("x" * 200, "v1", "Guestbook", "a group must be lower case"),
     ],
 )
 def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: str, message: str) -> None:
@@ -64,8 +64,8 @@ def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: st
     ("owned", "message"),
     [
         ("Deploymnt", "did you mean Deployment?"),
-        ("Event", "several groups have a kind Event: say core/Event or events/Event"),
-        ("apps/Pod", "'apps/Pod' is none"),
+        ("Event", "several groups have a kind Event: use core/Event or events/Event"),
+        ("apps/Pod", "not 'apps/Pod'"),
     ],
 )
 def test_a_reconciler_owns_kinds_that_there_are(project: Path, owned: str, message: str) -> None:
@@ -79,7 +79,7 @@ def test_only_a_reconciler_owns_kinds(project: Path) -> None:
     with pytest.raises(ScaffoldError) as caught:
         new_api(project, group="web", version="v2", kind="Guestbook", owns=["Deployment"])
     assert str(caught.value) == (
-        "--owns is for a reconciler, and Guestbook in v2 gets none: all objects are reconciled as v1. Add"
+        "--owns requires a reconciler, and Guestbook in v2 gets none: all objects are reconciled as v1. Add"
         " owns=[apps.Deployment] to @operator.reconciles(Guestbook) in guestbook/guestbook.py"
     )
     with pytest.raises(ScaffoldError, match="Page in v1 gets none: leave it out"):
@@ -89,7 +89,7 @@ def test_only_a_reconciler_owns_kinds(project: Path) -> None:
 @pytest.mark.promise("Projects", "Names are checked before anything is written.")
 def test_two_kinds_cannot_have_one_module(project: Path) -> None:
     carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
-    with pytest.raises(ScaffoldError, match=r"there is Guestbook in web.my.domain/v1, whose module is guestbook.py"):
+    with pytest.raises(ScaffoldError, match=r"Guestbook in web.my.domain/v1 already has the module guestbook.py"):
         new_api(project, group="other", version="v1", kind="Guestbook")
 
 
@@ -99,12 +99,12 @@ def test_a_group_may_be_given_with_the_domain(project: Path) -> None:
 
 
 def test_there_is_no_kind_without_a_project(tmp_path: Path) -> None:
-    with pytest.raises(ScaffoldError, match="make one with `kubewright init`"):
+    with pytest.raises(ScaffoldError, match="create one with `kubewright init`"):
         new_api(tmp_path, group="web", version="v1", kind="Guestbook")
 
 
 def test_a_webhook_needs_a_kind_and_something_to_do(project: Path) -> None:
-    with pytest.raises(ScaffoldError, match="say what it is for"):
+    with pytest.raises(ScaffoldError, match="name the webhooks"):
         new_webhook(project, group="web", version="v1", kind="Guestbook")
     with pytest.raises(ScaffoldError, match=r"no Guestbook in web.my.domain/v1 \(there is none yet\)"):
         new_webhook(project, group="web", version="v1", kind="Guestbook", defaulting=True)
@@ -120,23 +120,23 @@ KIND = "name='x'\ndomain='x.y'\n[[kinds]]\ngroup='g'\nversion='v1'\nkind='K'\n"
     ("text", "told"),
     [
         ("", "it lacks name and domain"),
-        ("name = 1\ndomain = 'x.y'", "name is a text, not 1"),
+        ("name = 1\ndomain = 'x.y'", "name must be a string, not 1"),
         ("nonsense", "cannot be read: "),
         ("name = 'x'", "it lacks domain"),
         ("name='x'\ndomain='x.y'\nmore=1", "more is unknown"),
-        ("name='x'\ndomain='x.y'\nkinds=5", "each of its kinds is a table, below [[kinds]]"),
-        ("name='x'\ndomain='x.y'\nkinds=['a']", "each of its kinds is a table, below [[kinds]]"),
-        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=5", "each of its kinds is a table, below [[kinds]]"),
-        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=['a']", "each of its kinds is a table, below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nkinds=5", "each kind must be a table below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nkinds=['a']", "each kind must be a table below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=5", "each kind must be a table below [[kinds]]"),
+        ("name='x'\ndomain='x.y'\nscaffold='0.1'\nkinds=['a']", "each kind must be a table below [[kinds]]"),
         ("name='x'\ndomain='x.y'\nscaffold=0", "there is no version 0 of the scaffold"),
-        ("name='x'\ndomain='x.y'\nscaffold=true", "scaffold is a number, not True"),
+        ("name='x'\ndomain='x.y'\nscaffold=true", "scaffold must be a number, not True"),
         (KIND, "it lacks module of a kind"),
         (KIND + "module='k'\nplural='ks'", "plural of a kind is unknown"),
-        (KIND + "module='k'\nnamespaced='no'", "namespaced of a kind is true or false, not 'no'"),
-        (KIND + "module='k'\nowns=[1]", "owns of a kind is a list of texts, not [1]"),
+        (KIND + "module='k'\nnamespaced='no'", "namespaced of a kind must be true or false, not 'no'"),
+        (KIND + "module='k'\nowns=[1]", "owns of a kind must be a list of strings, not [1]"),
     ],
 )
-def test_a_record_that_is_none_is_told(project: Path, text: str, told: str) -> None:
+def test_a_record_that_is_none_is_reported(project: Path, text: str, told: str) -> None:
     (project / "kubewright.toml").write_text(text)
     with pytest.raises(ScaffoldError) as refused:
         new_api(project, group="web", version="v1", kind="Guestbook")
@@ -144,7 +144,7 @@ def test_a_record_that_is_none_is_told(project: Path, text: str, told: str) -> N
     assert told in str(refused.value)
 
 
-def test_kinds_are_known_that_nobody_has_imported_yet() -> None:
+def test_kinds_are_known_that_no_user_has_imported_yet() -> None:
     """The types of a group are imported on first use, so a new interpreter has none of them."""
     asked = "from kubewright.scaffold._builtin_kinds import find_builtin_kind; print(find_builtin_kind('deployment'))"
     assert subprocess.check_output([sys.executable, "-c", asked], text=True) == "apps.Deployment\n"

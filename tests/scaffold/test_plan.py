@@ -57,7 +57,7 @@ def test_a_file_of_the_users_own_is_never_overwritten_without_force(tmp_path: Pa
     "A file of the user's is never overwritten without `--force`; a failed command leaves the tree as it was; twice"
     " is harmless.",
 )
-def test_what_cannot_be_written_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
+def test_invalid_input_written_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old")
     (tmp_path / "blocked").write_text("a file, where a folder is needed")
     plan = Plan(files={"new/b.txt": "b"}, changes={"a.txt": "new"})
@@ -92,6 +92,6 @@ def test_the_package_keeps_what_the_user_wrote_in_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["x = 1\n", "def broken(:\n", "from a import b\n"])
-def test_a_package_that_is_no_longer_ours_is_told_about(text: str) -> None:
+def test_a_package_that_is_no_longer_ours_is_reported_about(text: str) -> None:
     with pytest.raises(ScaffoldError, match=r"__init__\.py"):
         with_import(text, "x.page", "Page")

@@ -132,12 +132,12 @@ def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> N
     "Projects",
     "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
 )
-def test_to_do_it_twice_is_harmless(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_running_it_twice_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["upgrade"]) == 0
     before = tree(project)
     capsys.readouterr()
     assert run(["upgrade"]) == 0
-    told = f"The project has the scaffold of this release, version {CURRENT}: there is nothing to do.\n"
+    told = f"The project is up to date with the scaffold of this release, version {CURRENT}.\n"
     assert capsys.readouterr().out == told
     assert run(["upgrade", "--check"]) == 0
     assert tree(project) == before
@@ -214,7 +214,7 @@ def test_a_conflict_is_shown_and_its_file_is_left_alone(
     told = capsys.readouterr().out
     assert "conflict  README.md: you and the scaffold changed the same lines\n  README.md:3\n" in told
     assert CONFLICT.format(CURRENT) in told
-    assert "Left as it is: README.md. Say --write-conflicts" in told
+    assert "Not changed: README.md. Use --write-conflicts" in told
     assert conflict.read_text() == before
     assert (project / "Containerfile").read_text().endswith("# more\n")
     assert Record.read(project).scaffold == 1  # so that the next try finds the conflict again
@@ -255,7 +255,7 @@ def test_a_file_that_both_made_is_a_conflict(project: Path, templates: Templates
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None], ids=["no text", "a folder"])
-def test_what_cannot_be_merged_is_a_conflict(project: Path, templates: Templates, content: bytes | None) -> None:
+def test_invalid_input_merged_is_a_conflict(project: Path, templates: Templates, content: bytes | None) -> None:
     templates({"project/NEWS.md": "Theirs.\n"})
     news = project / "NEWS.md"
     news.mkdir() if content is None else news.write_bytes(content)
@@ -294,7 +294,7 @@ def test_changes_that_are_not_committed_are_in_the_way(
     before = tree(project)
     assert run(["upgrade"]) == 1
     said = capsys.readouterr().err
-    assert "there are changes that are not committed: notes.txt. Commit them first, so that you can see what" in said
+    assert "there are uncommitted changes: notes.txt. Commit them first, so that you can review" in said
     assert tree(project) == before
     (project / "notes.txt").unlink()
     assert run(["upgrade"]) == 3
@@ -375,12 +375,12 @@ def test_what_a_kind_was_created_with_is_kept_in_the_record(tmp_path: Path) -> N
     assert (kind.namespaced, kind.controller, kind.owns) == (False, True, ("apps.Deployment",))
 
 
-def test_webhooks_that_are_none_are_told(tmp_path: Path) -> None:
+def test_webhooks_that_are_none_are_reported(tmp_path: Path) -> None:
     (tmp_path / RECORD).write_text(
         'name = "x"\ndomain = "x.y"\nscaffold = 1\nkubewright = "0"\n[[kinds]]\ngroup = "a.x.y"\nversion = "v1"\n'
         'kind = "A"\nmodule = "a"\nwebhooks = ["defaults"]\n'
     )
-    with pytest.raises(ScaffoldError, match="A has webhooks for defaults, which are none"):
+    with pytest.raises(ScaffoldError, match="has unknown webhooks of A: defaults"):
         plan_upgrade(tmp_path)
 
 
@@ -395,7 +395,7 @@ def test_renames_the_containerfile_and_keeps_its_changes(
     old, new = project / "Containerfile", project / "Dockerfile"
     old.write_text(old.read_text() + change)
     assert run(["upgrade"]) == 0
-    assert "renamed   Containerfile -> Dockerfile: the scaffold calls it so now" in capsys.readouterr().out
+    assert "renamed   Containerfile -> Dockerfile: the scaffold uses this name now" in capsys.readouterr().out
     assert not old.exists()
     assert new.read_text() == present("project/Dockerfile") + change
     assert not plan_upgrade(project).needed

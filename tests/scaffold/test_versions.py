@@ -33,7 +33,7 @@ def test_a_version_renders_what_it_always_did(version: int) -> None:
     assert digest(version) == recorded["digest"], ADVICE.format(version)
 
 
-def test_a_version_that_there_is_not_is_told() -> None:
+def test_a_version_that_there_is_not_is_reported() -> None:
     with pytest.raises(KeyError):
         templates_of(CURRENT + 1)
 

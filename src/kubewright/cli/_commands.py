@@ -16,13 +16,13 @@ __all__ = ["COMMANDS", "Entry", "LazyGroup"]
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a command lives, and the line that describes it in `kubewright --help`."""
+    """The module of a command, and its summary in `kubewright --help`."""
 
     module: str
     summary: str
 
 
-# Each module has the command as `command`. The summary is here so that showing the list imports none of them.
+# Each module exports its command as `command`. The summaries are here so that `--help` imports no command.
 COMMANDS: Mapping[str, Entry] = {
     "build": Entry("kubewright.cli.package._build", "Build the operator's image with docker, podman or buildah."),
     "bundle": Entry("kubewright.cli.olm._bundle", "Generate a bundle for the Operator Lifecycle Manager."),
@@ -53,14 +53,14 @@ COMMANDS: Mapping[str, Entry] = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are those of `COMMANDS`."""
+    """The group of all commands in `COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, sorted."""
+        """Returns all names, sorted."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return that command."""
+        """Imports and returns a command."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -68,19 +68,19 @@ class LazyGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, with a hint for whoever writes the options of a command before it."""
+        """Parses like click, and explains where to put an option that precedes its command."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if error.possibilities:
                 raise
-            hint = f"Options stand behind their command, as in `kubewright run {error.option_name} ...`."
+            hint = f"Put options after the command, as in `kubewright run {error.option_name} ...`."
             raise click.NoSuchOption(error.option_name, f"{error.message} {hint}", ctx=ctx) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a suggestion for a misspelled name."""
+        """Resolves like click, and suggests a name for a misspelled one."""
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
             meant = nearest(name, COMMANDS)
@@ -89,12 +89,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What a shell offers, without importing any command."""
+        """Returns the commands for shell completion, without importing any."""
         names = [name for name in sorted(COMMANDS) if name.startswith(incomplete)]
         found = [CompletionItem(name, help=COMMANDS[name].summary) for name in names]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help text, from the summaries alone."""
+        """Writes the list of commands from the summaries."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in sorted(COMMANDS)])

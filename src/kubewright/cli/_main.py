@@ -1,4 +1,4 @@
-"""The program itself: the top of the command tree, and what becomes of an error."""
+"""The entry point: the top of the command tree, and the conversion of errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def cli(ctx: click.Context) -> None:
       kubewright dev
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        ctx.color = False  # which the contexts of all commands take over
+        ctx.color = False  # the contexts of all commands inherit this
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and answer with its exit code."""
+    """Runs one command and returns its exit code."""
     if VARIABLE in os.environ:
         return _complete()
     try:
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return CommandExit.INTERRUPTED
     except BrokenPipeError:
-        # The reader, `head` for instance, has seen enough. Python would complain again while flushing at the end.
+        # The reader closed the pipe, as `head` does. Without this, Python reports the error again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CommandExit.FAILED
     except Exception as error:
@@ -58,12 +58,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         click.echo(visible(f"Error: {_describe(error)}"), err=True)
         return CommandExit.FAILED
-    # click answers with the exit code when a command or --help ends early, else with what the command returned.
+    # click returns the exit code if a command or --help ends early, else the return value of the command.
     return result if isinstance(result, int) else CommandExit.DONE
 
 
 def _complete() -> int:
-    """Answer the shell, which asks while somebody types: nothing but offers may be seen of that."""
+    """Answers a completion request. Writes completions and nothing else: errors would appear while the user types."""
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.suppress(Exception):
         return shell_complete(cli, {}, "kubewright", VARIABLE, os.environ[VARIABLE])
     return CommandExit.FAILED
@@ -72,23 +72,23 @@ def _complete() -> int:
 def _message(error: click.ClickException) -> str:
     text = error.format_message()
     if text.startswith("Usage:"):
-        # A group was named and none of its commands: click's message is then the whole help text.
+        # A group without a command: click's message is the whole help text.
         return text
-    text = " ".join(text.split())  # one line, also where click lists choices below each other
+    text = " ".join(text.split())  # one line, also if click lists choices on several lines
     where = f" (see `{error.ctx.command_path} --help`)" if isinstance(error, click.UsageError) and error.ctx else ""
     return f"Error: {text}{where}"
 
 
 def _describe(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and not error.filename and _is_lost():
-        return "the folder that you are in is gone: go to another one"
+        return "the current folder no longer exists: change to another one"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, NotWritten):
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
 
 
 def _is_lost() -> bool:
-    """Whether the current folder was removed, so that no path can be found from it."""
+    """Whether the current folder was deleted, so that relative paths cannot be resolved."""
     try:
         os.getcwd()
     except FileNotFoundError:

@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.command("version")
 @output_option
 def command(output: Output) -> None:
-    """Print the versions of Kubewright and of what it is pinned to.
+    """Print the versions of Kubewright and of the programs that it is pinned to.
 
     \b
     Example:

@@ -1,18 +1,16 @@
-"""A program's objects into a cluster, and out of it again.
+"""Deploys a program's objects to a cluster, and deletes them again.
 
-- `install(client, kinds)` is `kubewright.crd.install`; `uninstall(client, definitions)` removes definitions, with all
-  objects of theirs, and waits until they are gone.
-- `deploy(client, project)` applies every object of a `kubewright.manifests.Project`, in an order in which each finds
-  what it needs; to do it again changes only what is different. What somebody else has made is not taken over:
-  `NameTaken` says whose it is. A kind that the cluster does not serve (cert-manager's) raises `NotServed` before
-  anything is written.
-- `undeploy(client, project)` removes them: first the definitions, while the operator is still there to clean up after
-  its objects, and then the rest. What is gone already is no error; what `deploy` has not made stays.
+- `install(client, kinds)` is `kubewright.crd.install`. `uninstall(client, definitions)` deletes definitions with all
+  their objects, and waits until they are gone.
+- `deploy(client, project)` applies every object of a `kubewright.manifests.Project`, in dependency order. Deploying
+  again changes only what differs. Objects of other owners are not taken over: `NameTaken` names the owner. `NotServed`
+  is raised before anything is written if the cluster lacks a kind, such as cert-manager's.
+- `undeploy(client, project)` deletes them: first the definitions, while the operator can still finalize their objects,
+  then the rest. Objects that do not exist are skipped. Objects that `deploy` did not create stay.
+- `examine(client, operators, kinds)` returns `Finding`s: whether a program will work on a cluster.
 
-- `examine(client, operators, kinds)` says, `Finding` by `Finding`, whether a program will work on a cluster.
-
-Each of them tells what it does as it goes, by a function that it is given. What takes too long raises
-`StillThere`, which names what holds it up.
+Each function reports its steps to a callback. If a deletion takes too long, `StillThere` names the objects that block
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`deploy`: every object of a project, applied."""
+"""`deploy`: applies every object of a project."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from kubewright.manifests import Project, objects
 __all__ = ["ReportStep", "deploy"]
 
 ReportStep = Callable[[str, str], None]
-"""Told of each step: what was done (`applied`, `removed`, `kept`), and to which object."""
+"""Called for each step with the action (`applied`, `removed`, `kept`) and the object."""
 
 _SERVED_WITHIN = 30.0
 
 
 async def deploy(client: Client, project: Project, report: ReportStep) -> None:
-    """Apply every object of a project. Definitions are served before anything else needs them.
+    """Applies every object of a project. Waits until definitions are served before other objects need them.
 
-    Raises `NameTaken`, before anything is written, when an object of somebody else has a name that is needed, and
-    `NotServed` when the cluster lacks a kind, such as cert-manager's. A namespace that is there already stays as it is.
+    Raises `NameTaken`, before anything is written, if another owner has an object of a required name. Raises
+    `NotServed` if the cluster lacks a kind, such as cert-manager's. An existing namespace is used as it is.
     """
     everything = objects(project)
     await check_served(client, everything)
@@ -38,7 +38,7 @@ async def deploy(client: Client, project: Project, report: ReportStep) -> None:
     applying = client.writing_as(FIELD_MANAGER)
     for obj in everything:
         if isinstance(obj, core.Namespace) and (kept := await _of_somebody_else(client, obj, project)) is not None:
-            report("kept", f"{object_title(obj)}, which was made {whose(kept)}")
+            report("kept", f"{object_title(obj)}, which was created {whose(kept)}")
             continue
         await applying.apply(obj, force=True)
         report("applied", object_title(obj))
@@ -47,7 +47,7 @@ async def deploy(client: Client, project: Project, report: ReportStep) -> None:
 
 
 async def _of_somebody_else(client: Client, namespace: core.Namespace, project: Project) -> core.Namespace | None:
-    """The namespace as it is, if there is one that `deploy` has not made."""
+    """Returns the namespace if it exists and `deploy` did not create it."""
     found = await in_cluster(client, namespace)
     if not isinstance(found, core.Namespace) or namespace_is_ours(found, project):
         return None

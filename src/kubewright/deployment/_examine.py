@@ -1,4 +1,4 @@
-"""`examine`: whether a program will work on a cluster, before it is tried."""
+"""`examine`: checks whether a program will work on a cluster."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ async def examine(
     converted: Collection[str] = (),
     projects: Sequence[Project] = (),
 ) -> AsyncIterator[Finding]:
-    """Look at a cluster as a program will find it: version, definitions, webhooks, namespaces, permissions.
+    """Checks a cluster for a program: version, definitions, webhooks, namespaces, permissions.
 
-    `projects` are those that are deployed. `converted` names definitions whose objects the program converts, as
-    `kubewright.manifests.Program` has them.
+    `projects` are those that are deployed. `converted` names definitions whose objects the program converts, as in
+    `kubewright.manifests.Program`.
     """
     try:
         version = await client.server_version()
     except ApiError as error:
         yield Finding(
-            "error", f"the API server does not answer: {error}", "is the cluster running, and its address right?"
+            "error",
+            f"the API server does not answer: {error}",
+            "check that the cluster is running and its address is right",
         )
         return
     yield _version(version.git_version, version.minor)
@@ -67,14 +69,14 @@ async def _write_loops(client: Client, operator: Operator) -> Finding | None:
     try:
         events = await client.list(core.Event, "", fields="reason=WriteLoop")
     except ApiError:
-        return None  # this account may not read events
+        return None  # this account is not allowed to read events
     mine = [one for one in events if operator.name in (one.reporting_component, one.source and one.source.component)]
     if not mine:
         return None
     newest = max(mine, key=lambda one: str(one.last_timestamp or one.event_time or one.metadata.creation_timestamp))
     about = newest.involved_object
     where = f"{about.kind} {about.namespace}/{about.name}" if about.namespace else f"{about.kind} {about.name}"
-    return Finding("warning", f"operator {operator.name} has met a write loop: {where}", newest.message or "")
+    return Finding("warning", f"operator {operator.name} is in a write loop: {where}", newest.message or "")
 
 
 def _version(git_version: str, minor: str) -> Finding:
@@ -82,10 +84,12 @@ def _version(git_version: str, minor: str) -> Finding:
     what = f"the API server is {git_version}"
     if number < _OLDEST_MINOR:
         return Finding(
-            "warning", what, f"Kubewright is tried with 1.{_NEWEST_MINOR}; much older servers lack what it uses"
+            "warning",
+            what,
+            f"Kubewright is tested with 1.{_NEWEST_MINOR}; much older servers lack features that it uses",
         )
     if number > _NEWEST_MINOR:
-        return Finding("warning", what, f"which is newer than 1.{_NEWEST_MINOR}, with which Kubewright is tried")
+        return Finding("warning", what, f"it is newer than 1.{_NEWEST_MINOR}, with which Kubewright is tested")
     return Finding("ok", what)
 
 
@@ -96,7 +100,7 @@ async def _definition(client: Client, wanted: Definition, converted: Collection[
     except NotFound:
         return Finding("error", f"{name} is not defined", "run `kubewright install`")
     except Forbidden:
-        return Finding("warning", f"whether {name} is defined cannot be told", "you may not read definitions")
+        return Finding("warning", f"cannot check whether {name} is defined", "you are not allowed to read definitions")
     if found.metadata.deletion_timestamp is not None:
         return Finding(
             "error",
@@ -108,13 +112,15 @@ async def _definition(client: Client, wanted: Definition, converted: Collection[
     if name in converted and not _is_converted(found):
         return Finding(
             "error",
-            f"{name} is not converted in the cluster: objects are misread in other versions than the stored one",
-            "let the API server ask the operator: `kubewright run --install-crds --webhook-url ...`, or"
+            f"{name} is not converted in the cluster: objects are misread in versions other than the stored one",
+            "let the API server call the operator: `kubewright run --install-crds --webhook-url ...`, or"
             " `kubewright deploy`",
         )
     schemas = [{one.name: to_dict(one.schema) for one in definition.spec.versions} for definition in (found, wanted)]
     if _names(schemas[0]) != _names(schemas[1]):
-        return Finding("warning", f"{name} is defined in another form than the program has", "run `kubewright install`")
+        return Finding(
+            "warning", f"{name} in the cluster differs from the program's definition", "run `kubewright install`"
+        )
     return Finding("ok", f"{name} is defined and served")
 
 
@@ -123,7 +129,7 @@ def _is_converted(definition: Definition) -> bool:
 
 
 def _names(schema: object) -> object:
-    """A schema without descriptions, which change nothing."""
+    """Returns a schema without descriptions, which have no effect."""
     if isinstance(schema, dict):
         return {key: _names(value) for key, value in schema.items() if key != "description" or isinstance(value, dict)}
     return [_names(value) for value in schema] if isinstance(schema, list) else schema
@@ -133,34 +139,38 @@ async def _namespace(client: Client, name: str) -> Finding:
     try:
         await client.get(core.Namespace, name)
     except NotFound:
-        return Finding("warning", f"the namespace {name} is not there", f"run `kubectl create namespace {name}`")
+        return Finding("warning", f"the namespace {name} does not exist", f"run `kubectl create namespace {name}`")
     except Forbidden:
-        return Finding("warning", f"whether there is a namespace {name} cannot be told", "you may not read namespaces")
-    return Finding("ok", f"the namespace {name} is there")
+        return Finding(
+            "warning", f"cannot check whether the namespace {name} exists", "you are not allowed to read namespaces"
+        )
+    return Finding("ok", f"the namespace {name} exists")
 
 
 async def _permissions(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """What this account may not do of what the operator does. The account in the cluster is another one."""
+    """Returns what the operator does and this account is not allowed to do. In the cluster it has another account."""
     permissions = operator.permissions()
     missing = [one for one in permissions if not await _allowed(client, operator, one)]
     if not missing:
-        yield Finding("ok", f"this account may do all that {operator.name} does: {len(permissions)} permissions")
+        yield Finding(
+            "ok", f"this account is allowed to do everything that {operator.name} does: {len(permissions)} permissions"
+        )
     for one in missing:
-        why = f", which follows from {one.why}" if one.why else ""
+        why = f", required by {one.why}" if one.why else ""
         yield Finding(
             "warning" if one.rare else "error",
-            f"this account may not {one}{why}",
-            "use another account, or run the operator as its own: `kubewright deploy`",
+            f"this account is not allowed to {one}{why}",
+            "use another account, or run the operator with its own: `kubewright deploy`",
         )
 
 
 async def _reviews(client: Client, operator: Operator) -> AsyncIterator[Finding]:
-    """Whether secure metrics would work: an operator in a cluster has them unless it says otherwise."""
+    """Checks whether secure metrics would work, which are the default of an operator in a cluster."""
     if missing := [one for one in for_reviewing() if not await _may(client, one, "")]:
         yield Finding(
             "warning",
-            f"this account may not {' and '.join(map(str, missing))}: secure metrics would answer 503",
-            f"apply the ClusterRole {operator.name}-metrics-auth, which `kubewright deploy` does; or serve plain HTTP"
+            f"this account is not allowed to {' and '.join(map(str, missing))}: secure metrics would answer 503",
+            f"apply the ClusterRole {operator.name}-metrics-auth, as `kubewright deploy` does; or serve plain HTTP"
             " to every client: metrics_secure=False",
         )
 

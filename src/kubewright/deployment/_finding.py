@@ -1,4 +1,4 @@
-"""`Finding`: one thing that was looked at in a cluster."""
+"""`Finding`: the result of one check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Finding"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `advice` says what to do about it, if something is to be done."""
+    """The result of one check. `advice` says how to fix a problem."""
 
     state: Literal["ok", "warning", "error"]
     what: str

@@ -1,7 +1,7 @@
-"""Whose an object in a cluster is: the project's, or that of somebody who had the name first.
+"""The owner of an object in a cluster: the project, or another client.
 
-`deploy` applies with force, since what it has made is its own. For the same reason it must not touch anything else:
-before it writes, it looks whether its names are free.
+`deploy` applies with force, because its objects are its own. Therefore it checks first that no other owner has an
+object of the same name.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FIELD_MANAGER: Final = "kubewright-deploy"
 
 
 class NameTaken(Exception):
-    """Objects of somebody else have names that the project needs; the text says which, and whose they are."""
+    """Another owner has objects with names that the project needs. The message lists them with their owners."""
 
 
 async def check_names(client: Client, project: Project, wanted: Sequence[Object]) -> None:
-    """Raise `NameTaken` when objects have the names that are not of this project.
+    """Raises `NameTaken` if objects with these names exist that are not the project's.
 
-    The namespace may be somebody else's. Definitions belong to whoever has the group: `InstallError` is raised for one
-    whose stored objects would be broken.
+    The namespace may have another owner. Definitions belong to the group: `InstallError` is raised for a change that
+    would break stored objects.
     """
     taken = []
     for obj in wanted:
@@ -47,45 +47,43 @@ async def check_names(client: Client, project: Project, wanted: Sequence[Object]
             assert isinstance(found, apiextensions.CustomResourceDefinition)
             check_change(found, obj)
         elif not is_ours(found, obj, project):
-            taken.append(f"{object_title(obj)} is taken {whose(found)}")
+            taken.append(f"{object_title(obj)} was created {whose(found)}")
     if taken:
-        raise NameTaken(
-            f"{'; '.join(taken)}: remove what is there, or give the operator another name. Nothing was changed"
-        )
+        raise NameTaken(f"{'; '.join(taken)}: delete it, or give the operator another name. Nothing was changed")
 
 
 async def in_cluster(client: Client, obj: Object) -> Object | None:
-    """The object of that name, if there is one and we may look."""
+    """Returns the object of that name; None if it does not exist or cannot be read."""
     with contextlib.suppress(Forbidden):
         return await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
     return None
 
 
 def is_ours(found: Object, wanted: Object, project: Project) -> bool:
-    """Whether the object that is there is the one that is wanted: by its labels, or since `deploy` has written it.
+    """Whether an existing object is the project's: it has the project's labels, or `deploy` has written it.
 
-    It need only have the labels of the project. The roles for people have none of these: they belong to the kind.
+    The roles for users have labels of the kind instead of the project.
     """
     of_project = wanted.metadata.labels.items() & project.labels.items()
     return _has(found, dict(of_project) or wanted.metadata.labels) or FIELD_MANAGER in _managers(found)
 
 
 def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
-    """Whether `deploy` has made a namespace, so that it may be removed with the rest."""
+    """Whether `deploy` created a namespace, so that it may be deleted with the rest."""
     return _has(namespace, project.labels)
 
 
 def whose(obj: Object) -> str:
-    """Who has made an object, as far as it says: `by kubectl-create (managed by Helm)`."""
-    told = f"by {' and '.join(_managers(obj)) or 'somebody who does not say so'}"
+    """Returns who created an object, from its field managers and labels: `by kubectl-create (managed by Helm)`."""
+    told = f"by {' and '.join(_managers(obj)) or 'an unknown client'}"
     by = obj.metadata.labels.get("app.kubernetes.io/managed-by")
     name = obj.metadata.labels.get("app.kubernetes.io/name")
-    labelled = [*([f"managed by {by}"] if by else ()), *([f"a part of {name}"] if name else ())]
+    labelled = [*([f"managed by {by}"] if by else ()), *([f"part of {name}"] if name else ())]
     return f"{told} ({', '.join(labelled)})" if labelled else told
 
 
 def object_title(obj: Object) -> str:
-    """An object as people name it: `Deployment guestbook-system/guestbook`."""
+    """Returns the kind and name of an object: `Deployment guestbook-system/guestbook`."""
     metadata = obj.metadata
     where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
     return f"{info_of(type(obj)).kind} {where}"
@@ -96,6 +94,6 @@ def _has(obj: Object, labels: Mapping[str, str]) -> bool:
 
 
 def _managers(obj: Object) -> list[str]:
-    """Who has written it, the status left out, which controllers write."""
+    """Returns the field managers, except those of the status, which controllers write."""
     entries = [entry for entry in obj.metadata.managed_fields if entry.manager and not entry.subresource]
     return list(dict.fromkeys(entry.manager or "" for entry in entries))

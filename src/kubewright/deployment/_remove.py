@@ -1,4 +1,4 @@
-"""`undeploy` and `uninstall`: what was put into a cluster, out of it again."""
+"""`undeploy` and `uninstall`: delete what was deployed to a cluster."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Definition = apiextensions.CustomResourceDefinition
 
 
 class StillThere(Exception):
-    """Objects that were deleted have not gone; the text says what holds them up."""
+    """Deleted objects still exist. The message says what blocks their deletion."""
 
 
 async def uninstall(
     client: Client, definitions: Sequence[Definition], report: ReportStep, *, timeout: float = 60.0
 ) -> None:
-    """Remove definitions and all objects of theirs, and wait until they are gone.
+    """Deletes definitions and all their objects, and waits until they are gone.
 
-    Objects with finalizers wait for the operator that has set them; when it does not come, `StillThere` names them.
+    Objects with finalizers wait for their operator. If it does not finalize them in time, `StillThere` names them.
     """
     going = [definition for definition in definitions if await _begin_to_delete(client, definition, report)]
     try:
@@ -38,12 +38,12 @@ async def uninstall(
     except TimeoutError:
         held = [text for definition in going for text in await objects_with_finalizers(client, definition)]
         raise StillThere(
-            f"the definitions are not gone after {format_duration(timeout)}: {describe_blockers(held)}"
+            f"the definitions still exist after {format_duration(timeout)}: {describe_blockers(held)}"
         ) from None
 
 
 async def undeploy(client: Client, project: Project, report: ReportStep, *, timeout: float = 60.0) -> None:
-    """Remove all that `deploy` makes: the definitions while the operator can still clean up, and then the rest."""
+    """Deletes everything that `deploy` creates: definitions first, while the operator can finalize, then the rest."""
     everything = objects(project)
     await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], report, timeout=timeout)
     for obj in reversed(everything):
@@ -54,11 +54,12 @@ async def undeploy(client: Client, project: Project, report: ReportStep, *, time
 async def _may_remove(client: Client, obj: Object, project: Project, report: ReportStep) -> bool:
     found = await client.find(type(obj), obj.metadata.name, obj.metadata.namespace or None)
     if found is None:
-        return True  # and is told as the others are
+        return True  # and reported like the others
     if isinstance(found, core.Namespace):
-        ours, why = namespace_is_ours(found, project), "which has not the labels of this project"
+        ours, why = namespace_is_ours(found, project), "which does not have the labels of this project"
     else:
-        ours, why = is_ours(found, obj, project), f"which is not of this project, but was made {whose(found)}"
+        ours = is_ours(found, obj, project)
+        why = f"which does not belong to this project, but was created {whose(found)}"
     if not ours:
         report("kept", f"{object_title(obj)}, {why}")
     return ours
@@ -70,7 +71,7 @@ async def _delete(client: Client, obj: Object, report: ReportStep) -> None:
 
 
 async def _begin_to_delete(client: Client, obj: Object, report: ReportStep) -> bool:
-    """Whether there was something to delete. It may stay for a while."""
+    """Requests the deletion. Returns whether the object existed; it may stay for a while."""
     try:
         await client.delete(type(obj), obj.metadata.name or "", obj.metadata.namespace)
     except NotFound:

@@ -1,4 +1,4 @@
-"""Which kinds of a deployment the cluster does not serve: those of add-ons that are not installed."""
+"""Finds kinds of a deployment that the cluster does not serve, such as those of add-ons that are not installed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from kubewright.deployment._finding import Finding
 __all__ = ["NotServed", "check_served", "not_served"]
 
 _ADVICE: Final = {
-    "cert-manager.io": "install cert-manager (https://cert-manager.io/docs/installation/), or let the operator make its"
-    ' own certificates: Project(certificates="self-managed")',
-    "monitoring.coreos.com": "install the Prometheus operator, or leave out Project(service_monitor=True)",
+    "cert-manager.io": "install cert-manager (https://cert-manager.io/docs/installation/), or let the operator"
+    ' create its own certificates: Project(certificates="self-managed")',
+    "monitoring.coreos.com": "install the Prometheus operator, or remove Project(service_monitor=True)",
 }
 
 
 class NotServed(Exception):
-    """The cluster does not serve kinds that a deployment has objects of; the text says which, and what to do."""
+    """The cluster does not serve kinds of the deployment. The message lists them with the fix."""
 
 
 async def check_served(client: Client, wanted: Sequence[Object]) -> None:
-    """Raises `NotServed` if the cluster lacks a kind. Kinds that the deployment defines itself need not be there."""
+    """Raises `NotServed` if the cluster lacks a kind that the deployment does not define itself."""
     if missing := await not_served(client, wanted):
         each = "; ".join(f"{one.what}: {one.advice}" for one in missing)
         raise NotServed(f"{each}. Nothing was changed")

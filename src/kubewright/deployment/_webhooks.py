@@ -1,4 +1,4 @@
-"""Whether the webhooks of a program's kinds can be reached: without them, every write of such an object fails."""
+"""Checks whether the webhooks of a program's kinds can be reached. Otherwise every write of such an object fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SERVICE: Final = "kubernetes.io/service-name"
 
 
 async def webhook_findings(client: Client, kinds: Sequence[type[Object]]) -> AsyncIterator[Finding]:
-    """Yields a finding for each Service that the API server is configured to call about these kinds."""
+    """Yields a finding for each Service that the API server calls for these kinds."""
     wanted = [info_of(kind) for kind in kinds]
     try:
         configurations: list[Any] = [
@@ -27,7 +27,7 @@ async def webhook_findings(client: Client, kinds: Sequence[type[Object]]) -> Asy
             *[one async for one in client.list(admissionregistration.MutatingWebhookConfiguration)],
         ]
     except Forbidden:
-        return  # the account may not look, and most need not
+        return  # the account may not look, and most accounts need not
     services = {
         (service.namespace, service.name): one.metadata.name
         for one in configurations
@@ -40,7 +40,7 @@ async def webhook_findings(client: Client, kinds: Sequence[type[Object]]) -> Asy
 
 
 async def runs_no_programs(client: Client) -> bool:
-    """Whether the pods of a cluster run nothing: all nodes are without machines, as those of the embedded cluster."""
+    """Whether the pods of a cluster run no program: all nodes are simulated, as in the embedded cluster."""
     nodes = await _nodes(client)
     return bool(nodes) and all(runtime.startswith(_WITHOUT_MACHINES) for runtime in nodes.values())
 
@@ -49,7 +49,9 @@ async def _finding(client: Client, namespace: str, name: str, configuration: str
     what = f"the webhooks of {configuration} are called at the Service {namespace}/{name}"
     try:
         if await client.find(core.Service, name, namespace) is None:
-            return Finding("error", f"{what}, which is not there: creates and updates fail", "run `kubewright deploy`")
+            return Finding(
+                "error", f"{what}, which does not exist: creates and updates fail", "run `kubewright deploy`"
+            )
         slices = [one async for one in client.list(discovery.EndpointSlice, namespace, labels={_SERVICE: name})]
     except ApiError as error:
         return Finding("warning", f"{what}; its endpoints cannot be read: {error}")
@@ -58,13 +60,13 @@ async def _finding(client: Client, namespace: str, name: str, configuration: str
         return Finding(
             "error",
             f"{what}, which has no ready endpoint: creates and updates fail",
-            f"see why the operator's pods are not ready: `kubectl --namespace {namespace} get pods`",
+            f"check why the operator's pods are not ready: `kubectl --namespace {namespace} get pods`",
         )
     nodes = await _nodes(client)
     if all(nodes.get(endpoint.node_name or "", "").startswith(_WITHOUT_MACHINES) for endpoint in ready):
         return Finding(
             "error",
-            f"{what}, where nothing listens: its pods are on nodes without machines, so creates and updates fail",
+            f"{what}, where nothing listens: its pods are on simulated nodes, so creates and updates fail",
             NOTHING_RUNS,
         )
     return Finding("ok", f"{what}, which has {len(ready)} ready endpoints")
@@ -86,7 +88,7 @@ def _ready(slices: Sequence[discovery.EndpointSlice]) -> Iterator[discovery.Endp
 
 
 async def _nodes(client: Client) -> dict[str, str]:
-    """The container runtimes of the nodes; none where they may not be listed."""
+    """Returns the container runtimes of the nodes; none if nodes cannot be listed."""
     try:
         return {
             node.metadata.name: node.status.node_info.container_runtime_version

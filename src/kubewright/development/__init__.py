@@ -1,14 +1,14 @@
-"""From file to running operator, and from there to an image: what `kubewright dev`, `test` and `build` do.
+"""Runs, tests and builds operators under development: the code behind `kubewright dev`, `test` and `build`.
 
-- `Development(plan, view)` runs a program on an embedded cluster, or on that of a kubeconfig: it defines the kinds,
-  runs the operator in a process of its own, applies samples, and starts the operator again when a file of the program
-  is saved. The cluster and its objects stay. What happens are messages (`_messages.py`), which a `View` shows: as
-  lines, as lines above a live table on a terminal, or as JSON.
-- `Build` is an image that docker, podman or buildah is to build: `commands` are the command lines of each, for one
-  platform or several, `find_tool` says which tool this machine has, and `run_commands` runs them.
-- `run_tests` runs a project's tests with pytest, on embedded clusters, on the real one, or on both.
+- `Development(plan, view)` runs a program on an embedded cluster, or on that of a kubeconfig. It installs the
+  definitions, runs the operator in a separate process, applies samples, and restarts the operator whenever a file of
+  the program is saved. The cluster and its objects stay. Events are messages (`_messages.py`) that a `View` shows: as
+  lines, as lines above a live table, or as JSON.
+- `Build` describes an image. `commands` returns the command lines of docker, podman or buildah, for one platform or
+  several. `find_tool` finds an installed tool, and `run_commands` runs it.
+- `run_tests` runs a project's tests with pytest, on embedded clusters, a real one, or both.
 
-Nothing here asks for a network: the cluster listens on loopback, behind certificates of its own.
+No network is needed: the cluster listens on loopback with its own certificates.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
     "view_for",
 ]
 
-# Behind a door that opens on first use: the process of the operator, which is started with each save, needs none of it.
+# Imported on first use: the operator's process, which starts on every save, needs none of it.
 _HOMES = {
     "TOOLS": "_images",
     "Build": "_images",
@@ -82,5 +82,5 @@ _HOMES = {
     "view_for": "_views",
 }
 
-if not TYPE_CHECKING:  # who checks types is told of names that are not there
+if not TYPE_CHECKING:  # type checkers report names that do not exist
     __getattr__ = lazy_exports(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""The operator as its own service account, with the roles that are generated for it and no others."""
+"""Runs the operator with its own service account, which has only the generated roles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["account_for"]
 
 _MANAGER: Final = "kubewright-dev"
 _GROUP: Final = "rbac.authorization.k8s.io"
-_LIFE: Final = 30 * 24 * 3600  # longer than anybody develops without a save, which brings a new token
+_LIFE: Final = 30 * 24 * 3600  # longer than any session without a save, which brings a new token
 
 
 async def account_for(operator: Operator, kubeconfig: str, folder: Path) -> Path:
-    """Make the account and its roles, as `kubewright deploy` would, and write a kubeconfig with a token of it.
+    """Creates the account and its roles, like `kubewright deploy`, and writes a kubeconfig with its token.
 
-    Roles that the last version of the program needed and this one does not are taken back.
+    Roles that only the previous version of the program needed are revoked.
     """
     from kubewright.client import load_config
     from kubewright.kubeconfig import write_kubeconfig
@@ -45,7 +45,7 @@ async def account_for(operator: Operator, kubeconfig: str, folder: Path) -> Path
 
 
 def _for_webhooks(operator: Operator, namespace: str) -> list[rbac.ClusterRole | rbac.ClusterRoleBinding]:
-    """What no deployed operator needs: here it tells the API server itself where its webhooks are."""
+    """Returns roles that a deployed operator does not need: in development it registers its own webhooks."""
     if not operator.has_webhooks:
         return []
     name = f"{operator.name}-dev-webhooks"

@@ -1,4 +1,4 @@
-"""`Board`: what is known of the program and its objects at this moment, for a view that shows it."""
+"""`Board`: the current state of the program and its objects, for a view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Phase = Literal["starting", "running", "failed", "ended"]
 
 @dataclass(slots=True)
 class Row:
-    """One object: what it looks like, and how its last reconcile ended."""
+    """One object: its state, and the result of its last reconcile."""
 
     kind: str
     namespace: str
@@ -43,7 +43,7 @@ class Row:
 
 
 class Board:
-    """Takes messages, and keeps what they add up to. `now` is a clock in seconds."""
+    """Collects messages into the current state. `now` is a clock in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -52,7 +52,7 @@ class Board:
         self.phase: Phase = "starting"
 
     def heed(self, message: Message) -> bool:
-        """Take a message in. Whether anything looks different now."""
+        """Adds a message. Returns whether the state changed."""
         match message:
             case Starting():
                 self.phase = "starting"
@@ -75,7 +75,7 @@ class Board:
         return True
 
     def rows(self) -> list[Row]:
-        """The objects that are there, those that fail first."""
+        """Returns the existing objects, failing ones first."""
         there = [row for row in self._rows.values() if row.there]
         return sorted(there, key=lambda row: (not row.failing, row.kind, row.namespace, row.name))
 

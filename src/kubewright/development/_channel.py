@@ -1,4 +1,4 @@
-"""The way from the process of the operator to `Development`: messages, and a line that shows who is alive."""
+"""The connection from the operator's process to `Development`: messages, and detection of a dead peer."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _PATIENCE: Final = 5.0
 
 
 class Channel:
-    """The operator's end. `tell` may be called from any thread; what nobody hears is lost."""
+    """The operator's end. `tell` may be called from any thread. Messages after the other end is gone are dropped."""
 
     def __init__(self, number: int) -> None:
         self._socket = socket.socket(fileno=number)
         self._lock = threading.Lock()
 
     def tell(self, message: Message) -> None:
-        """Send a message."""
+        """Sends a message."""
         line = msgspec.json.encode(message) + b"\n"
         with self._lock:
             try:
                 self._socket.sendall(line)
-            except OSError:  # whoever listened is gone, and this process will hear of it
+            except OSError:  # the listener is gone, and this process is about to notice
                 return
 
     def end_with_owner(self) -> None:
-        """End this process when the other end is gone, however that happened."""
+        """Ends this process when the other end is gone, for whatever reason."""
         threading.Thread(target=self._listen, name="kubewright-owner", daemon=True).start()
 
     def _listen(self) -> None:

@@ -1,4 +1,4 @@
-"""`ConsoleBeside`: the web console beside the program, where it is installed."""
+"""`ConsoleBeside`: the web console next to the program, if it is installed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsoleBeside"]
 
-_MISSING: Final = "there is a web console for this, which is not installed: pip install 'kubewright[console]'"
+_MISSING: Final = "a web console is available: pip install 'kubewright[console]'"
 
 
 class ConsoleBeside:
-    """Serves the console of a cluster on this machine, from soon after `async with` until its end.
+    """Serves the console of a cluster on this machine while the `async with` block runs.
 
-    It never disturbs: whatever is wrong with it is told, and that is all. Without a port there is none.
+    Its errors are reported and otherwise ignored. Without a port there is no console.
     """
 
     def __init__(self, place: Place, port: int | None, tell: Callable[[Message], None]) -> None:
@@ -36,7 +36,7 @@ class ConsoleBeside:
         self._task: asyncio.Task[None] | None = None
 
     def operator_at(self, address: str) -> None:
-        """The operator serves its pages there from now on."""
+        """Sets the address of the operator's pages."""
         if address and address != self._address:
             self._address = address
             self._moved.set()
@@ -59,7 +59,7 @@ class ConsoleBeside:
             self._tell(Hint(text=_MISSING))
             return
         try:
-            # It takes seconds, in which the cluster must go on answering.
+            # It takes seconds, in which the cluster must keep answering.
             await asyncio.to_thread(importlib.import_module, "kubewright.console.server")
             from kubewright.console import Console
 
@@ -67,12 +67,12 @@ class ConsoleBeside:
             async with console, console.serving(port=port) as url:
                 self._tell(ConsoleReady(url=f"{url}{console.invitation() if console.local else ''}"))
                 await self._follow(console)
-        except Exception as error:  # whatever it is: the program can be developed without it
+        except Exception as error:  # any error: development continues without the console
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self._tell(Hint(text=f"the web console cannot be served: {reason}"))
 
     async def _follow(self, console: Console) -> None:
-        """Let it ask the operator where that is now."""
+        """Lets the console use the operator's current address."""
         from kubewright.console.operators import Remote, WatchedOperator
 
         asked: WatchedOperator | None = None

@@ -1,4 +1,4 @@
-"""`Development`: a program on a cluster, started again whenever one of its files is saved."""
+"""`Development`: runs a program on a cluster and restarts it whenever one of its files is saved."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _FREE: Final = "127.0.0.1:0"
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is developed, and where.
+    """The program and its cluster.
 
     Args:
-        targets: files or modules; together they have one operator.
-        kubeconfig: the file that names the cluster; without it and a context, an embedded one is used.
-        context: the context in it.
-        samples: files and folders of objects that are applied.
-        rbac: whether the embedded cluster grants only what roles grant; the operator then has its own roles alone.
-        nodes: how many nodes the embedded cluster has.
-        write_kubeconfig: where the kubeconfig of the embedded cluster is written; a temporary file unless given.
-        namespaces: the only namespaces that the operator looks at.
-        console_port: the port of the web console, 0 for a free one; None for no console.
-        verbose: whether the operator logs more.
+        targets: files or modules that together contain one operator.
+        kubeconfig: the kubeconfig file. Without it and a context, an embedded cluster is used.
+        context: the context of the kubeconfig.
+        samples: files and folders of objects to apply.
+        rbac: whether the embedded cluster enforces RBAC; the operator then has its generated roles only.
+        nodes: the number of nodes of the embedded cluster.
+        write_kubeconfig: the path of the embedded cluster's kubeconfig. Default: a temporary file.
+        namespaces: the only namespaces that the operator watches.
+        console_port: the port of the web console; 0 for a free one, None for no console.
+        verbose: whether the operator logs at debug level.
     """
 
     targets: Sequence[str]
@@ -70,15 +70,15 @@ class Plan:
 
     @property
     def embedded(self) -> bool:
-        """Whether the cluster is one of our own."""
+        """Whether the cluster is an embedded one."""
         return self.kubeconfig is None and self.context is None
 
 
 class Development:
-    """Runs a plan until a signal, and shows what happens.
+    """Runs a plan until a signal arrives, and shows what happens.
 
-    The cluster and what is in it outlive every restart of the operator. A program that cannot be imported, or whose
-    definitions the cluster refuses, does not run; the next save tries again.
+    The cluster and its objects survive every restart of the operator. A program that cannot be imported, or whose
+    definitions the cluster rejects, does not run; the next save tries again.
     """
 
     def __init__(self, plan: Plan, view: View) -> None:
@@ -97,9 +97,9 @@ class Development:
         self._console: ConsoleBeside | None = None
 
     async def run(self) -> bool:
-        """Until SIGINT, SIGTERM or SIGHUP. Whether it ended in order: a second signal does not wait for that.
+        """Runs until SIGINT, SIGTERM or SIGHUP. Returns whether it ended in order: a second signal does not wait.
 
-        Raises `ConfigError` or `ApiError` when the given cluster cannot be reached.
+        Raises `ConfigError` or `ApiError` if the given cluster cannot be reached.
         """
         try:
             with Ending(self._hurry) as ending:
@@ -137,7 +137,7 @@ class Development:
     # One version of the program
 
     async def _round(self, place: Place, changed: Sequence[Path]) -> list[Path]:
-        """Run the program as it is now, until files of it have changed: these."""
+        """Runs the program until some of its files change, and returns these."""
         self._failed, self._began = None, time.time_ns()
         self._look_at([*self._files, *paths_of(self._plan.targets)])
         self._hear(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
@@ -149,7 +149,7 @@ class Development:
             await process.stop()
 
     async def _changes(self) -> list[Path]:
-        """Wait until files of the program have changed. Changed samples are applied on the way."""
+        """Waits until files of the program change. Applies changed samples in between."""
         while True:
             changed = await self._sources.wait_for_change()
             program = [path for path in changed if path.suffix == _PYTHON]
@@ -178,7 +178,7 @@ class Development:
         if self._process is not None:
             self._process.kill()
 
-    # What is heard
+    # Messages
 
     def _hear(self, message: Message) -> None:
         match message:
@@ -204,7 +204,7 @@ class Development:
         self._sources.watch([*self._files, *self._samples.files], looked_at, since=self._began)
 
     def _look_around(self, files: Iterable[str]) -> None:
-        """What is missing may be in any file, also in one that is not there yet."""
+        """Returns all files: the missing name may be in any of them, also in a new one."""
         known = [*self._files, *(Path(file) for file in files), *paths_of(self._plan.targets)]
         self._look_at(known, folders_of(known))
 

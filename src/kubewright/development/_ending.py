@@ -1,4 +1,4 @@
-"""Ending in order: signals, and work that ends with what it belongs to."""
+"""Orderly shutdown: signals, and tasks that end with their block."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ending:
-    """Hears Ctrl-C, SIGTERM and the end of the terminal, for the length of a `with` block.
+    """Handles Ctrl-C, SIGTERM and SIGHUP during a `with` block.
 
-    The first one sets `asked`. The second one makes it `hurried`, and calls `hurry`.
+    The first signal sets `asked`. The second one sets `hurried`, and calls `hurry`.
     """
 
     def __init__(self, hurry: Callable[[], None]) -> None:
@@ -31,7 +31,7 @@ class Ending:
     def __enter__(self) -> Self:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 loop.add_signal_handler(number, self._hear)
                 self._heard.append(number)
         return self
@@ -51,7 +51,7 @@ class Ending:
 
 
 async def before(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work until it is asked to end, which lets it clean up. What it raises is raised."""
+    """Runs the work until a signal asks it to end, and lets it clean up. Raises its errors."""
     task, end = asyncio.ensure_future(work), asyncio.ensure_future(asked.wait())
     try:
         either: list[asyncio.Future[Any]] = [task, end]
@@ -66,7 +66,7 @@ async def before(asked: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def in_background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do this while the block runs. An error of it ends the block, too."""
+    """Runs a task while the block runs. Its error ends the block as well."""
     with ungrouped():
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]

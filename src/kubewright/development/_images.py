@@ -1,7 +1,7 @@
 """Images: the command lines that build and push them, for each container tool.
 
-The three tools agree on `build` for one platform. For several they do not: docker needs buildx, with a builder that
-can, and keeps the result only in a registry; podman and buildah make a manifest list, which another command pushes.
+The three tools agree on `build` for one platform, but not for several. docker needs buildx with a suitable builder, and
+keeps the result in a registry only. podman and buildah create a manifest list, which another command pushes.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _FILES: Final = ("Dockerfile", "Containerfile")
 
 
 class BuildError(Exception):
-    """An image cannot be built so. The text says why, and what can be done."""
+    """An image cannot be built. The message gives the reason and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """An image that is to be built. What cannot be raises `BuildError`.
+    """An image to build. Invalid values raise `BuildError`.
 
     Args:
-        image: its name, with a tag.
-        containerfile: how it is built.
-        context: the folder whose files it is built from.
-        platforms: for which machines, such as `linux/arm64`; for this one unless given.
-        push: whether it is pushed to the registry that its name names.
-        arguments: `NAME=VALUE` for the Dockerfile's `ARG`s; `NAME` alone takes the value of that variable here.
+        image: the image's name, with a tag.
+        containerfile: the Dockerfile.
+        context: the build context.
+        platforms: such as `linux/arm64`. Default: this machine's.
+        push: whether to push the image to its registry.
+        arguments: `NAME=VALUE` for the Dockerfile's `ARG`s; `NAME` alone uses the environment variable.
     """
 
     image: str
@@ -52,22 +52,22 @@ class Build:
     def __post_init__(self) -> None:
         try:
             if Image.parse(self.image).digest:
-                raise BuildError(f"{self.image} has a digest, which only follows from what is built; name a tag")
+                raise BuildError(f"{self.image} has a digest, which is only known after the build; name a tag")
         except ValueError as error:
             raise BuildError(str(error)) from None
         for platform in self.platforms:
             if not _PLATFORM.fullmatch(platform):
-                raise BuildError(f"{platform!r} is no platform, such as linux/amd64 or linux/arm64")
+                raise BuildError(f"{platform!r} is not a platform, such as linux/amd64 or linux/arm64")
         if len(set(self.platforms)) < len(self.platforms):
             raise BuildError(f"a platform is named twice in {','.join(self.platforms)}")
         for argument in self.arguments:
             if not _ARGUMENT.fullmatch(argument):
-                raise BuildError(f"{argument!r} is no argument of a build, such as NAME=VALUE")
+                raise BuildError(f"{argument!r} is not a build argument, such as NAME=VALUE")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command line. With `unless` or `only_if` another one is asked first, whose exit code decides, in silence."""
+    """A command line. With `unless` or `only_if`, another command runs silently first, and its exit code decides."""
 
     line: Sequence[str]
     unless: Sequence[str] = ()
@@ -75,7 +75,7 @@ class Command:
 
 
 def commands(build: Build, tool: Tool) -> list[Command]:
-    """What is run, in this order. Raises `BuildError` for what the tool cannot do."""
+    """Returns the commands to run, in order. Raises `BuildError` for a build that the tool does not support."""
     common = ["--file", str(build.containerfile), *_arguments(build)]
     if len(build.platforms) < 2:
         one = [*common, *(["--platform", *build.platforms] if build.platforms else ())]
@@ -90,7 +90,7 @@ def _arguments(build: Build) -> list[str]:
 
 
 def _build_one(build: Build, tool: Tool, options: Sequence[str]) -> Command:
-    cached = ["--layers"] if tool == "buildah" else []  # which the others do unasked
+    cached = ["--layers"] if tool == "buildah" else []  # the other tools do so by default
     return Command(line=[tool, "build", *cached, "--tag", build.image, *options, str(build.context)])
 
 
@@ -106,7 +106,7 @@ def _with_buildx(build: Build, options: Sequence[str]) -> list[Command]:
             "--tool podman or buildah"
         )
     return [
-        # The builder that every docker has builds for its own platform alone.
+        # docker's default builder builds for its own platform only.
         Command(
             line=["docker", "buildx", "create", "--name", _BUILDER, "--driver", "docker-container"],
             unless=["docker", "buildx", "inspect", _BUILDER],
@@ -126,7 +126,7 @@ def _with_manifest(build: Build, tool: Tool, options: Sequence[str]) -> list[Com
         Command(line=[tool, "manifest", "rm", build.image], only_if=[tool, "manifest", "exists", build.image]),
         Command(
             line=[
-                # Without buildah's --layers: it took those of one platform for another's (1.28, stages from scratch).
+                # Without buildah's --layers: it confused the layers of platforms (1.28, stages from scratch).
                 *(tool, "build", "--platform", ",".join(build.platforms)),
                 *("--manifest", build.image, *options, str(build.context)),
             ]

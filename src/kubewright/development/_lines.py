@@ -1,4 +1,4 @@
-"""Messages as lines for people: what it is about, and a text."""
+"""Messages as lines for people: a topic and a text."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from kubewright.redaction import showable
 __all__ = ["Line", "lines_of", "plain", "title"]
 
 _LIFE: Final = "kubewright.operator"
-"""Who logs about starting and stopping: messages tell that already."""
+"""Loggers about starting and stopping, which messages report already."""
 _QUIET: Final = ("debug", "info")
 _WHAT: Final = {
     "import": "the program cannot be imported",
-    "definitions": "the cluster refuses the definitions of the program",
+    "definitions": "the cluster rejects the definitions of the program",
     "start": "the operator cannot start",
     "sample": "the sample cannot be applied",
 }
@@ -43,7 +43,7 @@ _WHAT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: a word for what it is about, its text, and how it is meant (`good`, `bad`, `odd`, `dim` or nothing)."""
+    """A line: its topic, its text, and its tone (`good`, `bad`, `odd`, `dim` or none)."""
 
     word: str
     text: str
@@ -51,17 +51,17 @@ class Line:
 
 
 def plain(text: str) -> str:
-    """A text that no terminal obeys, and that shows no secret. What is in it may come from anybody."""
+    """Returns text that is safe for terminals and shows no secret. It may come from any source."""
     return "".join(each if each.isprintable() else " " for each in showable(text).expandtabs(4))
 
 
 def title(kind: str, namespace: str, name: str) -> str:
-    """An object as people name it."""
+    """Returns the kind and name of an object."""
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def lines_of(message: Message, *, verbose: bool = False) -> list[Line]:
-    """What is shown of a message; nothing of what only matters to programs."""
+    """Returns the lines of a message; none if it matters to programs only."""
     return [Line(line.word, plain(line.text), line.tone) for line in _lines_of(message, verbose=verbose)]
 
 
@@ -89,9 +89,9 @@ def _lines_of(message: Message, *, verbose: bool) -> list[Line]:
         case Failed():
             return _failed(message)
         case Ended():
-            return [Line("ended", f"the operator ended with code {message.code}; save a file to start it again", "bad")]
+            return [Line("ended", f"the operator exited with code {message.code}; save a file to restart it", "bad")]
         case Stopped():
-            return [Line("stopped", "everything has ended")]
+            return [Line("stopped", "everything has stopped")]
         case _:
             return _of_objects(message, verbose=verbose)
 

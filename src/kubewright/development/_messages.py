@@ -1,7 +1,7 @@
-"""What happens while a program is developed, as messages.
+"""Messages about a program under development.
 
-They are what the operator's process tells `Development`, what the views show, and what `--output json` prints: one JSON
-object a line, whose `type` says what it is.
+The operator's process sends them to `Development`, views show them, and `--output json` prints them: one JSON object
+per line, with its `type`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type"):
-    """One thing that happened."""
+    """An event."""
 
 
 class KindShown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A kind of the program, and the columns in which `kubectl get` shows its objects."""
+    """A kind of the program, and the columns that `kubectl get` shows."""
 
     api_version: str
     kind: str
@@ -47,12 +47,12 @@ class KindShown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def definition(self) -> str:
-        """The name of its definition."""
+        """The name of the definition."""
         return f"{self.plural}.{self.api_version.rpartition('/')[0]}"
 
 
 class ClusterReady(_Message, frozen=True, tag="cluster"):
-    """The cluster answers. Without a kubeconfig, it is that of the usual one."""
+    """The cluster is ready. Without a kubeconfig, it is that of the default one."""
 
     server: str
     kubeconfig: str | None
@@ -67,20 +67,20 @@ class ConsoleReady(_Message, frozen=True, tag="console"):
 
 
 class Hint(_Message, frozen=True, tag="hint"):
-    """Something that is good to know, and needs no deed."""
+    """A hint that needs no action."""
 
     text: str
 
 
 class Starting(_Message, frozen=True, tag="starting"):
-    """The program is loaded in a new process, because these files changed if there are any."""
+    """The program is loaded in a new process, because of these changed files, if any."""
 
     targets: list[str]
     changed: list[str]
 
 
 class Loaded(_Message, frozen=True, tag="loaded"):
-    """The program could be imported. `files` are those that it consists of."""
+    """The program was imported. `files` are the files that it consists of."""
 
     operator: str
     kinds: list[KindShown]
@@ -88,22 +88,22 @@ class Loaded(_Message, frozen=True, tag="loaded"):
 
 
 class Installed(_Message, frozen=True, tag="installed"):
-    """The definitions are in the cluster, as the program has them now."""
+    """The definitions are installed in their current form."""
 
     definitions: list[str]
 
 
 class Ready(_Message, frozen=True, tag="ready"):
-    """The operator works. Its pages are served at `address`."""
+    """The operator runs. Its pages are served at `address`."""
 
     operator: str
     address: str
 
 
 class Failed(_Message, frozen=True, tag="failed"):
-    """Something does not work as it is: the text says what, with the lines of the program where it is about them.
+    """Something failed. The text says what, with the lines of the program that caused it.
 
-    `files` are those that the program consists of, as far as it came.
+    `files` are the files that were loaded so far.
     """
 
     what: Literal["import", "definitions", "start", "sample"]
@@ -114,7 +114,7 @@ class Failed(_Message, frozen=True, tag="failed"):
 
 
 class Applied(_Message, frozen=True, tag="applied"):
-    """A sample is in the cluster."""
+    """A sample was applied."""
 
     kind: str
     namespace: str
@@ -135,7 +135,7 @@ class Reconciled(_Message, frozen=True, tag="reconciled"):
 
 
 class ObjectSeen(_Message, frozen=True, tag="object"):
-    """An object of one of the program's kinds is there, is different, or is gone (`state` is empty then)."""
+    """An object of the program's kinds was created, changed or deleted (`state` is empty then)."""
 
     kind: str
     namespace: str
@@ -145,7 +145,7 @@ class ObjectSeen(_Message, frozen=True, tag="object"):
 
 
 class EventSeen(_Message, frozen=True, tag="event"):
-    """Somebody recorded an event about an object of one of the program's kinds."""
+    """An event was recorded about an object of the program's kinds."""
 
     kind: str
     namespace: str
@@ -175,13 +175,13 @@ class Output(_Message, frozen=True, tag="output"):
 
 
 class Ended(_Message, frozen=True, tag="ended"):
-    """The operator's process ended, although nobody asked it to. The next save starts it again."""
+    """The operator's process exited unexpectedly. The next save restarts it."""
 
     code: int
 
 
 class Stopped(_Message, frozen=True, tag="stopped"):
-    """Everything has ended."""
+    """Everything has stopped."""
 
 
 Message: TypeAlias = (

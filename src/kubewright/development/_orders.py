@@ -1,4 +1,4 @@
-"""`Orders`: what the process of the operator is told at its start."""
+"""`Orders`: the arguments of the operator's process."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["Orders"]
 
 
 class Orders(msgspec.Struct, frozen=True, kw_only=True):
-    """Which program, on which cluster, and how."""
+    """The program, its cluster, and options."""
 
     targets: list[str]
     channel: int
-    """The file descriptor by which it tells what happens."""
+    """The file descriptor for messages."""
     kubeconfig: str | None
     context: str | None
     embedded: bool
-    """Whether the API server is on this machine, and may be told to ask the webhooks here."""
+    """Whether the API server is on this machine and can call its webhooks."""
     account_folder: str | None = None
-    """Where to keep the credentials of the operator's own service account; without one it is the administrator."""
+    """The folder for the credentials of the operator's service account; None to run as administrator."""
     namespaces: list[str] = msgspec.field(default_factory=list)
     pages: str = "127.0.0.1:0"
-    """Where to serve health and debug pages, unless the program says so itself."""
+    """The address of health and debug pages, unless the program sets one."""
     verbose: bool = False

@@ -1,4 +1,4 @@
-"""Where a program is developed: an embedded cluster of its own, or the cluster of a kubeconfig."""
+"""The cluster for development: an embedded one, or that of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from kubewright.files import remove_own
 
 __all__ = ["Place", "embedded_place", "given_place"]
 
-_RETRY: Final = RetryPolicy(attempts=4)  # somebody sits and waits
+_RETRY: Final = RetryPolicy(attempts=4)  # the user is waiting
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A cluster that answers, and how others reach it."""
+    """A ready cluster, and how to connect to it."""
 
     client: Client
     server: str
     kubeconfig: str | None
-    """None is the usual one."""
+    """None for the default kubeconfig."""
     context: str | None = None
     embedded: bool = False
     account_folder: str | None = None
-    """Where the operator's own credentials are kept, when it works with its own roles."""
+    """The folder for the operator's own credentials, if it has its own roles."""
 
 
 @asynccontextmanager
 async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> AsyncIterator[Place]:
-    """An embedded cluster with workloads, open to this machine. With it ends everything that is in it."""
+    """Runs an embedded cluster with workloads on loopback. Its data is lost at the end."""
     from kubewright.cluster import Cluster
     from kubewright.cluster.workloads import Workloads
 
@@ -52,12 +52,12 @@ async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> 
                         account_folder=folder if rbac else None,
                     )
         finally:
-            remove_own(path, written)  # another process may have written the same file since
+            remove_own(path, written)  # another process may have written the same file
 
 
 @asynccontextmanager
 async def given_place(kubeconfig: str | None, context: str | None) -> AsyncIterator[Place]:
-    """The cluster that a kubeconfig names. Raises `ConfigError` or `ApiError` when it cannot be reached."""
+    """Connects to the cluster of a kubeconfig. Raises `ConfigError` or `ApiError` if it cannot be reached."""
     config = load_config(kubeconfig=kubeconfig, context=context)
     async with Client(config, retry=_RETRY) as client:
         await client.server_version()

@@ -1,4 +1,4 @@
-"""`OperatorProcess`: the process of the operator, from outside."""
+"""`OperatorProcess`: controls the process of the operator."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class _Reader(Protocol):
 
 
 class OperatorProcess:
-    """A process that runs the program, in a session of its own: what the terminal sends reaches us alone.
+    """A process that runs the program, in its own session: signals of the terminal do not reach it.
 
-    What it tells, logs and prints is handed to `tell`, in the order of each. When we are gone, it ends by itself.
+    Its messages, log lines and output are passed to `tell`, each in order. It ends by itself when this process is gone.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, readers: list[asyncio.Task[None]]) -> None:
@@ -39,13 +39,13 @@ class OperatorProcess:
 
     @classmethod
     async def start(cls, orders: dict[str, Any], tell: Callable[[Message], None]) -> Self:
-        """Start it with these `Orders`, in which the channel is filled in."""
+        """Starts it with these `Orders`, after adding the channel."""
         near, far = socket.socketpair()
         with far:
             near.setblocking(False)
             complete = Orders(**orders, channel=far.fileno())
             process = await asyncio.create_subprocess_exec(
-                # -P, since the folder may be a package's: Python would take its operator.py for its own.
+                # -P, because the folder may be a package: Python would import its operator.py as the standard module.
                 *(sys.executable, "-P", "-m", "kubewright.development._program"),
                 msgspec.json.encode(complete).decode(),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -66,17 +66,17 @@ class OperatorProcess:
         return cls(process, readers)
 
     async def wait(self) -> int:
-        """Its exit code, when it has ended and everything that it said was told."""
+        """Returns its exit code, after all of its output was passed on."""
         code = await self._process.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # what the program has started and left
+            os.killpg(self._process.pid, signal.SIGKILL)  # children of the program
         await asyncio.wait(self._readers)
         for reader in self._readers:
             reader.result()
         return code
 
     async def stop(self) -> int:
-        """Let it end: running reconciles have a moment to finish, then they are interrupted, and then it is killed."""
+        """Stops it: running reconciles get time to finish, then they are canceled, and then the process is killed."""
         for after, number in ((0.0, signal.SIGTERM), (_ASK_AGAIN, signal.SIGTERM), (_KILL, signal.SIGKILL)):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(after):
@@ -86,7 +86,7 @@ class OperatorProcess:
         return await self.wait()
 
     def kill(self) -> None:
-        """End it now."""
+        """Kills it."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
@@ -109,9 +109,9 @@ async def _pass_on(reader: _Reader, tell: Callable[[str], None]) -> None:
 
 
 async def _lines(reader: _Reader) -> AsyncIterator[bytes]:
-    """Lines of any length, without their ends."""
+    """Yields lines of any length, without their ends."""
     rest = b""
-    with contextlib.suppress(ConnectionError):  # a process that was killed hangs up
+    with contextlib.suppress(ConnectionError):  # a killed process closes the connection
         while chunk := await reader.read(_CHUNK):
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
@@ -121,10 +121,10 @@ async def _lines(reader: _Reader) -> AsyncIterator[bytes]:
 
 
 def _log_line(line: str) -> Message:
-    """A line of the log, if it is one: whoever arranges for a log of his own, or prints, prints text."""
+    """Returns a line of the log; None for other output."""
     try:
         found = msgspec.json.decode(line)
         shown = {name: found.get(name, "") for name in ("level", "logger", "message", "kind", "namespace", "name")}
         return msgspec.convert({"type": "log", **shown, "traceback": found.get("traceback", "")}, Logged)
-    except (msgspec.DecodeError, AttributeError):  # AttributeError: JSON, but no object
+    except (msgspec.DecodeError, AttributeError):  # AttributeError: JSON, but not an object
         return Output(text=line)

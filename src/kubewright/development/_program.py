@@ -1,7 +1,7 @@
-"""The process in which the operator runs: `python -m kubewright.development._program ORDERS`.
+"""The operator's process: `python -m kubewright.development._program ORDERS`.
 
-It is started anew for every version of the program, so nothing of the last one can be left. It imports the program,
-defines its kinds, runs the operator as `kubewright run` does, and tells of each step by its channel.
+Every version of the program gets a new process, so that no state is left over. It imports the program, installs its
+definitions, runs the operator like `kubewright run`, and reports each step through its channel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Stage = Callable[[Running], AbstractAsyncContextManager[None]]
 
 
 def main() -> None:
-    """Do what the orders say, and end with an exit code of operators."""
+    """Follows the orders, and exits with an exit code of operators."""
     orders = msgspec.json.decode(sys.argv[1], type=Orders)
     channel = Channel(orders.channel)
     channel.end_with_owner()
@@ -54,20 +54,20 @@ def main() -> None:
 
 
 def work(orders: Orders, tell: Tell) -> int:
-    """Load, install, run. What cannot be is told, and ends it with a code other than 0."""
+    """Loads, installs and runs the program. An error is reported, and ends the process with a code other than 0."""
     try:
         program = load(orders.targets)
         operator = _only(program, orders.targets)
     except LoadError as error:
         tell(Failed(what="import", text=str(error), files=program_files(error)))
         return ExitCode.CONFIGURATION
-    except (Exception, SystemExit) as error:  # a program may also leave while it is imported
+    except (Exception, SystemExit) as error:  # a program may also call sys.exit() while it is imported
         file, line = error_location(error)
         tell(Failed(what="import", text=user_traceback(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
     try:
         kinds = _shown(program.kinds, _reconciled(operator))
-    except Exception as error:  # definitions follow from all classes together, after each of them was imported
+    except Exception as error:  # definitions depend on all classes, so they are made after all imports
         tell(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
         return ExitCode.FAILED
     tell(Loaded(operator=operator.name, kinds=kinds, files=program_files()))
@@ -93,8 +93,9 @@ def _only(program: Program, targets: list[str]) -> Operator:
 
 
 def _shown(kinds: Sequence[type[Object]], reconciled: Container[type[Object]] = ()) -> list[KindShown]:
-    """What is shown of each kind: one of its versions, since they are the same objects. That is the reconciled one,
-    which events are about, or the stored one."""
+    """Returns one version of each kind to show, because all versions share their objects: the reconciled one, which
+    events refer to, or the stored one.
+    """
     from kubewright.crd import crds_of
 
     versions = {
@@ -130,10 +131,10 @@ def _reconciled(operator: Operator) -> set[type[Object]]:
 
 
 def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
-    """How it runs: on the cluster of the orders whatever variables say, and with pages on this machine."""
+    """Returns the operator's options: the cluster of the orders, whatever variables say, and pages on this machine."""
     kubeconfig, context = orders.kubeconfig, orders.context
     if orders.namespaces:
-        operator.namespaces = orders.namespaces  # and not an option of the run: roles follow from it, too
+        operator.namespaces = orders.namespaces  # not an option of the run, because roles follow from it as well
     if orders.account_folder is not None:
         assert kubeconfig is not None
         kubeconfig = str(asyncio.run(account_for(operator, kubeconfig, Path(orders.account_folder))))
@@ -155,11 +156,11 @@ def _is_free(address: str) -> bool:
     return True
 
 
-# What it does at its stages
+# Stages
 
 
 def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> Stage:
-    """Define all kinds of the program before the caches ask for them; webhooks that convert are served by then."""
+    """Installs all definitions before the caches need them. Conversion webhooks are served by then."""
 
     @asynccontextmanager
     async def stage(running: Running) -> AsyncIterator[None]:
@@ -181,7 +182,7 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
 
 
 def _reporting(operator: Operator, tell: Tell) -> Stage:
-    """Tell that the operator works, and of each reconcile that ended."""
+    """Reports that the operator runs, and every reconcile that ends."""
 
     @asynccontextmanager
     async def stage(running: Running) -> AsyncIterator[None]:
@@ -202,7 +203,7 @@ def _reporting(operator: Operator, tell: Tell) -> Stage:
 
 
 class _Reports:
-    """Looks at what the controllers remember, and tells what is new."""
+    """Reports new results that the controllers recorded."""
 
     def __init__(self, running: Running, tell: Tell) -> None:
         self._running = running
@@ -210,13 +211,13 @@ class _Reports:
         self._told: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until it is canceled."""
         while True:
             self.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
     def look(self) -> None:
-        """Tell what ended since the last look, in its order; of very much, the newest."""
+        """Reports results since the last call, in order; if there are too many, the newest."""
         for controller in self._running.controllers:
             last, found = self._told.get(controller.name, -1.0), list[tuple[ObjectKey, HistoryEntry]]()
             for key in reversed(controller.history.objects()):

@@ -1,4 +1,4 @@
-"""Samples: objects in files, which are applied to the cluster, and again when their file changes."""
+"""Samples: objects in files that are applied to the cluster, and again when a file changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANAGER: Final = "kubewright-dev-samples"
 
 
 def samples_beside(targets: Sequence[str], folder: Path) -> list[Path]:
-    """Where samples usually are: `config/samples` of a project; of a single file, `example-*.yaml` beside it."""
+    """Returns the default samples: `config/samples` of a project, or `example-*.yaml` next to a single file."""
     usual = folder / "config" / "samples"
     if usual.is_dir():
         return [usual]
@@ -32,8 +32,8 @@ def samples_beside(targets: Sequence[str], folder: Path) -> list[Path]:
 class Samples:
     """The objects in some files and folders.
 
-    A file is applied once, and again when its text has changed: what somebody changed in the cluster meanwhile stays.
-    What the cluster refuses is told, and tried again the next time.
+    A file is applied once, and again when its content changes. Changes that were made in the cluster stay. Objects that
+    the cluster rejects are reported, and tried again the next time.
     """
 
     def __init__(self, paths: Sequence[Path], tell: Callable[[Message], None], *, make_namespaces: bool) -> None:
@@ -44,22 +44,22 @@ class Samples:
 
     @property
     def folders(self) -> dict[Path, tuple[str, ...]]:
-        """The folders among the paths, in which new files count, too."""
+        """The folders among the paths, in which new files count as well."""
         return {path: SUFFIXES for path in self._paths if path.is_dir()}
 
     @property
     def files(self) -> list[Path]:
-        """All files that are there."""
+        """Returns all files."""
         return [file for path in self._paths for file in _files(path)]
 
     async def apply(self, client: Client) -> None:
-        """Apply what is new or has changed."""
+        """Applies new and changed files."""
         fresh = {file: text for file in self.files if self._is_fresh(file, text := _read(file))}
         if not fresh:
             return
-        # A field that is no field is an answer of 500, as if it could be another one the next time. People wait for it.
+        # The server answers an unknown field with 500, which looks temporary. Report it now: the user is waiting.
         applying = client.through(lambda way: way, retry=RetryPolicy(attempts=2))
-        await applying.discovery.resources(refresh=True)  # the program may just have defined the kinds
+        await applying.discovery.resources(refresh=True)  # the program may have installed the kinds just now
         for file, text in fresh.items():
             self._applied.pop(file, None)
             if await self._apply_file(applying, file, text):
@@ -69,7 +69,7 @@ class Samples:
         return self._applied.get(file) != hashlib.sha256(text).digest()
 
     async def _apply_file(self, client: Client, file: Path, text: bytes) -> bool:
-        """Whether all of it could be applied."""
+        """Applies a file. Returns whether all of its objects were applied."""
         try:
             documents = [document for document in load_yaml_documents(text) if document is not None]
         except InvalidYAML as error:
@@ -86,7 +86,7 @@ class Samples:
 
     async def _apply_one(self, client: Client, file: Path, document: Any) -> None:
         if not isinstance(document, dict) or not {"apiVersion", "kind"} <= document.keys():
-            raise ValueError("an object has an apiVersion and a kind, and this has not")
+            raise ValueError("every object needs an apiVersion and a kind")
         kind = await client.kind(str(document["apiVersion"]), str(document["kind"]))
         obj = from_dict(kind, document)
         if self._make_namespaces and obj.metadata.namespace:
@@ -117,5 +117,5 @@ def _files(path: Path) -> Iterator[Path]:
 def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # it is gone, or will be told as a file without objects
+    except OSError:  # it is gone, or will be reported as a file without objects
         return b""

@@ -1,7 +1,7 @@
-"""Which files a program consists of, and which of them have changed.
+"""The files of a program, and detection of changes.
 
-Files are looked at four times a second. That costs 0.2 ms for fifty files, works on every file system (also on mounted
-ones, which tell nobody of changes), and needs no dependency.
+Files are checked four times a second. That costs 0.2 ms for fifty files, works on every file system, also on mounted
+ones without notifications, and needs no dependency.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _Sign = tuple[int, int, int] | None
 
 
 def program_files(error: BaseException | None = None) -> list[str]:
-    """The files of all modules that are imported and are neither Python's, nor installed, nor ours: the program.
+    """Returns the files of all imported modules that are neither installed nor part of Python or Kubewright.
 
-    A module that cannot be imported is forgotten by Python; the error says which ones these were.
+    Python forgets a module that cannot be imported; the error names these modules.
     """
     paths = sysconfig.get_paths()
     foreign = tuple(f"{paths[name]}/" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -51,10 +51,10 @@ def _files_in(error: BaseException | None) -> list[str]:
 
 
 class Sources:
-    """Files, and folders of files, that are looked at for changes.
+    """Files and folders that are checked for changes.
 
-    A change is another time, size or inode: what editors do that write a new file and rename it counts, too. Of a
-    folder all files with one of some suffixes count, also those that come later.
+    A change is another modification time, size or inode, so editors that write a new file and rename it are covered. In
+    a folder, all files with some suffixes count, including new ones.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -66,22 +66,23 @@ class Sources:
     def watch(
         self, files: Iterable[str | Path], folders: Mapping[Path, tuple[str, ...]] | None = None, *, since: int
     ) -> None:
-        """Look at these from now on. What was looked at before is compared with what it was then.
+        """Sets the files to check. Files that were checked before are compared with their former state.
 
-        `since` is when the program began to read them, in nanoseconds: what is written later has changed already.
+        `since` is the time when the program began to read them, in nanoseconds: a file that is newer has changed
+        already.
         """
         self._files = frozenset(Path(file) for file in files)
         self._folders = dict(folders or {})
         self._signs = {path: self._signs.get(path, _sign_before(path, since)) for path in self._paths()}
 
     def changed(self) -> list[Path]:
-        """What is different, new or gone since the last time."""
+        """Returns the files that changed, appeared or disappeared since the last call."""
         now = {path: _sign(path) for path in self._paths()}
         before, self._signs = self._signs, now
         return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path))
 
     async def wait_for_change(self) -> list[Path]:
-        """Wait until something changed, and until nothing changes any more: saving many files is one change."""
+        """Waits for a change, and until changes stop: saving many files is one change."""
         while not (found := set(self.changed())):
             await self._clock.sleep(_PERIOD)
         while True:
@@ -96,7 +97,7 @@ class Sources:
         for folder, suffixes in self._folders.items():
             try:
                 found.update(path for path in folder.iterdir() if path.suffix in suffixes)
-            except OSError:  # it is gone, or no folder any more
+            except OSError:  # it is gone, or not a folder any more
                 continue
         return found
 

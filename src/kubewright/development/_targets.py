@@ -1,4 +1,4 @@
-"""Where the files of a target are, before anything is imported."""
+"""Finds the files of a target without importing it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_targets", "folders_of", "paths_of"]
 
 
 def check_targets(targets: Sequence[str]) -> None:
-    """Raise `LoadError` for a file or module that is not there: a misspelled name is not worth waiting for a save."""
+    """Raises `LoadError` for a file or module that does not exist, so that a typo does not wait for a save."""
     for target in targets:
         where, _ = split_target(target)
         if is_file(where):
@@ -23,7 +23,7 @@ def check_targets(targets: Sequence[str]) -> None:
 
 
 def paths_of(targets: Sequence[str]) -> list[Path]:
-    """The files of targets that are files, and the files or folders of modules in the current folder."""
+    """Returns the files of targets that are files, and the files or folders of modules in the current folder."""
     found = []
     for target in targets:
         where, _ = split_target(target)
@@ -34,7 +34,7 @@ def paths_of(targets: Sequence[str]) -> list[Path]:
 
 
 def folders_of(paths: Sequence[Path]) -> list[Path]:
-    """The folders in which a missing module could appear: around files, and below packages."""
+    """Returns the folders in which a missing module could appear: around files, and below packages."""
     found = {path.parent if path.is_file() else path for path in paths}
     for package in [path for path in paths if path.is_dir()]:
         found.update(path for path in package.rglob("*") if path.is_dir() and path.name.isidentifier())

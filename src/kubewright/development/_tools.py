@@ -1,4 +1,4 @@
-"""Which container tool this machine has, and whether it works."""
+"""Finds a working container tool on this machine."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _ASK_SECONDS: Final = 30.0
 
 
 def find_tool(wanted: Tool | None = None) -> Tool:
-    """The tool that is wanted, or the first that is there and works. Raises `BuildError` when there is none.
+    """Returns the requested tool, or the first that is installed and works. Raises `BuildError` if there is none.
 
-    docker alone needs an engine that runs: without one, it is there and cannot be used.
+    Only docker needs a running engine.
     """
     there = [tool for tool in TOOLS if shutil.which(tool)]
     if wanted is not None and wanted not in there:
-        others = f"; there is {' and '.join(there)}" if there else ""
-        raise BuildError(f"{wanted} is not on this machine{others}")
+        others = f"; installed: {' and '.join(there)}" if there else ""
+        raise BuildError(f"{wanted} is not installed{others}")
     if not there:
-        raise BuildError("there is no tool that builds images on this machine: install docker, podman or buildah")
+        raise BuildError("no tool to build images is installed: install docker, podman or buildah")
     problem = ""
     for tool in [wanted] if wanted else there:
         if tool != "docker" or not (problem := _docker_problem()):
             return tool
     raise BuildError(
-        f"docker is on this machine, but its engine does not answer ({problem}): start it, or install podman or "
-        "buildah, which need none"
+        f"docker is installed, but its engine does not answer ({problem}): start it, or install podman or buildah,"
+        " which need none"
     )
 
 
 def tool_to_show(wanted: Tool | None = None) -> Tool:
-    """Returns the tool whose commands are printed and not run, which may be one that this machine does not have.
+    """Returns the tool for printing commands, which need not be installed.
 
-    That is the wanted one, else the one that `find_tool` would take, else the first that is installed, else docker.
+    This is the requested tool, else the one that `find_tool` returns, else the first that is installed, else docker.
     """
     if wanted is not None:
         return wanted
@@ -51,14 +51,14 @@ def tool_to_show(wanted: Tool | None = None) -> Tool:
 
 
 def _docker_problem() -> str:
-    """What docker says when it cannot work; nothing when it can."""
+    """Returns the reason why docker does not work; an empty string if it does."""
     answer = _asked(["docker", "version", "--format", "{{.Server.Version}}"])
     if answer is None:
         return f"no answer within {format_duration(_ASK_SECONDS)}"
     if answer.returncode == 0:
         return ""
     said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-    return said[-1].rstrip(".") if said else f"it ends with {answer.returncode}"
+    return said[-1].rstrip(".") if said else f"exit code {answer.returncode}"
 
 
 def has_buildx() -> bool:
@@ -68,7 +68,7 @@ def has_buildx() -> bool:
 
 
 def run_commands(commands: Sequence[Command], *, quiet: bool = False) -> None:
-    """Run them, and let their output be seen; on standard error when it is to be `quiet`. The first failure raises."""
+    """Runs the commands with visible output, on standard error if `quiet`. Raises `BuildError` at the first failure."""
     for command in commands:
         if command.unless and _succeeds(command.unless):
             continue
@@ -76,7 +76,7 @@ def run_commands(commands: Sequence[Command], *, quiet: bool = False) -> None:
             continue
         code = subprocess.run(command.line, check=False, stdout=sys.stderr if quiet else None).returncode
         if code != 0:
-            raise BuildError(f"{' '.join(command.line[:2])} ended with {code}; what it says is above")
+            raise BuildError(f"{' '.join(command.line[:2])} ended with {code}; see its output above")
 
 
 def _succeeds(line: Sequence[str]) -> bool:

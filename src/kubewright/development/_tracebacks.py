@@ -1,4 +1,4 @@
-"""An error in the user's own modules, shown with its place, without the lines of ours that led there or refused it."""
+"""Tracebacks of errors in the user's modules, without the frames of Kubewright."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OURS: Final = str(Path(__file__).parents[1])
 
 
 def user_traceback(error: BaseException) -> str:
-    """The traceback, from the user's module on and up to its last line; all of it with KUBEWRIGHT_DEBUG."""
+    """Returns the traceback from the user's module to its last line; all of it with KUBEWRIGHT_DEBUG."""
     trace = error.__traceback__
     if os.environ.get("KUBEWRIGHT_DEBUG"):
         return "".join(traceback.format_exception(type(error), error, trace))
@@ -29,7 +29,7 @@ def user_traceback(error: BaseException) -> str:
 
 
 def _meant(error: BaseException) -> str:
-    """The attribute that was meant: Python says so itself from 3.12 on, where it makes the text."""
+    """Returns a suggestion for a misspelled attribute. Python 3.12 and later add it themselves."""
     if sys.version_info >= (3, 12) or not isinstance(error, AttributeError) or error.name is None:
         return ""
     meant = nearest(error.name, dir(error.obj))
@@ -37,7 +37,7 @@ def _meant(error: BaseException) -> str:
 
 
 def error_location(error: BaseException) -> tuple[str, int]:
-    """The file and the line: of a syntax error where it is, else of the last line of the user's code that ran."""
+    """Returns the file and line of an error: of a syntax error, or of the last line of the user's code that ran."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno or 0
     found = ("", 0)
@@ -50,7 +50,7 @@ def error_location(error: BaseException) -> tuple[str, int]:
 
 
 def _from_the_module_on(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames that lead to the module: ours, and those of Python's import."""
+    """Returns a traceback without the frames that lead to the module: those of Kubewright and of Python's import."""
     while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace

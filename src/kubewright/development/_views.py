@@ -1,4 +1,4 @@
-"""Who shows what happens: lines, lines and a live table below them on a terminal, or JSON."""
+"""Views: lines, lines above a live table on a terminal, or JSON."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ _UP: Final = "\x1b[{}F"
 
 
 class View(Protocol):
-    """Shows messages, one after the other."""
+    """Shows messages."""
 
     def show(self, message: Message) -> None:
-        """Show one."""
+        """Shows a message."""
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Called every second."""
 
     def close(self) -> None:
-        """Nothing comes any more."""
+        """Called at the end."""
 
 
 class JsonView:
-    """One JSON object a line: the message, and when it was shown."""
+    """One JSON object per line: the message and its time."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def show(self, message: Message) -> None:
-        """Write the line."""
+        """Writes the line."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         content: dict[str, Any] = msgspec.to_builtins(message)
         line = {"type": content.pop("type"), "time": now, **content}
         _emit(self._stream, f"{msgspec.json.encode(line).decode()}\n")
 
     def tick(self) -> None:
-        """Time alone is no news."""
+        """Does nothing."""
 
     def close(self) -> None:
-        """There is nothing to take away."""
+        """Does nothing."""
 
 
 class LinesView:
-    """Lines for people, without colours unless asked for."""
+    """Lines for people. Default: without colors."""
 
     def __init__(self, stream: TextIO, *, colour: bool = False, verbose: bool = False) -> None:
         self._stream = stream
@@ -68,14 +68,14 @@ class LinesView:
         self._verbose = verbose
 
     def show(self, message: Message) -> None:
-        """Write the lines of a message."""
+        """Writes the lines of a message."""
         self._write("".join(self._text(line) for line in lines_of(message, verbose=self._verbose)))
 
     def tick(self) -> None:
-        """Time alone is no news."""
+        """Does nothing."""
 
     def close(self) -> None:
-        """There is nothing to take away."""
+        """Does nothing."""
 
     def _text(self, line: Line) -> str:
         at = time.strftime("%H:%M:%S") if line.word else ""
@@ -92,7 +92,7 @@ class LinesView:
 
 
 class LiveView(LinesView):
-    """Lines, and below them a table of the objects as they are now. Lines stay in the terminal's memory."""
+    """Lines above a table of the current objects. The lines stay in the terminal's scrollback."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class LiveView(LinesView):
         self._foot = ""
 
     def show(self, message: Message) -> None:
-        """Write the lines of a message above the table, and draw that anew."""
+        """Writes the lines of a message above the table, and redraws the table."""
         looks_different = self._board.heed(message)
         match message:
             case ClusterReady(kubeconfig=str(path)):
@@ -124,11 +124,11 @@ class LiveView(LinesView):
         self._write(f"{self._erase()}{lines}{'' if isinstance(message, Stopped) else self._table()}")
 
     def tick(self) -> None:
-        """Draw the table anew: it says how long ago things happened."""
+        """Redraws the table, which shows ages."""
         self._write(self._erase() + self._table())
 
     def close(self) -> None:
-        """Take the table away."""
+        """Erases the table."""
         self._write(self._erase())
 
     def _erase(self) -> str:
@@ -142,7 +142,7 @@ class LiveView(LinesView):
         lines = [self._rule(width), *self._rows(rows[:room], width)]
         if len(rows) > room:
             lines.append(self._toned(f"  and {len(rows) - room} more", "dim"))
-        foot = f"  {self._foot}  Ctrl-C ends everything"[: width - 1]
+        foot = f"  {self._foot}  Press Ctrl-C to stop"[: width - 1]
         lines.append(self._toned(foot, "dim"))
         self._drawn = len(lines)
         return "".join(f"{line}\n" for line in lines)
@@ -154,7 +154,7 @@ class LiveView(LinesView):
         return f"──{self._toned(said, tone)}{'─' * max(width - len(said) - 3, 0)}"
 
     def _rows(self, rows: Sequence[Row], width: int) -> list[str]:
-        """Columns as wide as what is in them, and the end of each line for what may be long."""
+        """Formats the rows as columns. The last one takes the rest of the line."""
         abouts = [title(row.kind, row.namespace, row.name)[:_LONGEST_NAME] for row in rows]
         states = [(row.state or "-")[:_LONGEST_STATE] for row in rows]
         first, second = (max(map(len, column), default=0) for column in (abouts, states))
@@ -174,18 +174,18 @@ class LiveView(LinesView):
 
 
 def _emit(stream: TextIO, text: str) -> None:
-    """Write at once. When nobody reads any more, `head` for instance, it is time to end."""
+    """Writes and flushes. If the reader has closed the pipe, as `head` does, the program ends."""
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # Python would complain again while flushing at the end.
+        # Without this, Python reports the error again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         signal.raise_signal(signal.SIGTERM)
 
 
 def view_for(stream: TextIO, output: str, environ: Mapping[str, str], *, verbose: bool) -> View:
-    """The view that suits: JSON when asked for, live on a terminal that can be ruled, plain lines everywhere else."""
+    """Returns the view: JSON on request, live on a capable terminal, otherwise plain lines."""
     if output == "json":
         return JsonView(stream)
     if not stream.isatty() or environ.get("TERM", "dumb") == "dumb":

@@ -1,4 +1,4 @@
-"""What is in the cluster: the objects of the program's kinds, and the events about them, as they come and change."""
+"""Watches the cluster: the objects of the program's kinds, and the events about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Key = tuple[str, str]
 
 
 class Watching:
-    """Tells of the objects of some kinds, for the length of `async with`. The kinds may change meanwhile."""
+    """Reports the objects of some kinds during `async with`. The kinds may change."""
 
     def __init__(self, client: Client, tell: Callable[[Message], None]) -> None:
         self._client = client
@@ -33,7 +33,7 @@ class Watching:
         self._of_events: asyncio.Task[None] | None = None
 
     def follow(self, kinds: Iterable[KindShown]) -> None:
-        """Watch these kinds from now on. One that has changed is watched anew."""
+        """Sets the kinds to watch. The watch of a changed kind is restarted."""
         wanted = {(kind.api_version, kind.kind): kind for kind in kinds}
         for key in [key for key, kind in self._kinds.items() if wanted.get(key) != kind]:
             self._tasks.pop(key).cancel()
@@ -71,7 +71,7 @@ class Watching:
         await self._forever(f"objects of the kind {kind.kind}", once)
 
     def _tell_object(self, kind: KindShown, key: _Key, obj: Untyped | None, there: dict[_Key, str]) -> None:
-        """Tell what looks different; a change that nobody sees is none."""
+        """Reports an object if its visible state changed."""
         if obj is None:
             if there.pop(key, None) is not None:
                 self._tell(ObjectSeen(kind=kind.kind, namespace=key[0], name=key[1], change="deleted", state=""))
@@ -111,16 +111,18 @@ class Watching:
         await self._forever("events", once)
 
     async def _forever(self, what: str, once: Callable[[], Awaitable[None]]) -> None:
-        """Watch again whenever that ended; but not what this account may not see."""
+        """Restarts a watch when it ends, unless this account is not allowed to watch."""
         while True:
             try:
                 await once()
             except Expired:
                 continue
             except Forbidden as error:
-                self._tell(Hint(text=f"{what} are not shown, your account may not watch them: {error}"))
+                self._tell(
+                    Hint(text=f"{what} are not shown, because your account is not allowed to watch them: {error}")
+                )
                 return
-            except ApiError:  # the definition is just being changed, or the server is away
+            except ApiError:  # the definition is changing, or the server is unavailable
                 await asyncio.sleep(_AGAIN_SECONDS)
 
 
@@ -135,7 +137,7 @@ def _count(event: core.Event) -> int:
 
 
 def state_of(obj: Untyped, kind: KindShown, now: datetime) -> str:
-    """An object in a few words: its health as conditions tell it, and what `kubectl get` shows in columns."""
+    """Returns the state of an object: its health from conditions, and the columns of `kubectl get`."""
     conditions = _conditions(obj.get("status"))
     parts = ["deleting"] if obj.metadata.deletion_timestamp is not None else []
     parts += conditions.values()
@@ -144,7 +146,7 @@ def state_of(obj: Untyped, kind: KindShown, now: datetime) -> str:
 
 
 def _conditions(status: Any) -> dict[str, str]:
-    """What is said of each condition that tells of an object's health."""
+    """Yields the conditions that describe an object's health."""
     found = status.get("conditions") if isinstance(status, Mapping) else None
     told = {}
     for condition in found if isinstance(found, list) else ():
@@ -156,7 +158,7 @@ def _conditions(status: Any) -> dict[str, str]:
 
 
 def _columns(obj: Untyped, kind: KindShown, now: datetime) -> dict[str, Any]:
-    """What is not empty. Ages are left out: they change all the time."""
+    """Returns values that are not empty. Ages are left out, because they change all the time."""
     columns = [column for column in kind.columns if column.get("type") != "date"]
     cells = CustomPrinter(columns).cells({**obj.content, "metadata": {"name": ""}}, now)[1:] if columns else []
     return {column["name"]: cell for column, cell in zip(columns, cells, strict=True) if cell is not None}

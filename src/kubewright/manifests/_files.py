@@ -1,4 +1,4 @@
-"""The files of definitions and roles, laid out as kubebuilder lays out `config/`."""
+"""The files of definitions and roles, in the layout of kubebuilder's `config/`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kubewright.operator import Operator
 __all__ = ["MOST_ANNOTATIONS", "applied_size", "crd_files", "kustomization", "people_roles", "rbac_files"]
 
 MOST_ANNOTATIONS = 262_144
-"""The most bytes that all annotations of an object may have together."""
+"""The limit of the annotations of an object, in bytes."""
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def crd_files(crds: Iterable[apiextensions.CustomResourceDefinition], *, converted: Collection[str] = ()) -> list[File]:
-    """`crd/bases/<group>_<plural>.yaml` for each definition, and `crd/kustomization.yaml`; nothing for none.
+    """Returns `crd/bases/<group>_<plural>.yaml` for each definition, and `crd/kustomization.yaml`; nothing for none.
 
-    `converted` names definitions whose objects a program converts. Where it is to be asked is not known here, so their
-    files say nothing of conversion: whoever applies them leaves that which is set up as it is.
+    `converted` names definitions whose objects a program converts. Its address is not known here, so these files do not
+    contain the conversion: applying them keeps an existing one.
     """
     files = [
         yaml_file(f"crd/bases/{crd.spec.group}_{crd.spec.names.plural}.yaml", _silent_of_conversion(crd, converted))
@@ -45,9 +45,9 @@ def _silent_of_conversion(
 def rbac_files(
     operators: Sequence[Operator], kinds: Iterable[type[Object]] = (), *, namespace: str | None = None
 ) -> list[File]:
-    """`rbac/`: for each operator its account, roles and bindings; for each kind its viewer, editor and admin.
+    """Returns `rbac/`: account, roles and bindings for each operator; viewer, editor and admin roles for each kind.
 
-    The files of several operators are in folders of their names.
+    The files of several operators are in folders named after them.
     """
     files: list[File] = []
     for operator in operators:
@@ -67,8 +67,8 @@ def _kind_files(kinds: Iterable[type[Object]]) -> Iterator[File]:
 
 
 def people_roles(kinds: Iterable[type[Object]]) -> Iterator[tuple[str, rbac.ClusterRole]]:
-    """Viewer, editor and admin of each kind, each with a name for its file."""
-    # One for all versions: RBAC does not know versions. The one with most subresources speaks for them.
+    """Returns viewer, editor and admin of each kind, each with a name for its file."""
+    # One for all versions, because RBAC has no versions. The version with the most subresources is used.
     newest: dict[str, type[Object]] = {}
     for kind in kinds:
         name = f"{info_of(kind).group}_{info_of(kind).plural}"
@@ -80,7 +80,7 @@ def people_roles(kinds: Iterable[type[Object]]) -> Iterator[tuple[str, rbac.Clus
 
 
 def kustomization(folder: str, files: Sequence[File]) -> list[File]:
-    """The kustomization over files below a folder; none over none."""
+    """Returns the kustomization of files below a folder; nothing for none."""
     if not files:
         return []
     content = {
@@ -92,8 +92,8 @@ def kustomization(folder: str, files: Sequence[File]) -> list[File]:
 
 
 def applied_size(crd: apiextensions.CustomResourceDefinition) -> int:
-    """The bytes of annotations that the definition has after a client-side `kubectl apply`."""
+    """Returns the bytes of annotations that the definition has after a client-side `kubectl apply`."""
     content = to_dict(crd)
     content.pop("status", None)
     own = sum(len(name.encode()) + len(value.encode()) for name, value in crd.metadata.annotations.items())
-    return own + len(_LAST_APPLIED) + len(msgspec.json.encode(content)) + 1  # kubectl ends it with a line break
+    return own + len(_LAST_APPLIED) + len(msgspec.json.encode(content)) + 1  # kubectl adds a line break

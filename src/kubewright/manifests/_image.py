@@ -1,4 +1,4 @@
-"""The name of a container image, taken apart."""
+"""The name of a container image, parsed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 __all__ = ["Image"]
 
-# As the reference grammar of container images has it, without the rules for what stands between slashes. Only a
-# registry, which a slash follows, may have capitals.
+# The reference grammar of container images, without the rules for separators. Only the registry, which precedes a
+# slash, may have capitals.
 _REFERENCE: Final = re.compile(
     r"(?P<repository>(?:[a-zA-Z0-9][a-zA-Z0-9._-]*(?::[0-9]+)?/)?[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*)"
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
@@ -20,7 +20,7 @@ _REFERENCE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Image:
-    """`repository:tag@digest`, where the tag and the digest may be absent. A port belongs to the repository."""
+    """`repository:tag@digest` with an optional tag and digest. A port belongs to the repository."""
 
     repository: str
     tag: str = ""
@@ -28,19 +28,19 @@ class Image:
 
     @classmethod
     def parse(cls, text: str) -> Image:
-        """Take a name apart. Raises ValueError."""
+        """Parses a name. Raises ValueError."""
         match = _REFERENCE.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no name of an image, such as registry.example.com/team/foo:1.0.0")
+            raise ValueError(f"{text!r} is not the name of an image, such as registry.example.com/team/foo:1.0.0")
         return cls(match["repository"], match["tag"] or "", match["digest"] or "")
 
     def warning(self) -> str | None:
-        """Why this name will hurt later, in a sentence; None when it will not."""
+        """Returns a warning about the name, or None."""
         if self.tag != "latest" or self.digest:
             return None
         return (
-            f"the image {self} has no tag of its own: nodes keep whatever they pulled as latest, and nobody can tell"
-            " which version runs; use a tag for each build"
+            f"the image {self} has the tag latest: nodes keep the version that they have pulled, and the running"
+            " version is unknown; use a tag for each build"
         )
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""The kustomize tree of a project, laid out as kubebuilder lays out `config/`.
+"""The kustomize tree of a project, in the layout of kubebuilder's `config/`.
 
-`crd`, `rbac` and `manager` are bases: together they are the operator without metrics and webhooks. Everything that can
-be left out is a component, which adds its own objects and patches those of the bases. `default` puts together what the
-project asks for. Names are final in every file: what is read is what will be in the cluster.
+`crd`, `rbac` and `manager` are bases: the operator without metrics and webhooks. Every optional part is a component,
+which adds objects and patches those of the bases. `default` combines the parts of the project. Names are final in every
+file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KUSTOMIZE_FOLDERS: Final = frozenset(
         "webhook",
     ]
 )
-"""All folders that files of a kustomize tree can be in, or of definitions, roles and policies alone."""
+"""All folders that may contain files of a kustomize tree, or of definitions, roles and policies alone."""
 
 _PLACEHOLDER: Final = "controller"
 """The image in the Deployment, which `images:` replaces: `kustomize edit set image controller=...`."""
@@ -56,7 +56,7 @@ _MANAGER_PATCH: Final = "manager_patch.yaml"
 
 
 def has_kustomize_tree(folder: Path) -> bool:
-    """Whether a folder has a generated kustomize tree, and not definitions and roles alone."""
+    """Whether a folder has a generated kustomize tree, not only definitions and roles."""
     return is_generated(folder / "default" / "kustomization.yaml")
 
 
@@ -66,14 +66,14 @@ def kustomize_image(folder: Path) -> str | None:
         content = load_yaml((folder / "manager" / "kustomization.yaml").read_bytes())
         [image] = [one for one in content["images"] if one["name"] == _PLACEHOLDER]
         name = str(image["newName"])
-    except (OSError, ValueError, KeyError, TypeError):  # also of YAML that cannot be read
+    except (OSError, ValueError, KeyError, TypeError):  # also YAML that cannot be read
         return None
     tag, digest = image.get("newTag"), image.get("digest")
     return name + (f":{tag}" if tag else "") + (f"@{digest}" if digest else "")
 
 
 def kustomize_files(project: Project) -> list[File]:
-    """All files, below a folder that is usually called `config`. `kubectl apply -k config/default` deploys them."""
+    """Returns all files below a folder, usually `config`. `kubectl apply -k config/default` deploys them."""
     bases = [*_crd(project), *_rbac(project), *_manager(project)]
     components = [
         *(_metrics(project) if project.metrics else ()),
@@ -126,7 +126,7 @@ def _network_policy(project: Project) -> list[File]:
 
 
 def _webhook(project: Project) -> list[File]:
-    # The annotations for cert-manager come with its own component.
+    # cert-manager's component adds its annotations.
     plain = replace(project, certificates="self-managed") if _is_injected(project) else project
     files = [yaml_file("webhook/service.yaml", webhook_service(plain))]
     if made := webhook_configurations(plain):
@@ -178,7 +178,7 @@ def _is_injected(project: Project) -> bool:
 
 
 def _manager_patch(project: Project, folder: str, additions: Iterable[Addition]) -> tuple[File, Object]:
-    """The patch that adds a part to the Deployment."""
+    """Returns the patch that adds a part to the Deployment."""
     operations = [
         {"op": "add", "path": f"/spec/template/spec/{'/'.join(str(step) for step in path)}/-", "value": value}
         for addition in additions
@@ -189,7 +189,7 @@ def _manager_patch(project: Project, folder: str, additions: Iterable[Addition])
 
 
 def _json_patch(path: str, target: Object, operations: Sequence[Mapping[str, Any]]) -> tuple[File, Object]:
-    # `to_yaml` writes mappings; below the name of a member stands the list as it would stand alone.
+    # `to_yaml` writes mappings: the list below a member looks like a list of its own.
     _, _, text = to_yaml({"operations": operations}).partition("\n")
     return text_file(path, text), target
 
@@ -214,5 +214,5 @@ def _names(files: Iterable[File]) -> list[str]:
 
 
 def _folders(files: Iterable[File]) -> list[str]:
-    """The folders of these files, as `default` sees them, in their order: components are applied one after another."""
+    """Returns the folders of these files relative to `default`, in the order in which components are applied."""
     return list(dict.fromkeys(f"../{file.path.partition('/')[0]}" for file in files))

@@ -34,7 +34,7 @@ __all__ = ["access", "definitions", "objects", "policy_of", "webhook_configurati
 
 
 def objects(project: Project) -> list[Object]:
-    """Everything that is deployed, each object ready to be applied, in an order in which that works."""
+    """Returns all objects of the deployment, in an order in which they can be applied."""
     return [
         namespace(project),
         *definitions(project),
@@ -44,13 +44,13 @@ def objects(project: Project) -> list[Object]:
         deployment(project, additions(project)),
         *([budget(project)] if project.replicas > 1 else []),
         *([policy_of(project)] if project.network_policy else []),
-        # Last: from here on the API server asks the program.
+        # Last: from here on the API server calls the program.
         *webhook_configurations(project),
     ]
 
 
 def definitions(project: Project) -> list[apiextensions.CustomResourceDefinition]:
-    """The definitions of the project's kinds, converted by the program where that is declared."""
+    """Returns the definitions of the project's kinds, with declared conversions."""
     made = [
         with_conversion(project, definition)
         for definition in crds_of(*(project.kinds or ()), descriptions=project.descriptions)
@@ -63,7 +63,7 @@ def definitions(project: Project) -> list[apiextensions.CustomResourceDefinition
 
 
 def access(project: Project) -> list[Object]:
-    """The account and all roles that do not depend on a switch."""
+    """Returns the account and the roles that do not depend on optional parts."""
     return [
         service_account(project),
         *operator_access(project),
@@ -72,7 +72,7 @@ def access(project: Project) -> list[Object]:
 
 
 def additions(project: Project) -> list[Addition]:
-    """What the switched-on parts add to the manager."""
+    """Returns what the enabled parts add to the manager."""
     made = metrics_additions(project) if project.metrics else []
     if project.serves_webhooks:
         made += [webhook_addition(project), certificate_addition(project)]
@@ -80,7 +80,7 @@ def additions(project: Project) -> list[Addition]:
 
 
 def webhook_configurations(project: Project) -> list[Object]:
-    """The webhook configurations, with the annotation that asks for the CA where cert-manager provides it."""
+    """Returns the webhook configurations, with cert-manager's annotation for the CA if it provides the certificate."""
     made: list[Object] = []
     if has_mutating(project):
         made.append(mutating_configuration(project))
@@ -93,7 +93,7 @@ def webhook_configurations(project: Project) -> list[Object]:
 
 
 def policy_of(project: Project) -> Object:
-    """The network policy for the parts that are switched on."""
+    """Returns the network policy for the enabled parts."""
     ingress = [metrics_ingress()] if project.metrics else []
     if project.serves_webhooks:
         ingress.append(webhook_ingress())

@@ -1,8 +1,8 @@
-"""Webhooks as a ClusterServiceVersion declares them, for the Operator Lifecycle Manager.
+"""Webhooks in a ClusterServiceVersion, for the Operator Lifecycle Manager.
 
-OLM makes the Services, the certificates and the configurations itself. It mounts the certificate into every Deployment
-that serves webhooks, at two places of its own, and starts the Deployment anew when it has renewed it. The program finds
-it with `KUBEWRIGHT_WEBHOOK_CERTIFICATES=olm`.
+OLM creates the Services, certificates and configurations itself. It mounts the certificate into every Deployment that
+serves webhooks, at two paths of its own, and restarts the Deployment after a renewal. The program finds it with
+`KUBEWRIGHT_WEBHOOK_CERTIFICATES=olm`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SERVICE_PORT: Final = 443
 
 
 def webhook_definitions(project: Project) -> list[dict[str, Any]]:
-    """The entries of `spec.webhookdefinitions`, sorted, one for each webhook and one for each converted kind.
+    """Returns the entries of `spec.webhookdefinitions`, sorted, one for each webhook and one for each converted kind.
 
-    Raises ValueError for what OLM cannot say: it chooses the namespaces itself, by its OperatorGroup, and knows no
-    match conditions. A kind that is converted asks for `AllNamespaces` as the only install mode.
+    Raises ValueError for features that OLM does not support: it chooses the namespaces itself, by its OperatorGroup,
+    and has no match conditions. A converted kind requires `AllNamespaces` as the only install mode.
     """
     made = [_admission(project, webhook) for webhook in project.webhooks]
     made += [_conversion(project, conversion) for conversion in project.conversions]
@@ -64,7 +64,7 @@ def _conversion(project: Project, conversion: ConversionDeclaration) -> dict[str
 
 
 def _called(project: Project, kind: str, path: str) -> dict[str, Any]:
-    """How the API server reaches the program."""
+    """Returns how the API server connects to the program."""
     return {
         "type": f"{kind}Webhook" if kind == "Conversion" else f"{kind}AdmissionWebhook",
         "admissionReviewVersions": ["v1"],

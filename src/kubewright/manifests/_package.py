@@ -1,4 +1,4 @@
-"""The project that a command line means: one that the program has itself, or one with the usual settings."""
+"""The project of a command line: one that the program defines, or one with default settings."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def project_of(
     namespace: str | None = None,
     descriptions: Descriptions = True,
 ) -> Project:
-    """The `Project` among the names of the program's modules, or else one of its only operator.
+    """Returns the `Project` of the program's modules, or else one of its only operator.
 
-    What is given comes before what the program says. Raises `LoadError` when there are several or none, and ValueError
-    when the settings cannot be.
+    Arguments take precedence over the program. Raises `LoadError` if there are several or none, and ValueError for
+    invalid settings.
     """
     given: dict[str, Any] = {"descriptions": descriptions}
     given |= {name: value for name, value in (("image", image), ("namespace", namespace)) if value}
     if len(program.projects) > 1:
-        raise LoadError(f"{', '.join(targets)}: there are several Projects; package each in a command of its own")
+        raise LoadError(f"{', '.join(targets)}: there are several Projects; run the command once for each")
     if program.projects:
         return replace(program.projects[0], **given)
     if len(program.operators) != 1:
         found = " and ".join(one.name for one in program.operators) or "none"
-        raise LoadError(f"a package is for one operator, and there is {found}: name it, such as foo.py:operator")
+        raise LoadError(f"a package needs exactly one operator, and there is {found}: name it, such as foo.py:operator")
     return Project(operator=program.operators[0], target=_in_image(targets[0]), kinds=program.kinds, **given)
 
 
 def _in_image(target: str) -> str:
-    """A file lies in the working directory of the image; a module is called as it is here."""
+    """Returns the target in the image: a file in its working directory, or a module."""
     return PurePath(target).name

@@ -1,10 +1,10 @@
 """ValidatingAdmissionPolicies from the CEL rules of a kind.
 
-The rules stand in the definition already. A policy with the same rules is for what a definition cannot do: to be bound
-to some namespaces only, to warn or audit where it does not deny yet, to be tightened without touching the kind.
+The definition already contains the rules. A policy with the same rules can do more: it can be bound to some namespaces,
+warn or audit before it denies, and be tightened without changing the kind.
 
-In a policy there is no `self`: each rule is put where its place in the object has that name. What a policy cannot
-express is left out, and named: a rule about changes inside of lists and maps, and one that also looks at creations.
+A policy has no `self`: each rule is wrapped so that its part of the object has that name. Rules that a policy cannot
+express are left out and reported: rules about changes inside of lists and maps, and rules that also apply to creations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST: Final = 1024
 
 @dataclass(frozen=True)
 class Policies:
-    """The policy of a kind and its binding, which denies; and the rules that it cannot have, each in a sentence."""
+    """The policy of a kind, its binding, which denies, and a message for each rule that it cannot express."""
 
     policy: admissionregistration.ValidatingAdmissionPolicy
     binding: admissionregistration.ValidatingAdmissionPolicyBinding
@@ -35,7 +35,7 @@ class Policies:
 
 
 def policies_of(kind: type[Object]) -> Policies | None:
-    """The CEL rules of a kind as a policy; None for one that has none."""
+    """Returns the CEL rules of a kind as a policy; None if it has no rules."""
     info, left_out = info_of(kind), list[str]()
     validations = [
         validation
@@ -69,7 +69,7 @@ def policies_of(kind: type[Object]) -> Policies | None:
 
 
 def policy_files(kinds: Iterable[type[Object]]) -> tuple[list[File], list[str]]:
-    """`policy/<group>_<plural>_<version>.yaml` of each kind with rules; and what could not be expressed."""
+    """Returns `policy/<group>_<plural>_<version>.yaml` for each kind with rules, and the rules that were left out."""
     from kubewright.manifests._files import kustomization
 
     files, left_out = list[File](), list[str]()
@@ -85,12 +85,12 @@ def policy_files(kinds: Iterable[type[Object]]) -> tuple[list[File], list[str]]:
 
 @dataclass(frozen=True)
 class _Place:
-    """A place in the object: how CEL gets there, and under which conditions there is something."""
+    """A part of the object: its CEL expression, and the conditions under which it exists."""
 
     path: str = ""
-    """As errors name it: `.spec.ports[*]`."""
+    """The path in error messages: `.spec.ports[*]`."""
     steps: tuple[tuple[str, str], ...] = ()
-    """Each a way and a name: `("member", "spec")`, `("items", "")`, `("values", "")`."""
+    """Pairs of a step and a name: `("member", "spec")`, `("items", "")`, `("values", "")`."""
 
     def member(self, name: str) -> _Place:
         return _Place(f"{self.path}.{name}", (*self.steps, ("member", name)))
@@ -100,7 +100,7 @@ class _Place:
 
     @property
     def is_plain(self) -> bool:
-        """Whether only members lead here: then there is one old value for the new one."""
+        """Whether only members lead here, so that the old value is known."""
         return all(how == "member" for how, _ in self.steps)
 
 
@@ -119,12 +119,10 @@ def _validation(place: _Place, rule: Mapping[str, Any], left_out: list[str]) -> 
     text = rule["rule"].strip()
     about_changes = _OLD_SELF.search(text) is not None
     if rule.get("optionalOldSelf"):
-        left_out.append(
-            f"{place.path or '.'}: {text}: it also looks at creations, which a policy tells apart otherwise"
-        )
+        left_out.append(f"{place.path or '.'}: {text}: it also applies to creations, which a policy cannot express")
         return None
     if about_changes and not place.is_plain:
-        left_out.append(f"{place.path}: {text}: a policy does not know what an element was before")
+        left_out.append(f"{place.path}: {text}: a policy does not know the old value of an element")
         return None
     expression = _bound(place.steps, "object", "self", text)
     if about_changes:
@@ -140,7 +138,9 @@ def _validation(place: _Place, rule: Mapping[str, Any], left_out: list[str]) -> 
 
 
 def _bound(steps: tuple[tuple[str, str], ...], here: str, name: str, rule: str, depth: int = 0) -> str:
-    """The rule, true where there is nothing at its place; what is there gets a name: `[object.spec].all(self, ...)`."""
+    """Returns the rule, which is true if its part does not exist. The part gets a name: `[object.spec].all(self,
+    ...)`.
+    """
     if not steps:
         return f"[{here}].all({name}, {rule})"
     (how, member), rest = steps[0], steps[1:]

@@ -1,4 +1,4 @@
-"""The kinds, operators and projects of a program, found in its files and modules."""
+"""Finds the kinds, operators and projects of a program in its files and modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Program", "load"]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What manifests are made from: the kinds of its own, all versions of them, the operators, and their projects."""
+    """The input of manifests: the program's own kinds in all versions, its operators, and its projects."""
 
     kinds: Sequence[type[Object]]
     operators: Sequence[Operator]
@@ -24,18 +24,18 @@ class Program:
 
     @property
     def converted(self) -> frozenset[str]:
-        """The definitions, by their names, whose objects it converts from one version to another."""
+        """The names of definitions whose objects the program converts between versions."""
         by_operators = (one for operator in self.operators for one in operator.webhooks.conversion_declarations())
         by_projects = (one for project in self.projects for one in project.conversions)
         return frozenset(definition_name(one.kind) for one in (*by_operators, *by_projects))
 
 
 def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
-    """Import `foo.py` or `package.module`, and find what is in them; `foo.py:name` takes one operator of several.
+    """Imports `foo.py` or `package.module` and finds their content; `foo.py:name` selects one operator of several.
 
-    Kinds count when they are defined in these modules, or in modules below them, or are reconciled by their operators;
-    a kind that is only imported belongs to somebody else. `exclude` names groups whose kinds do not count. Raises
-    `LoadError` when there is nothing, and when there is nothing to exclude.
+    A kind is the program's own if these modules, or modules below them, define it, or if their operators reconcile it.
+    Other imported kinds are ignored. `exclude` names groups whose kinds are ignored. Raises `LoadError` if nothing is
+    found, or nothing to exclude.
     """
     kinds: dict[type[Object], None] = {}
     operators: dict[Operator, None] = {}
@@ -54,12 +54,12 @@ def load(given: Iterable[str], *, exclude: Sequence[str] = ()) -> Program:
         handled = (*reconciled, *operator.webhooks.kinds())
         kinds.update(dict.fromkeys(kind for kind in handled if "__definition__" in vars(kind)))
     if not kinds and not operators:
-        raise LoadError(f"{', '.join(modules)}: there is neither a class under @resource nor an Operator")
+        raise LoadError(f"{', '.join(modules)}: there is no class with @resource and no Operator")
     groups = sorted({info_of(kind).group for kind in kinds})
     for group in exclude:
         if group not in groups:
             known = f"; there is {', '.join(groups)}" if groups else ""
-            raise LoadError(f"there is no kind of the group {group!r} to leave out{known}")
+            raise LoadError(f"there is no kind of the group {group!r} to exclude{known}")
     own = [kind for kind in kinds if info_of(kind).group not in exclude]
     own.sort(key=lambda kind: str(info_of(kind)))
     return Program(own, sorted(operators, key=lambda one: one.name), projects)

@@ -1,9 +1,9 @@
-"""Roles, from what a program declares.
+"""Roles, generated from what a program declares.
 
-`roles_of(operator)` is everything that gives the operator's service account its permissions, and no more: a ClusterRole
-for what it does in all namespaces and with kinds that live in none, a Role in each namespace that it is confined to, a
-Role in the namespace that it runs in (leader election), and their bindings. `kind_roles_of(Foo)` are three roles for
-the people who work with a kind; Kubernetes adds them to its own `view`, `edit` and `admin`.
+`roles_of(operator)` returns exactly the permissions of the operator's service account: a ClusterRole for all namespaces
+and cluster-scoped kinds, a Role in each namespace that it is restricted to, a Role in its own namespace for leader
+election, and their bindings. `kind_roles_of(Foo)` returns three roles for users of a kind, which Kubernetes aggregates
+to `view`, `edit` and `admin`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ _CHANGE = ("create", "delete", "deletecollection", "patch", "update")
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The roles of an operator and their bindings: as many of each, in the same order, the cluster's first."""
+    """The roles of an operator and their bindings, in the same order, those of the cluster first."""
 
     roles: Sequence[rbac.ClusterRole | rbac.Role]
     bindings: Sequence[rbac.ClusterRoleBinding | rbac.RoleBinding]
 
 
 def system_namespace(operator: Operator) -> str:
-    """The namespace that an operator runs in, unless another is given."""
+    """Returns the default namespace of an operator."""
     return f"{operator.name}-system"
 
 
 def labels_of(operator: Operator) -> dict[str, str]:
-    """The labels of everything that is generated for an operator."""
+    """Returns the labels of all objects that are generated for an operator."""
     return {"app.kubernetes.io/managed-by": "kubewright", "app.kubernetes.io/name": operator.name}
 
 
 def service_account_of(operator: Operator, *, namespace: str | None = None) -> core.ServiceAccount:
-    """The account that the operator runs as. It is named after the operator."""
+    """Returns the service account of the operator, which has its name."""
     where = namespace or system_namespace(operator)
     return core.ServiceAccount(metadata=ObjectMeta(name=operator.name, namespace=where, labels=labels_of(operator)))
 
 
 def roles_of(operator: Operator, *, namespace: str | None = None) -> Roles:
-    """The roles of an operator that runs in `namespace`, bound to its service account there."""
+    """Returns the roles of an operator in `namespace`, bound to its service account."""
     own = namespace or system_namespace(operator)
     places = _places(operator, own)
     return Roles(
@@ -57,7 +57,9 @@ def roles_of(operator: Operator, *, namespace: str | None = None) -> Roles:
 
 
 def rules_of(permissions: Iterable[Permission]) -> list[rbac.PolicyRule]:
-    """Permissions as rules, sorted: verbs merged, and resources of a group with the same verbs in one rule."""
+    """Returns permissions as sorted rules: verbs are merged, and resources of a group with the same verbs are in one
+    rule.
+    """
     verbs: dict[tuple[str, str, str], set[str]] = {}
     urls: dict[str, set[str]] = {}
     for one in permissions:
@@ -70,7 +72,7 @@ def rules_of(permissions: Iterable[Permission]) -> list[rbac.PolicyRule]:
     for (group, resource, name), found in sorted(verbs.items()):
         if not name:
             merged.setdefault((group, (), tuple(sorted(found))), []).append(resource)
-        # What is allowed for all objects need not be said for one of them again.
+        # A rule for all objects includes rules for named objects.
         elif left := found - verbs.get((group, resource, ""), set()):
             named.setdefault((group, resource, tuple(sorted(left))), []).append(name)
     for (group, resource, allowed), names in named.items():
@@ -92,7 +94,7 @@ def rules_of(permissions: Iterable[Permission]) -> list[rbac.PolicyRule]:
 
 
 def kind_roles_of(kind: type[Object], *, labels: Mapping[str, str] | None = None) -> list[rbac.ClusterRole]:
-    """Viewer, editor and admin of a kind. Kubernetes adds them to its own roles, each to those that may do as much."""
+    """Returns viewer, editor and admin of a kind. Kubernetes aggregates them to its own roles."""
     info = info_of(kind)
     made = []
     for role, verbs, into in (
@@ -116,7 +118,7 @@ def kind_roles_of(kind: type[Object], *, labels: Mapping[str, str] | None = None
 
 
 def _places(operator: Operator, own: str) -> dict[str, list[Permission]]:
-    """Permissions by where they apply: in the cluster, or in one namespace."""
+    """Returns permissions by scope: the cluster, or one namespace."""
     places: dict[str, list[Permission]] = {}
     for one in operator.permissions():
         if one.where == WATCHED:

@@ -1,6 +1,6 @@
-"""Generated files, as a set: made in memory, then written together or compared with what is there.
+"""Sets of generated files: made in memory, then written together or compared with a folder.
 
-Each file carries a mark in its first line. A file without it is somebody's own: it is neither removed nor replaced.
+The first line of each file is a mark. A file without it is the user's: it is neither removed nor replaced.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _SUFFIXES: Final = frozenset([".yaml", ".yml", ".tpl", ".txt", ".json", ".md", "
 
 
 class ForeignFile(Exception):
-    """A file that would be written is there already, and was not generated."""
+    """An existing file was not generated, so it is not replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A generated file: its path below the folder, with `/`, and its whole text."""
+    """A generated file: its path below the folder, with `/`, and its content."""
 
     path: str
     text: str = field(repr=False)
@@ -54,7 +54,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What `write` did, as paths below the folder, sorted."""
+    """The result of `write`: paths below the folder, sorted."""
 
     written: Sequence[str]
     removed: Sequence[str]
@@ -63,7 +63,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A file that is not as it would be written now. The diff is short: the first lines that differ."""
+    """A file that differs from what would be written. The diff contains the first lines only."""
 
     path: str
     what: Literal["missing", "changed", "stale"]
@@ -75,12 +75,12 @@ class Drift:
 
 
 def yaml_file(path: str, *documents: Object | Mapping[str, Any]) -> File:
-    """A file of YAML documents, their members sorted, with the mark above them."""
+    """Returns a file of YAML documents with sorted members, below the mark."""
     return File(path, f"# {MARK}\n{'---' + chr(10) if len(documents) > 1 else ''}{to_yaml(*documents)}")
 
 
 def text_file(path: str, text: str, *, before: str = "# ", after: str = "") -> File:
-    """A file of any text, with the mark as a comment in its first line: `before` and `after` are the language's."""
+    """Returns a text file with the mark as a comment in its first line; `before` and `after` delimit the comment."""
     return File(path, f"{before}{MARK}{after}\n{text}")
 
 
@@ -91,13 +91,13 @@ def write(
     replace_foreign: bool | Collection[str] = False,
     own: Collection[str] = (),
 ) -> Written:
-    """Let the folder hold these files, and of earlier generated ones no others. All of it happens, or nothing.
+    """Writes files into a folder, and removes earlier generated files that are no longer wanted. Writes all or nothing.
 
-    Earlier files are looked for below the folders in it that these files are in, and below `own`, the names of those
-    that they may have been in before. What else is in the folder may be of another generator: it stays.
+    Earlier files are searched in the folders of these files, and in the folders named in `own`. Other content may
+    belong to another generator, so it stays.
 
-    Files that are as they should be are not touched. Raises `ForeignFile` for a file that is there and has no mark,
-    unless `replace_foreign`, which may also be the paths of those that are replaced.
+    Files that are up to date are not touched. Raises `ForeignFile` for an existing file without the mark, unless
+    `replace_foreign` is true or contains its path.
     """
     wanted = _by_path(files)
     present = {path: _read(folder / path) for path in wanted}
@@ -111,7 +111,7 @@ def write(
 
 
 def compare(folder: Path, files: Iterable[File], *, own: Collection[str] = ()) -> list[Drift]:
-    """How the folder differs from what `write` would make of it; an empty list when it does not."""
+    """Returns how the folder differs from what `write` would write; an empty list if it does not."""
     wanted = _by_path(files)
     drifts = []
     for path, file in sorted(wanted.items()):
@@ -136,8 +136,8 @@ def _refuse_foreign(folder: Path, present: Mapping[str, str | None]) -> None:
     foreign = [str(folder / path) for path, text in present.items() if text is not None and not _is_marked(text)]
     if foreign:
         raise ForeignFile(
-            f"{', '.join(sorted(foreign))}: not generated, so it is not replaced. Move it away, name another folder, or"
-            " ask for it to be overwritten"
+            f"{', '.join(sorted(foreign))}: not generated, so it is not replaced. Move it away, name another folder,"
+            " or overwrite it"
         )
 
 
@@ -153,7 +153,7 @@ def _read(path: Path) -> str | None:
 
 
 def _stale(folder: Path, wanted: Mapping[str, File], own: Collection[str]) -> list[str]:
-    """The files with our mark that are not wanted any more. Links are not followed, hidden folders not entered."""
+    """Returns the marked files that are no longer wanted. Links are not followed, and hidden folders are skipped."""
     tops = {*own, *(PurePosixPath(path).parts[0] for path in wanted if "/" in path)}
     places = [folder / top for top in tops if not top.startswith(".") and not (folder / top).is_symlink()]
     found = []
@@ -168,7 +168,7 @@ def _stale(folder: Path, wanted: Mapping[str, File], own: Collection[str]) -> li
 
 
 def is_generated(path: Path) -> bool:
-    """Whether there is a file that was generated, by its mark."""
+    """Whether a file exists and was generated, by its mark."""
     return os.path.lexists(path) and _has_mark(path)
 
 

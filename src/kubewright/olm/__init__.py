@@ -1,19 +1,19 @@
-"""Packages for the Operator Lifecycle Manager (OLM): bundles, catalogs, and bundles in a cluster.
+"""Packages operators for the Operator Lifecycle Manager (OLM): bundles, catalogs, and their installation.
 
-A bundle is one version of an operator as OLM installs it: a ClusterServiceVersion, which says all that OLM needs to
-know, the definitions, and a few files about them. It is made from the same `Project` as all that is deployed otherwise.
+A bundle is one version of an operator for OLM: a ClusterServiceVersion that describes it, the definitions, and a few
+files about them. It is generated from the same `Project` as every other deployment.
 
-- `bundle_files(project, listing, samples)` are the files of a bundle; the same project always gives the same bytes.
-  `Listing` is what a catalog shows, and how users get from version to version; `read_samples` reads the examples.
-- `prepare(folder, project, listing, samples)` merges them with the bundle that is in a folder: what the user has edited
-  in the ClusterServiceVersion stays. What both have changed is a `Conflict`, and is left to the user. The `Update` that
-  it gives can be written, or compared with the folder.
-- `Bundle.read(folder)` reads a bundle; `validate(bundle, suites)` says what is wrong with one, `Problem` by `Problem`,
-  each with the file, the field and what to do: as operator-framework's own validation and its scorecard do.
+- `bundle_files(project, listing, samples)` returns the files of a bundle. The same project always gives the same bytes.
+  `Listing` is what a catalog shows, and the upgrade path. `read_samples` reads the examples.
+- `prepare(folder, project, listing, samples)` merges them with the bundle in a folder. The user's edits of the
+  ClusterServiceVersion stay; a value that both sides changed is a `Conflict` for the user to solve. The `Update` can be
+  written, or compared with the folder.
+- `Bundle.read(folder)` reads a bundle. `validate(bundle, suites)` returns its problems with file, field and fix, like
+  operator-framework's validation and scorecard.
 - `Catalog.of(bundles)` is a file-based catalog of a package, whose upgrade graph is checked.
-- `await run(client, Installation(...), say)` has OLM install a bundle and waits for it; `remove` takes it away again.
+- `await run(client, Installation(...), report)` installs a bundle with OLM and waits for it; `remove` deletes it.
 
-A folder or a file that is no bundle raises `BundleError`; what OLM does not install raises `NotInstalled`.
+A folder or file that is not a bundle raises `BundleError`. A bundle that OLM does not install raises `NotInstalled`.
 """
 
 from __future__ import annotations

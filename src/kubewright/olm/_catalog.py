@@ -1,7 +1,7 @@
 """`Catalog`: a file-based catalog of bundles, as `opm serve` serves it to OLM.
 
-A bundle is named by its image, which OLM then unpacks, or it is carried whole in the catalog: that needs no image of
-it, and is what `run` does with a folder.
+A bundle is either referenced by its image, which OLM unpacks, or embedded in the catalog. Embedding needs no image;
+`run` does it with a folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["CATALOG_DOCKERFILE", "OPM_IMAGE", "Catalog", "catalog_dockerfile"]
 
 CATALOG_DOCKERFILE: Final = "catalog.Dockerfile"
 OPM_IMAGE: Final = "operator-framework/opm:latest"
-"""By its short name: which registry it comes from is for the node, or for whoever names another image, to say."""
+"""The short name: the node decides about the registry, unless the user names another image."""
 _METADATA: Final = (
     "annotations",
     "apiServiceDefinitions",
@@ -48,21 +48,21 @@ ImageOf = Callable[[Bundle], str]
 
 @dataclass(frozen=True)
 class Catalog:
-    """One package: its channels, and its versions in the order of their precedence."""
+    """One package: its channels, and its versions in order of precedence."""
 
     package: str
     default_channel: str
     channels: Mapping[str, Sequence[Entry]]
     documents: Sequence[Mapping[str, Any]]
-    """The catalog itself: `olm.package`, then `olm.channel`, then `olm.bundle`."""
+    """The catalog: `olm.package`, then `olm.channel`, then `olm.bundle`."""
     warnings: Sequence[str] = ()
 
     @classmethod
     def of(cls, bundles: Iterable[Bundle], image_of: ImageOf | None = None) -> Catalog:
-        """The catalog of some versions of a package. Without `image_of` each is carried whole.
+        """Returns the catalog of some versions of a package. Without `image_of`, bundles are embedded.
 
-        Raises `BundleError` when they do not belong together, and when a channel cannot be followed by a cluster: it
-        has no newest version, or several, or a circle, or a version from which no upgrade leads on.
+        Raises `BundleError` if they are not of one package, or if a channel has no upgrade path: no newest version or
+        several, a cycle, or a version without an upgrade.
         """
         found = _sorted(list(bundles))
         newest = found[-1]
@@ -74,7 +74,7 @@ class Catalog:
         if errors := [text for level, text in said if level == "error"]:
             raise BundleError("\n".join(errors))
         if newest.default_channel not in channels:
-            raise BundleError(f"{newest.folder}: the default channel {newest.default_channel!r} has no version in it")
+            raise BundleError(f"{newest.folder}: the default channel {newest.default_channel!r} has no version")
         documents = [
             _package(newest),
             *(_channel(newest.package, name, entries) for name, entries in sorted(channels.items())),
@@ -83,11 +83,11 @@ class Catalog:
         return cls(newest.package, newest.default_channel, channels, documents, [text for _, text in said])
 
     def text(self) -> str:
-        """The catalog as YAML."""
+        """Returns the catalog as YAML."""
         return f"# {MARK}\n---\n{to_yaml(*self.documents)}"
 
     def file(self) -> File:
-        """The catalog in a folder of its package's name, as catalogs of several packages have it."""
+        """Returns the catalog in a folder named after its package, as in catalogs of several packages."""
         return File(f"{self.package}/catalog.yaml", self.text())
 
     def image_folder(self, folder: Path) -> ImageFolder:
@@ -96,7 +96,7 @@ class Catalog:
 
 
 def catalog_dockerfile(folder: str) -> File:
-    """The file that makes an image of the catalog in `folder`, a path beside it, with the server in it."""
+    """Returns the Dockerfile of the catalog in `folder`, which includes the server."""
     return text_file(
         CATALOG_DOCKERFILE,
         f"ARG OPM_IMAGE={OPM_IMAGE}\n"
@@ -116,12 +116,12 @@ def _sorted(bundles: list[Bundle]) -> list[Bundle]:
     for one in bundles:
         if not one.name or not one.package or not one.channels or not is_semver(one.version):
             raise BundleError(
-                f"{one.folder} has no name, no package, no channels or no version: see"
-                f" `kubewright bundle --validate-only {one.folder}`"
+                f"{one.folder} has no name, no package, no channels or no version: see `kubewright bundle"
+                f" --validate-only {one.folder}`"
             )
     packages = sorted({one.package for one in bundles})
     if len(packages) > 1:
-        raise BundleError(f"the bundles are of several packages: {', '.join(packages)}; make a catalog of each")
+        raise BundleError(f"the bundles belong to several packages: {', '.join(packages)}; generate a catalog for each")
     ordered = sorted(bundles, key=lambda one: precedence(one.version))
     for earlier, later in itertools.pairwise(ordered):
         if precedence(earlier.version) == precedence(later.version) or earlier.name == later.name:
@@ -186,7 +186,7 @@ def _properties(bundle: Bundle) -> list[dict[str, Any]]:
 
 
 def _required(dependency: Mapping[str, Any]) -> dict[str, Any]:
-    """A dependency, as catalogs say it."""
+    """Returns a dependency in the format of catalogs."""
     kind, value = dependency.get("type"), dependency.get("value")
     if kind == "olm.package" and isinstance(value, Mapping):
         value = {"packageName": value.get("packageName"), "versionRange": value.get("version")}
@@ -194,7 +194,7 @@ def _required(dependency: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metadata(bundle: Bundle) -> list[dict[str, Any]]:
-    """What a catalog shows of a version, taken out of its ClusterServiceVersion: the rest is in the image."""
+    """Returns what a catalog shows of a version, from its ClusterServiceVersion. The rest is in the image."""
     metadata, spec = bundle.csv.get("metadata") or {}, bundle.spec
     shown = {
         "annotations": metadata.get("annotations"),
@@ -207,7 +207,7 @@ def _metadata(bundle: Bundle) -> list[dict[str, Any]]:
 
 
 def _objects(bundle: Bundle) -> list[dict[str, Any]]:
-    """The whole bundle, object by object."""
+    """Returns the whole bundle, object by object."""
     made = []
     for _, document in sorted(bundle.manifests.items()):
         packed = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

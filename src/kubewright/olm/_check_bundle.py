@@ -1,4 +1,4 @@
-"""The rules for a bundle as a whole: that its parts fit together, its size, and its metadata."""
+"""Rules for a bundle as a whole: its parts fit together, its size, its metadata."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubewright.olm._read import ANNOTATION, Bundle
 __all__ = ["check_format", "check_parts"]
 
 _MOST_PACKED: Final = 1 << 20
-"""OLM keeps a bundle, compressed, in one ConfigMap."""
+"""OLM stores a compressed bundle in one ConfigMap."""
 _NEEDED: Final = {
     f"{ANNOTATION}.mediatype.v1": "registry+v1",
     f"{ANNOTATION}.manifests.v1": "manifests/",
@@ -23,16 +23,16 @@ _NEEDED: Final = {
 
 
 def check_parts(bundle: Bundle) -> Iterator[Problem]:
-    """That the ClusterServiceVersion owns the definitions that are there, and no others; accounts; the size."""
+    """Checks that the ClusterServiceVersion owns exactly the definitions of the bundle, the accounts, and the size."""
     yield from _definitions(bundle)
     yield from _accounts(bundle)
     if bundle.packed_size > _MOST_PACKED:
         yield _say(
-            "", "", f"it has {bundle.packed_size:,} bytes when compressed", f"OLM keeps {_MOST_PACKED:,} at most"
+            "", "", f"it has {bundle.packed_size:,} bytes when compressed", f"OLM stores at most {_MOST_PACKED:,}"
         )
     elif bundle.packed_size > _MOST_PACKED * 0.85:
-        text = f"it has {bundle.packed_size:,} bytes when compressed, and OLM keeps {_MOST_PACKED:,} at most"
-        yield problem("warning", "", text, "make the descriptions of the definitions shorter", check="bundle")
+        text = f"it has {bundle.packed_size:,} bytes when compressed, and OLM stores at most {_MOST_PACKED:,}"
+        yield problem("warning", "", text, "shorten the descriptions of the definitions", check="bundle")
 
 
 def _say(file: str, field: str, message: str, advice: str) -> Problem:
@@ -44,12 +44,12 @@ def _definitions(bundle: Bundle) -> Iterator[Problem]:
     for path, definition in bundle.of_kind("CustomResourceDefinition"):
         for key in _versions(definition):
             if key in there:
-                yield _say(path, "spec.versions", f"{_shown(key)} is in {there[key]}, too", "leave one of them")
+                yield _say(path, "spec.versions", f"{_shown(key)} is also in {there[key]}", "remove one of them")
             there[key] = path
     owned = _owned(bundle)
     field = "spec.customresourcedefinitions.owned"
     for key in sorted(owned - set(there)):
-        yield _say(bundle.csv_path, field, f"{_shown(key)} has no definition in manifests/", "add it, or own it not")
+        yield _say(bundle.csv_path, field, f"{_shown(key)} has no definition in manifests/", "add it, or do not own it")
     kinds = {(group, kind) for group, _, kind in owned & set(there)}
     for key in sorted(set(there) - owned):
         if (key[0], key[2]) not in kinds:
@@ -86,27 +86,29 @@ def _accounts(bundle: Bundle) -> Iterator[Problem]:
     for path, account in bundle.of_kind("ServiceAccount"):
         name = (account.get("metadata") or {}).get("name") or ""
         if name in used and account.get("apiVersion") == "v1":
-            yield _say(path, "metadata.name", f"OLM makes the account {name!r} itself", "remove the file")
+            yield _say(path, "metadata.name", f"OLM creates the account {name!r} itself", "remove the file")
 
 
 def check_format(bundle: Bundle) -> Iterator[Problem]:
-    """What a catalog asks of the files: annotations that say what is where, and kinds that OLM installs."""
+    """Checks the requirements of catalogs: annotations with the locations of the files, and kinds that OLM installs."""
     if not bundle.annotations:
-        advice = "run `kubewright bundle`, or write the annotations of the bundle format into it"
+        advice = "run `kubewright bundle`, or add the annotations of the bundle format"
         yield problem("error", ANNOTATIONS, "there are no annotations", advice)
         return
     for name, wanted in _NEEDED.items():
         value = bundle.annotations.get(name)
         field = f"annotations[{name}]"
         if not value:
-            yield problem("error", ANNOTATIONS, "it is missing", f"say {wanted}", field=field)
+            yield problem("error", ANNOTATIONS, "it is missing", f"set {wanted}", field=field)
         elif name.endswith(("mediatype.v1", "manifests.v1", "metadata.v1")) and value != wanted:
-            yield problem("error", ANNOTATIONS, f"it is {value!r}", f"say {wanted}", field=field)
+            yield problem("error", ANNOTATIONS, f"it is {value!r}", f"set {wanted}", field=field)
     if bundle.channels and bundle.default_channel not in bundle.channels:
         field = f"annotations[{ANNOTATION}.channel.default.v1]"
-        told = f"{bundle.default_channel!r} is none of the channels" if bundle.default_channel else "it is missing"
-        yield problem("error", ANNOTATIONS, told, f"say one of {', '.join(bundle.channels)}", field=field)
+        told = f"{bundle.default_channel!r} is not one of the channels" if bundle.default_channel else "it is missing"
+        yield problem("error", ANNOTATIONS, told, f"set it to one of {', '.join(bundle.channels)}", field=field)
     for path, document in bundle.manifests.items():
         kind = document.get("kind")
         if kind not in SUPPORTED and kind != "ClusterServiceVersion":
-            yield problem("error", path, f"OLM installs no {kind} from a bundle", "remove the file", field="kind")
+            yield problem(
+                "error", path, f"OLM does not install a {kind} from a bundle", "remove the file", field="kind"
+            )

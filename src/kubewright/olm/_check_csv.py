@@ -1,4 +1,4 @@
-"""The rules for a ClusterServiceVersion: names, examples, install modes, what must be there."""
+"""Rules for a ClusterServiceVersion: names, examples, install modes, required fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubewright.olm._versions import is_semver
 
 __all__ = ["check_csv", "provided"]
 
-# OLM fills in what is missing, and takes away what is too much.
+# OLM completes missing owners and removes superfluous ones.
 _TOLERATED: Final = re.compile(r"\s*v?\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?\s*")
 _ANNOTATIONS: Final = {
     name.lower(): name
@@ -33,18 +33,18 @@ Gvk = tuple[str, str, str]
 
 
 def check_csv(bundle: Bundle) -> Iterator[Problem]:
-    """What OLM and its tools refuse a ClusterServiceVersion for."""
+    """Returns the problems for which OLM and its tools reject a ClusterServiceVersion."""
     found = [path for path, _ in bundle.of_kind("ClusterServiceVersion")]
     if not found:
         yield problem("error", "manifests", "there is no ClusterServiceVersion", "run `kubewright bundle`", check="csv")
         return
     if len(found) > 1:
         yield problem(
-            "error", found[1], f"{found[0]} is a ClusterServiceVersion, too", "leave one of them", check="csv"
+            "error", found[1], f"{found[0]} is also a ClusterServiceVersion", "remove one of them", check="csv"
         )
     check = _Check(bundle)
     if wrong := misshapen(bundle.csv):
-        yield check.say(wrong[0], wrong[1], "give it the type that OLM reads")
+        yield check.say(wrong[0], wrong[1], "use the type that OLM reads")
         return
     for part in (check.names, check.versions, check.needed, check.modes, check.annotations, check.examples):
         yield from part()
@@ -64,22 +64,24 @@ class _Check:
             named["spec.replaces"] = replaced
         for field, name in named.items():
             if not is_name(name):
-                yield self.say(field, f"{name!r} is no name that OLM can use as a label", NAME_RULE)
+                yield self.say(field, f"{name!r} is not a name that OLM can use as a label", NAME_RULE)
         if not str(self.csv.get("apiVersion") or "").rpartition("/")[2]:
-            yield self.say("apiVersion", "it is missing", "say operators.coreos.com/v1alpha1")
+            yield self.say("apiVersion", "it is missing", "set operators.coreos.com/v1alpha1")
 
     def versions(self) -> Iterator[Problem]:
         version, oldest = self.spec.get("version") or "", (self.spec.get("minKubeVersion") or "").strip()
         if version and not _TOLERATED.fullmatch(version):
-            yield self.say("spec.version", f"{version!r} is no semantic version", "use one such as 1.0.0")
+            yield self.say("spec.version", f"{version!r} is not a semantic version", "use one such as 1.0.0")
         elif version and not is_semver(version):
             yield self.say(
-                "spec.version", f"{version!r} is no whole semantic version", "use one such as 1.0.0", "warning"
+                "spec.version", f"{version!r} is not a full semantic version", "use one such as 1.0.0", "warning"
             )
         if not oldest:
-            yield self.say("spec.minKubeVersion", "it is not given", "say it: else every cluster counts", "warning")
+            yield self.say(
+                "spec.minKubeVersion", "it is missing", "set it, or every cluster counts as supported", "warning"
+            )
         elif not is_semver(self.spec["minKubeVersion"]):
-            yield self.say("spec.minKubeVersion", f"{oldest!r} is no whole version", "use one such as 1.29.0")
+            yield self.say("spec.minKubeVersion", f"{oldest!r} is not a full version", "use one such as 1.29.0")
 
     def needed(self) -> Iterator[Problem]:
         install = self.spec.get("install") or {}
@@ -88,33 +90,33 @@ class _Check:
             yield self.say("spec", "it is missing", "run `kubewright bundle`")
             return
         if not self.spec.get("displayName"):
-            yield self.say("spec.displayName", "it is missing", "say how the operator is called in a catalog")
+            yield self.say("spec.displayName", "it is missing", "set the name that catalogs show")
         if not install.get("strategy") and not details:
-            yield self.say("spec.install", "it is missing", "say how the operator is installed")
+            yield self.say("spec.install", "it is missing", "describe how to install the operator")
         elif not install.get("strategy"):
-            yield self.say("spec.install.strategy", "it is missing", "say deployment")
+            yield self.say("spec.install.strategy", "it is missing", "set deployment")
         if details and details.get("deployments") is None:
-            yield self.say("spec.install.spec.deployments", "it is missing", "say which Deployments are made")
+            yield self.say("spec.install.spec.deployments", "it is missing", "list the Deployments to create")
 
     def modes(self) -> Iterator[Problem]:
         field, modes = "spec.installModes", self.spec.get("installModes") or []
         if not modes:
-            yield self.say(field, "there are none", f"say which of {', '.join(INSTALL_MODES)} are supported")
+            yield self.say(field, "there are none", f"list which of {', '.join(INSTALL_MODES)} are supported")
             return
         kinds = [one.get("type") for one in modes]
         supported = {one.get("type") for one in modes if one.get("supported")}
         if not supported:
             yield self.say(field, "none is supported", "support at least one")
         for kind in sorted({str(kind) for kind in kinds if kinds.count(kind) > 1}):
-            yield self.say(field, f"{kind} is there twice", "leave one of them", "warning")
+            yield self.say(field, f"{kind} is listed twice", "remove one of them", "warning")
         for kind in sorted({str(kind) for kind in kinds} - set(INSTALL_MODES)):
-            yield self.say(field, f"OLM knows no {kind}", f"use {', '.join(INSTALL_MODES)}", "warning")
+            yield self.say(field, f"{kind} is not an install mode of OLM", f"use {', '.join(INSTALL_MODES)}", "warning")
         refused = any(one.get("type") == "AllNamespaces" and not one.get("supported") for one in modes)
         if self._converts() and (refused or supported - {"AllNamespaces"}):
             yield self.say(
                 field,
-                "a webhook converts kinds, and those are the same in the whole cluster",
-                "support AllNamespaces and no other",
+                "a webhook converts kinds, which are the same in the whole cluster",
+                "support AllNamespaces only",
             )
 
     def _converts(self) -> bool:
@@ -125,9 +127,9 @@ class _Check:
             field = f"metadata.annotations[{name}]"
             right = _ANNOTATIONS.get(name.lower(), name)
             if right != name:
-                yield self.say(field, "nobody looks for it in this spelling", f"write {right}")
+                yield self.say(field, "no tool reads it in this spelling", f"write {right}")
             if name == "olm.properties":
-                yield self.say(field, "it is the old place", "use metadata/properties.yaml", "warning")
+                yield self.say(field, "this location is deprecated", "use metadata/properties.yaml", "warning")
 
     def examples(self) -> Iterator[Problem]:
         texts = self.metadata.get("annotations") or {}
@@ -137,8 +139,8 @@ class _Check:
             if "." not in (owned.get("name") or "") and name in texts:
                 yield self.say(
                     "spec.customresourcedefinitions.owned",
-                    f"{owned.get('name')!r} is no name of a definition",
-                    "write the plural, a dot and the group, such as foos.example.com",
+                    f"{owned.get('name')!r} is not the name of a definition",
+                    "use the plural, a dot and the group, such as foos.example.com",
                 )
         if name not in texts:
             yield self.say("metadata.annotations[alm-examples]", "there are no examples", "add them", "warning")
@@ -146,10 +148,10 @@ class _Check:
         try:
             shown = json.loads(texts[name]) if texts[name] else []
         except ValueError as error:
-            yield self.say(field, f"it is no JSON: {error}", "mend it")
+            yield self.say(field, f"it is not JSON: {error}", "mend it")
             return
         if not isinstance(shown, list) or not all(isinstance(one, dict) and one.get("kind") for one in shown or ()):
-            yield self.say(field, "it is no list of objects", "make it one, each with apiVersion and kind")
+            yield self.say(field, "it is not a list of objects", "make it a list of objects with apiVersion and kind")
             return
         yield from self._match(field, {gvk_of(one) for one in shown})
 
@@ -163,13 +165,13 @@ class _Check:
 
 
 def gvk_of(obj: Mapping[str, Any]) -> Gvk:
-    """Group, version and kind of an object."""
+    """Returns group, version and kind of an object."""
     group, _, version = str(obj.get("apiVersion") or "").rpartition("/")
     return group, version, str(obj.get("kind") or "")
 
 
 def provided(spec: Mapping[str, Any]) -> set[Gvk]:
-    """Group, version and kind of all that a ClusterServiceVersion owns."""
+    """Returns group, version and kind of everything that a ClusterServiceVersion owns."""
     definitions = (spec.get("customresourcedefinitions") or {}).get("owned") or []
     services = (spec.get("apiservicedefinitions") or {}).get("owned") or []
     found = {

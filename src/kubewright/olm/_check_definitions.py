@@ -1,4 +1,4 @@
-"""The rules for definitions, apart from those for schemas: names, versions, columns, conversion."""
+"""Rules for definitions, apart from schemas: names, versions, columns, conversion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _APPROVAL: Final = "api-approved.kubernetes.io"
 
 
 def check_definitions(bundle: Bundle) -> Iterator[Problem]:
-    """What a cluster refuses a definition for."""
+    """Returns the problems for which a cluster rejects a definition."""
     for path, definition in bundle.of_kind("CustomResourceDefinition"):
         yield from _Check(path, definition).all()
 
@@ -49,21 +49,21 @@ class _Check:
         if name != f"{plural}.{group}":
             yield self.say("metadata.name", f"it is {name!r}", f"it must be plural and group: {plural}.{group}")
         if not _GROUP.fullmatch(group):
-            yield self.say("spec.group", f"{group!r} is no domain", "use one such as example.com")
+            yield self.say("spec.group", f"{group!r} is not a domain", "use one such as example.com")
         if self.spec.get("scope") not in ("Namespaced", "Cluster"):
-            yield self.say("spec.scope", f"it is {self.spec.get('scope')!r}", "say Namespaced or Cluster")
+            yield self.say("spec.scope", f"it is {self.spec.get('scope')!r}", "set Namespaced or Cluster")
         listed = self.names.get("listKind") or f"{kind}List"
         singular = self.names.get("singular") or kind.lower()
         for field, value in (("plural", plural), ("singular", singular), ("kind", kind), ("listKind", listed)):
             text = value if field in ("plural", "singular") else value.lower()
             if not _LABEL.fullmatch(text):
-                yield self.say(f"spec.names.{field}", f"{value!r} cannot be a name", "use letters and digits")
+                yield self.say(f"spec.names.{field}", f"{value!r} is not a valid name", "use letters and digits")
         if kind and listed == kind:
-            yield self.say("spec.names.listKind", "it is the kind itself", f"say {kind}List")
+            yield self.say("spec.names.listKind", "it is the kind itself", f"set {kind}List")
         for field in ("shortNames", "categories"):
             for value in _elements(self.names.get(field)):
                 if not _LABEL.fullmatch(str(value)):
-                    yield self.say(f"spec.names.{field}", f"{value!r} cannot be a name", "use lower case letters")
+                    yield self.say(f"spec.names.{field}", f"{value!r} is not a valid name", "use lower case letters")
 
     def check_versions(self) -> Iterator[Problem]:
         names = [one.get("name") or "" for one in self.versions]
@@ -73,38 +73,38 @@ class _Check:
         for number, version in enumerate(self.versions):
             field = f"spec.versions[{number}]"
             if not _LABEL.fullmatch(names[number]):
-                yield self.say(f"{field}.name", f"{names[number]!r} cannot be a name", "use one such as v1alpha1")
+                yield self.say(f"{field}.name", f"{names[number]!r} is not a valid name", "use one such as v1alpha1")
             if names.index(names[number]) < number:
-                yield self.say(f"{field}.name", f"{names[number]} is there twice", "leave one of them")
+                yield self.say(f"{field}.name", f"{names[number]} is listed twice", "remove one of them")
             if version.get("deprecationWarning") and not version.get("deprecated"):
-                yield self.say(f"{field}.deprecationWarning", "the version is not deprecated", "say deprecated: true")
+                yield self.say(f"{field}.deprecationWarning", "the version is not deprecated", "set deprecated: true")
             yield from self.check_columns(field, version)
         stored = sum(bool(one.get("storage")) for one in self.versions)
         if stored != 1:
-            yield self.say("spec.versions", f"{stored} of them are stored", "say storage: true for exactly one")
+            yield self.say("spec.versions", f"{stored} versions are stored", "set storage: true for exactly one")
 
     def check_columns(self, field: str, version: Mapping[str, Any]) -> Iterator[Problem]:
         for number, one in enumerate(_elements(version.get("additionalPrinterColumns"))):
             column, where = _mapping(one), f"{field}.additionalPrinterColumns[{number}]"
             if not column.get("name"):
-                yield self.say(f"{where}.name", "it is missing", "say what stands above the column")
+                yield self.say(f"{where}.name", "it is missing", "set the header of the column")
             if column.get("type") not in _COLUMNS:
-                yield self.say(f"{where}.type", f"it is {column.get('type')!r}", f"say one of {', '.join(_COLUMNS)}")
+                yield self.say(f"{where}.type", f"it is {column.get('type')!r}", f"set one of {', '.join(_COLUMNS)}")
             if not str(column.get("jsonPath") or "").startswith("."):
-                yield self.say(f"{where}.jsonPath", "it is no path", "use one such as .spec.size")
+                yield self.say(f"{where}.jsonPath", "it is not a path", "use one such as .spec.size")
 
     def check_conversion(self) -> Iterator[Problem]:
         conversion = _mapping(self.spec.get("conversion"))
         strategy = conversion.get("strategy") or ("None" if not conversion else "")
         webhook = _mapping(conversion.get("webhook"))
         if strategy not in ("None", "Webhook"):
-            yield self.say("spec.conversion.strategy", f"it is {strategy!r}", "say None or Webhook")
+            yield self.say("spec.conversion.strategy", f"it is {strategy!r}", "set None or Webhook")
         if strategy == "None" and webhook:
-            yield self.say("spec.conversion.webhook", "nothing calls it", "say strategy: Webhook, or remove it")
+            yield self.say("spec.conversion.webhook", "nothing calls it", "set strategy: Webhook, or remove it")
         if strategy == "Webhook":
             if not _mapping(webhook.get("clientConfig")):
                 field = "spec.conversion.webhook.clientConfig"
-                yield self.say(field, "it is missing", "say which Service converts")
+                yield self.say(field, "it is missing", "name the Service that converts")
             if "v1" not in _elements(webhook.get("conversionReviewVersions")):
                 field = "spec.conversion.webhook.conversionReviewVersions"
                 yield self.say(field, "v1 is not among them", "say [v1]")
@@ -115,7 +115,9 @@ class _Check:
         said = _mapping(_mapping(self.definition.get("metadata")).get("annotations")).get(_APPROVAL)
         if protected and not (str(said or "").startswith(("unapproved", "https://"))):
             field = f"metadata.annotations[{_APPROVAL}]"
-            yield self.say(field, f"the group {group} is Kubernetes' own", "use another, or say 'unapproved, ...'")
+            yield self.say(
+                field, f"the group {group} is reserved for Kubernetes", "use another group, or set 'unapproved, ...'"
+            )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

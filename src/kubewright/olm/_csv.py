@@ -1,4 +1,4 @@
-"""The ClusterServiceVersion of a project, as plain JSON: the same project always gives the same."""
+"""The ClusterServiceVersion of a project, as plain JSON. The same project always gives the same result."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CSV_API: Final = "operators.coreos.com/v1alpha1"
 
 
 def csv_name(package: str, version: str) -> str:
-    """`foo.v1.0.0`: how one version of a package is called. The name of an object has no capitals and no `+`."""
+    """Returns the name of a version of a package: `foo.v1.0.0`. Object names have no capitals and no `+`."""
     return f"{package}.v{version.lower().replace('+', '-')}"
 
 
 def cluster_service_version(
     project: Project, listing: Listing, samples: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """The ClusterServiceVersion. `samples` are objects of the project's kinds, which become its examples."""
+    """Returns the ClusterServiceVersion. `samples` are objects of the project's kinds, which become its examples."""
     kinds = list(project.kinds or ())
     annotations = {
         "alm-examples": examples_json(kinds, samples),
@@ -40,7 +40,7 @@ def cluster_service_version(
         annotations["olm.skipRange"] = listing.skip_range
     metadata = {
         "name": csv_name(project.name, project.version),
-        "namespace": "placeholder",  # OLM puts it where its Subscription is
+        "namespace": "placeholder",  # OLM uses the namespace of its Subscription
         "annotations": annotations,
         "labels": project.labels,
     }
@@ -53,7 +53,7 @@ def cluster_service_version(
 
 
 def _told(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> dict[str, Any]:
-    """What people read."""
+    """Returns the fields for people."""
     told: dict[str, Any] = {
         "displayName": title_of(project.name),
         "description": _description(listing, kinds),
@@ -70,7 +70,7 @@ def _told(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> 
 
 
 def _done(project: Project, listing: Listing) -> dict[str, Any]:
-    """What OLM does."""
+    """Returns the fields for OLM."""
     done: dict[str, Any] = {
         "version": project.version,
         "minKubeVersion": listing.min_kube_version,
@@ -100,7 +100,7 @@ def _doc(kind: type[Object]) -> str:
 
 
 def _owned(project: Project) -> list[dict[str, Any]]:
-    """Each version of each kind that is served, with its fields and with what is made for it."""
+    """Returns each served version of each kind, with its fields and the kinds that are created for it."""
     classes = {(info_of(kind).group, info_of(kind).kind, info_of(kind).version): kind for kind in project.kinds or ()}
     owned = []
     for definition in crds_of(*classes.values(), descriptions=True):
@@ -136,7 +136,7 @@ def _described(version: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resources(project: Project, kind: str, group: str) -> list[dict[str, str]]:
-    """The kinds that the operator makes or watches for this one; for kinds of its own, by the definition's name."""
+    """Returns the kinds that the operator creates or watches for this one; its own kinds by the definition's name."""
     found = {}
     for registration in project.operator.registrations():
         if (registration.info.kind, registration.info.group) != (kind, group):

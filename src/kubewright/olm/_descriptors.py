@@ -1,7 +1,7 @@
-"""Descriptors: how the fields of a kind are shown in a console, from the kind's schema.
+"""Descriptors: how a console shows the fields of a kind, from the kind's schema.
 
-Each field of `spec` and `status` has one, and so has each field of an object in it, unless that has objects in it in
-turn, as the template of a pod has. The descriptor says how a field is edited: a switch, a number, a choice.
+Each field of `spec` and `status` has one, and each field of an object in it, unless that contains objects in turn, like
+the template of a pod. The descriptor says how a field is edited: a switch, a number, a choice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CONDITIONS: Final = "urn:alm:descriptor:io.kubernetes.conditions"
 
 
 def spec_descriptors(schema: Mapping[str, Any], *, replicas: str = "") -> list[dict[str, Any]]:
-    """The descriptors of the schema of a spec, in the order of their paths.
+    """Returns the descriptors of the schema of a spec, sorted by path.
 
     `replicas` is the path of the number that `/scale` changes.
     """
@@ -30,7 +30,7 @@ def spec_descriptors(schema: Mapping[str, Any], *, replicas: str = "") -> list[d
 
 
 def status_descriptors(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The descriptors of the schema of a status, in the order of their paths."""
+    """Returns the descriptors of the schema of a status, sorted by path."""
     return sorted(_fields(schema, "", lambda _, field: _shown(field)), key=lambda one: one["path"])
 
 
@@ -50,13 +50,13 @@ def _fields(
 
 
 def _is_plain(field: Mapping[str, Any]) -> bool:
-    """Whether it is an object without others in it."""
+    """Whether it is an object that contains no objects."""
     inside = field.get("properties") or {}
     return bool(inside) and not any(one.get("properties") for one in inside.values())
 
 
 def _edited(field: Mapping[str, Any]) -> list[str]:
-    """How a field is edited; nothing where there is no special way."""
+    """Returns how a field is edited; nothing if there is no special way."""
     kind, inside = field.get("type"), field.get("properties") or {}
     if choices := field.get("enum"):
         return [f"{_UI}select:{choice}" for choice in choices]
@@ -72,7 +72,7 @@ def _edited(field: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(field: Mapping[str, Any]) -> list[str]:
-    """How a field is shown: conditions as a table, plain values as a text."""
+    """Returns how a field is shown: conditions as a table, plain values as text."""
     kind, inside = field.get("type"), (field.get("items") or {}).get("properties") or {}
     if kind == "array" and {"lastTransitionTime", "status", "type"} <= set(inside):
         return [CONDITIONS]

@@ -1,4 +1,4 @@
-"""How far OLM has come with an installation, and what it waits for, in a sentence."""
+"""Describes the progress of an installation by OLM, and what it waits for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R", bound=Object)
 
 
 async def what_is_missing(client: Client, installation: Installation) -> str:
-    """The last thing that has not happened yet, with what OLM says about it."""
+    """Returns the first step that has not happened yet, with OLM's message about it."""
     version = await _get(client, ClusterServiceVersion, installation.bundle.name, installation)
     if version is not None:
         return _of_version(version)
@@ -46,19 +46,19 @@ def _of_version(version: ClusterServiceVersion) -> str:
         for one in status.requirement_status or []
         if one.status not in ("Present", "Satisfied")
     ]
-    return f"{told}; what it needs and has not: {', '.join(unmet)}" if unmet else told
+    return f"{told}; missing requirements: {', '.join(unmet)}" if unmet else told
 
 
 def _of_plan(plan: InstallPlan) -> str:
     if plan.spec.approved is False:
-        return f"the InstallPlan {plan.metadata.name} waits for somebody to approve it"
+        return f"the InstallPlan {plan.metadata.name} waits for approval"
     told = [one.message or one.reason or "" for one in plan.status.conditions or [] if one.status != "True"]
     why = f" ({'; '.join(text for text in told if text)})" if any(told) else ""
     return f"the InstallPlan {plan.metadata.name} is in the phase {plan.status.phase or 'none yet'}{why}"
 
 
 async def _of_catalog(client: Client, installation: Installation) -> str:
-    """What is wrong with the catalog; "" when OLM reaches it."""
+    """Returns the problem of the catalog; an empty string if OLM can reach it."""
     source = await _get(client, CatalogSource, installation.catalog_name, installation)
     if source is None:
         return f"the CatalogSource {installation.catalog_name} has been deleted"
@@ -68,11 +68,11 @@ async def _of_catalog(client: Client, installation: Installation) -> str:
     server = await _get(client, apps.Deployment, installation.catalog_name, installation)
     if server is not None and not server.status.available_replicas:
         return (
-            f"the server of the catalog, Deployment {installation.namespace}/{installation.catalog_name}, has no pod"
-            f" that is ready; its image is {installation.opm_image}"
+            f"the server of the catalog, Deployment {installation.namespace}/{installation.catalog_name}, has no"
+            f" ready pod; its image is {installation.opm_image}"
         )
     said = source.status.message or "is OLM running?"
-    return f"OLM does not reach the catalog {installation.catalog_name}: its state is {state or 'none yet'} ({said})"
+    return f"OLM cannot reach the catalog {installation.catalog_name}: its state is {state or 'none yet'} ({said})"
 
 
 def _of_subscription(subscription: Subscription) -> str:
@@ -82,4 +82,4 @@ def _of_subscription(subscription: Subscription) -> str:
         if one.status == "True"
     ]
     why = f" ({'; '.join(told)})" if told else ""
-    return f"OLM has made no InstallPlan for the Subscription {subscription.metadata.name}{why}"
+    return f"OLM has created no InstallPlan for the Subscription {subscription.metadata.name}{why}"

@@ -1,4 +1,4 @@
-"""Examples of a package's kinds: the samples of the project, and for the rest the least that is valid."""
+"""Examples of a package's kinds: the samples of the project, and otherwise minimal valid objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMATS: Final = {
     "uuid": "00000000-0000-4000-8000-000000000000",
     "byte": "",
 }
-# What a pattern may want: tried one after another.
+# Values that may match a pattern, tried in order.
 _TEXTS: Final = (
     "example",
     "example.com",
@@ -43,14 +43,13 @@ _TEXTS: Final = (
 
 
 class ExampleError(ValueError):
-    """A sample cannot be read, or is not valid."""
+    """A sample cannot be read, or is invalid."""
 
 
 def read_samples(paths: Iterable[Path], kinds: Sequence[type[Object]]) -> list[dict[str, Any]]:
-    """The objects of these kinds in files, and in the YAML files of folders, in the order of their names.
+    """Returns the objects of these kinds in files, and in the YAML files of folders, in the order of their names.
 
-    Objects of other kinds are left out. Raises `ExampleError` for a file that is no YAML and for an object that is not
-    valid.
+    Objects of other kinds are left out. Raises `ExampleError` for a file that is not YAML, and for an invalid object.
     """
     wanted = {(info_of(kind).api_version, info_of(kind).kind): kind for kind in kinds}
     found: list[dict[str, Any]] = []
@@ -85,7 +84,7 @@ def _checked(file: Path, kind: type[Object], document: dict[str, Any]) -> dict[s
 
 
 def examples_json(kinds: Sequence[type[Object]], samples: Sequence[Mapping[str, Any]]) -> str:
-    """The text of `alm-examples`: the samples, and a minimal object of each kind that has none."""
+    """Returns the value of `alm-examples`: the samples, and a minimal object for each kind without one."""
     there = {(one["apiVersion"], one["kind"]) for one in samples}
     made = [minimal(kind) for kind in kinds if (info_of(kind).api_version, info_of(kind).kind) not in there]
     shown = sorted(
@@ -95,9 +94,9 @@ def examples_json(kinds: Sequence[type[Object]], samples: Sequence[Mapping[str, 
 
 
 def minimal(kind: type[Object]) -> dict[str, Any]:
-    """An object with what must be said, and with the defaults, so that readers see what there is.
+    """Returns an object with required fields and defaults.
 
-    It is valid as far as the schema tells; a rule in CEL may still want more, and a pattern something else.
+    It is valid according to the schema; a CEL rule or a pattern may still reject it.
     """
     info = info_of(kind)
     schema = schema_of(kind)

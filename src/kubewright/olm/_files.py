@@ -1,4 +1,4 @@
-"""The files of a bundle, in memory: manifests, metadata, the scorecard's settings, and what builds its image."""
+"""The files of a bundle: manifests, metadata, the scorecard's settings, and the Dockerfile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCORECARD_TESTS: Final = {
     "olm-spec-descriptors": "olm",
     "olm-status-descriptors": "olm",
 }
-"""The scorecard's tests and the suite of each."""
+"""The scorecard's tests, each with its suite."""
 SUPPORTED: Final = frozenset(
     [
         "ClusterRole",
@@ -58,18 +58,20 @@ SUPPORTED: Final = frozenset(
         "VerticalPodAutoscaler",
     ]
 )
-"""The kinds, beside the ClusterServiceVersion, that OLM installs from a bundle. Any other fails the installation."""
+"""The kinds besides the ClusterServiceVersion that OLM installs from a bundle. Any other kind fails the
+installation.
+"""
 
-# What OLM makes itself, from the ClusterServiceVersion.
+# Kinds that OLM creates itself, from the ClusterServiceVersion.
 _MADE_BY_OLM: Final = frozenset(["ServiceAccount", "Deployment", "Namespace"])
 _GRANTED_BY_OLM: Final = frozenset(["Role", "RoleBinding", "ClusterRoleBinding"])
 
 
 def bundle_files(project: Project, listing: Listing, samples: Sequence[Mapping[str, Any]] = ()) -> list[File]:
-    """All files below the folder of the bundle, the ClusterServiceVersion first, as generated.
+    """Returns all files below the folder of the bundle, the ClusterServiceVersion first.
 
-    Raises ValueError for what OLM cannot do, such as a webhook with match conditions. The certificate of the metrics is
-    self-signed: OLM chooses the namespace, so no certificate of a bundle can name the Service.
+    Raises ValueError for features that OLM does not support, such as a webhook with match conditions. The certificate
+    of the metrics is self-signed: OLM chooses the namespace, so no certificate of a bundle can name the Service.
     """
     project = replace(project, metrics_certificates="self-signed", metrics_secret="")
     return [
@@ -81,17 +83,17 @@ def bundle_files(project: Project, listing: Listing, samples: Sequence[Mapping[s
 
 
 def csv_path(project: Project) -> str:
-    """Where the ClusterServiceVersion lies below the folder of the bundle."""
+    """Returns the path of the ClusterServiceVersion below the folder of the bundle."""
     return f"manifests/{project.name}.clusterserviceversion.yaml"
 
 
 def csv_file(project: Project, content: Mapping[str, Any]) -> File:
-    """The file of a ClusterServiceVersion. Its first line says that it may be edited, unlike those of the others."""
+    """Returns the file of a ClusterServiceVersion. Unlike in other files, the first line says that it may be edited."""
     return File(csv_path(project), f"# {CSV_MARK}\n{to_yaml(content)}")
 
 
 def bundle_annotations(project: Project, listing: Listing) -> dict[str, str]:
-    """What tells OLM, and whoever builds a catalog, what is in the bundle. The image carries the same as labels."""
+    """Returns the annotations that describe the bundle to OLM and to catalogs. The image has them as labels."""
     return {
         f"{PREFIX}.bundle.mediatype.v1": "registry+v1",
         f"{PREFIX}.bundle.manifests.v1": "manifests/",
@@ -108,15 +110,15 @@ def bundle_annotations(project: Project, listing: Listing) -> dict[str, str]:
 
 
 def dockerfile(project: Project, listing: Listing, folder: str) -> File:
-    """The file that makes an image of the bundle in `folder`, a path beside it: nothing but files and labels."""
+    """Returns the Dockerfile of the bundle in `folder`. The image contains only files and labels."""
     labels = "".join(f"LABEL {name}={value}\n" for name, value in bundle_annotations(project, listing).items())
     copies = "".join(f"COPY {folder}/{part} /{part}/\n" for part in ("manifests", "metadata", "tests/scorecard"))
     return text_file(DOCKERFILE, f"FROM scratch\n\n{labels}\n{copies}")
 
 
 def _others(project: Project) -> list[Object]:
-    """What OLM does not make itself, as far as it installs it: definitions, Services, roles for people."""
-    # OLM provides certificates; nothing of ours is needed for them.
+    """Returns the objects that OLM installs but does not create itself: definitions, Services, roles for users."""
+    # OLM provides the certificates.
     plain = replace(project, certificates="self-managed", ca_bundle=None, network_policy=False)
     own = {f"{project.prefix}", f"{project.prefix}-webhook-certificate", f"{project.prefix}-metrics-auth"}
     left = []
@@ -139,7 +141,7 @@ def _file_name(obj: Object) -> str:
 
 
 def _without_namespace(obj: Object) -> dict[str, Any]:
-    """OLM chooses the namespace; it refuses objects that name one."""
+    """Removes the namespace, which OLM chooses. OLM rejects objects with one."""
     described: dict[str, Any] = to_dict(obj)
     described["metadata"].pop("namespace", None)
     return described

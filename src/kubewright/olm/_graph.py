@@ -1,4 +1,4 @@
-"""The upgrade graph of a channel: from which version one gets to which. Checked, so that a cluster can follow it."""
+"""The upgrade graph of a channel, and its validation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 
 __all__ = ["Entry", "check_channel", "head_of", "is_range"]
 
-# One or several conditions such as `>=1.0.0 <1.2.0`, or such groups with `||` between them.
+# One or several conditions such as `>=1.0.0 <1.2.0`, or such groups joined by `||`.
 _CONDITION: Final = r"(?:>=|<=|>|<|=|==|!=|!)?\s*v?\d+(?:\.(?:\d+|x)){0,2}(?:[-+][0-9A-Za-z.+-]+)?"
 _RANGE: Final = re.compile(rf"\s*{_CONDITION}(?:(?:\s+|\s*\|\|\s*){_CONDITION})*\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One version in a channel, and which it can be reached from."""
+    """A version in a channel, and the versions that upgrade to it."""
 
     name: str
     replaces: str = ""
@@ -25,34 +25,34 @@ class Entry:
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is a range of versions, such as `>=1.0.0 <1.2.0`."""
+    """Whether a string is a range of versions, such as `>=1.0.0 <1.2.0`."""
     return _RANGE.fullmatch(text) is not None
 
 
 def head_of(entries: Sequence[Entry]) -> list[str]:
-    """The versions that no other replaces or skips: of those there must be one, which users get."""
+    """Returns the versions that no other version replaces or skips. There must be exactly one, which users get."""
     passed = {one.replaces for one in entries} | {name for one in entries for name in one.skips}
     return sorted(one.name for one in entries if one.name not in passed)
 
 
 def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a channel: (error or warning, a sentence)."""
+    """Returns the problems of a channel: (error or warning, message)."""
     for entry in entries:
         if entry.skip_range and not is_range(entry.skip_range):
-            yield "error", f"{entry.name}: skipRange {entry.skip_range!r} is no range, such as '>=1.0.0 <1.2.0'"
+            yield "error", f"{entry.name}: skipRange {entry.skip_range!r} is not a range, such as '>=1.0.0 <1.2.0'"
         if entry.name in (entry.replaces, *entry.skips):
             yield "error", f"{entry.name} replaces or skips itself"
     by_name = {one.name: one for one in entries}
     if circle := _circle(by_name):
-        yield "error", f"channel {channel}: the versions replace each other in a circle: {' -> '.join(circle)}"
+        yield "error", f"channel {channel}: the versions replace each other in a cycle: {' -> '.join(circle)}"
         return
     heads = head_of(entries)
     if len(heads) != 1:
         told = ", ".join(heads) or "none"
         yield (
             "error",
-            f"channel {channel} must have one newest version, which no other replaces or skips, and it has {told}:"
-            " say in each version which it replaces (kubewright bundle --replaces)",
+            f"channel {channel} must have one newest version, which no other replaces or skips, but it has {told}:"
+            " set in each version which one it replaces (kubewright bundle --replaces)",
         )
         return
     yield from _reachable(channel, heads[0], by_name)
@@ -65,7 +65,7 @@ def _circle(by_name: Mapping[str, Entry]) -> list[str]:
             if entry.replaces == start:
                 return [*seen, start]
             if entry.replaces in seen:
-                break  # a circle that begins further on, and is found from there
+                break  # a cycle that begins further on, and is found from there
             seen.append(entry.replaces)
     return []
 
@@ -76,6 +76,6 @@ def _reachable(channel: str, head: str, by_name: Mapping[str, Entry]) -> Iterato
     while (entry := by_name.get(chain[-1])) and entry.replaces and entry.replaces not in skipped:
         chain.append(entry.replaces)
     for name in sorted(set(by_name) - set(chain) - skipped):
-        yield "error", f"channel {channel}: no upgrade leads from {name} to {head}: nothing replaces or skips it"
+        yield "error", f"channel {channel}: there is no upgrade from {name} to {head}: nothing replaces or skips it"
     if chain[-1] not in by_name:
-        yield "warning", f"channel {channel}: {chain[-2]} replaces {chain[-1]}, which is in none of the bundles"
+        yield "warning", f"channel {channel}: {chain[-2]} replaces {chain[-1]}, which is not among the bundles"

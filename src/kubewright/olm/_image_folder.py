@@ -1,4 +1,4 @@
-"""A folder of generated files, and beside it the Dockerfile that builds an image of the folder."""
+"""A folder of generated files, and next to it the Dockerfile that builds an image of the folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ImageFolder:
     files: Sequence[File]
     """All files below the folder."""
     dockerfile: File
-    """The file beside the folder."""
+    """The file next to the folder."""
 
     def write(self, *, replace_foreign: bool | Collection[str] = False) -> Written:
         """Writes the folder and the Dockerfile. The Dockerfile's path in the result begins with `../`.
@@ -33,8 +33,7 @@ class ImageFolder:
         present = read_if_present(path)
         if replace_foreign is not True and present is not None and MARK not in present.partition("\n")[0]:
             raise ForeignFile(
-                f"{path}: not generated, so it is not replaced. Move it away, name another folder, or ask for it to be"
-                " overwritten"
+                f"{path}: not generated, so it is not replaced. Move it away, name another folder, or overwrite it"
             )
         done = write(self.folder, self.files, replace_foreign=replace_foreign)
         if present == self.dockerfile.text:
@@ -52,7 +51,7 @@ class ImageFolder:
 
 
 def check_image_folder(folder: Path) -> None:
-    """Raises `BundleError` for a folder that has no name, such as `.` or `..`: a file cannot be put beside it."""
+    """Raises `BundleError` for a folder without a name, such as `.` or `..`: no file can be put next to it."""
     if folder.name in ("", ".."):
         raise BundleError(f"{folder} has no name of its own: name a folder in this one, such as bundle")
 

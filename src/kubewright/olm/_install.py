@@ -1,8 +1,8 @@
-"""How OLM installs the operator: its Deployment, what it may do, and in which namespaces it can work.
+"""How OLM installs the operator: its Deployment, its permissions, and its install modes.
 
-OLM makes the account and the roles itself. What stands under `permissions` it grants in the namespaces of the
-OperatorGroup, and in the whole cluster when that selects all; what stands under `clusterPermissions` always in the
-whole cluster. It also tells the program which namespaces those are, by an annotation of its pods.
+OLM creates the account and the roles itself. It grants `permissions` in the namespaces of the OperatorGroup, or in the
+whole cluster if that selects all, and `clusterPermissions` always in the whole cluster. An annotation of the pods
+contains these namespaces.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ _TARGETS: Final = "metadata.annotations['olm.targetNamespaces']"
 
 
 def install_modes(project: Project) -> list[dict[str, Any]]:
-    """Which OperatorGroups it can live with.
+    """Returns the supported install modes.
 
-    An operator that converts kinds, or reconciles kinds that live in no namespace, looks at the whole cluster and at
-    nothing less. One that is confined to namespaces by its program never looks at all of them. Others do as they are
-    told.
+    An operator that converts kinds, or reconciles cluster-scoped kinds, needs the whole cluster. One that its program
+    restricts to namespaces never watches all of them. Others support every mode.
     """
     confined = bool(project.operator.namespaces)
     supported = {"AllNamespaces": not confined}
@@ -43,7 +42,7 @@ def _is_for_the_whole_cluster(project: Project) -> bool:
 
 
 def install_strategy(project: Project) -> dict[str, Any]:
-    """`spec.install`: the Deployment, and the rules of its account, by where OLM grants them."""
+    """Returns `spec.install`: the Deployment, and the rules of its account by scope."""
     everywhere, where_told = _by_place(project)
     spec: dict[str, Any] = {"deployments": [_deployment(project)]}
     for name, permissions in (("clusterPermissions", everywhere), ("permissions", where_told)):
@@ -53,9 +52,9 @@ def install_strategy(project: Project) -> dict[str, Any]:
 
 
 def _by_place(project: Project) -> tuple[list[Permission], list[Permission]]:
-    """What is granted in the whole cluster, and what where the OperatorGroup says.
+    """Returns the permissions for the whole cluster, and those for the namespaces of the OperatorGroup.
 
-    A rule for one namespace by name has no place in a bundle, but the whole cluster.
+    A bundle cannot grant a rule in a named namespace, so such a rule is granted in the whole cluster.
     """
     whole = _is_for_the_whole_cluster(project) and not project.operator.namespaces
     everywhere: list[Permission] = []
@@ -74,7 +73,7 @@ def _what(one: Permission) -> tuple[str, ...]:
 
 def _deployment(project: Project) -> dict[str, Any]:
     made = deployment(project, list(_additions(project)))
-    # OLM says where to look; a flag would come before what it says.
+    # OLM sets the namespaces; an option would take precedence.
     container = made.spec.template.spec.containers[0]
     container.args = [text for text in container.args or () if not text.startswith("--namespace=")]
     described: dict[str, Any] = to_dict(made)

@@ -1,4 +1,4 @@
-"""OLM's own kinds, with the fields that are used here. Fields that are not named here stay as they are."""
+"""OLM's kinds, with the fields that are used here. Other fields are preserved."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _API = "operators.coreos.com/v1alpha1"
 
 
 class ConnectionState(Model):
-    """Whether OLM reaches the server of a catalog."""
+    """Whether OLM can reach the server of a catalog."""
 
     address: str | None = None
     last_observed_state: str | None = None
 
 
 class CatalogSourceSpec(Model):
-    """Where a catalog is served: by an image that OLM starts, or at an address."""
+    """Where a catalog is served: an image that OLM starts, or an address."""
 
     source_type: str
     image: str | None = None
@@ -30,7 +30,7 @@ class CatalogSourceSpec(Model):
 
 
 class CatalogSourceStatus(Model):
-    """What became of it."""
+    """The observed state."""
 
     connection_state: ConnectionState | None = None
     message: str | None = None
@@ -39,22 +39,22 @@ class CatalogSourceStatus(Model):
 
 @resource(_API)
 class CatalogSource(Resource[CatalogSourceSpec, CatalogSourceStatus]):
-    """A catalog that OLM looks into."""
+    """A catalog that OLM reads."""
 
 
 class OperatorGroupSpec(Model):
-    """The namespaces that the operators of a namespace look at; all when none is named."""
+    """The namespaces that the operators of a namespace watch; empty for all."""
 
     target_namespaces: list[str] | None = None
 
 
 @resource("operators.coreos.com/v1")
 class OperatorGroup(Resource[OperatorGroupSpec | None, None]):
-    """Which namespaces the operators in its own are for. There may be one in a namespace."""
+    """The namespaces of the operators in its own. A namespace may have one OperatorGroup."""
 
 
 class SubscriptionSpec(Model):
-    """What is wanted: a channel of a package in a catalog."""
+    """The requested channel of a package in a catalog."""
 
     name: str
     source: str
@@ -65,14 +65,14 @@ class SubscriptionSpec(Model):
 
 
 class Reference(Model):
-    """Another object."""
+    """A reference to another object."""
 
     name: str | None = None
     namespace: str | None = None
 
 
 class Condition(Model):
-    """What OLM says about an object."""
+    """A condition of an object."""
 
     type: str
     status: str
@@ -81,7 +81,7 @@ class Condition(Model):
 
 
 class SubscriptionStatus(Model):
-    """How far it has come."""
+    """The progress."""
 
     install_plan_ref: Reference | None = None
     current_csv: str | None = msgspec.field(default=None, name="currentCSV")
@@ -91,11 +91,11 @@ class SubscriptionStatus(Model):
 
 @resource(_API)
 class Subscription(Resource[SubscriptionSpec, SubscriptionStatus]):
-    """That an operator is to be installed, and to be kept up to date."""
+    """A request to install an operator and keep it up to date."""
 
 
 class InstallPlanSpec(Model):
-    """What is going to be installed."""
+    """The versions to install."""
 
     approval: str | None = None
     approved: bool | None = None
@@ -103,7 +103,7 @@ class InstallPlanSpec(Model):
 
 
 class InstallPlanStatus(Model):
-    """How far it has come."""
+    """The progress."""
 
     phase: str | None = None
     conditions: list[Condition] | None = None
@@ -111,17 +111,17 @@ class InstallPlanStatus(Model):
 
 @resource(_API)
 class InstallPlan(Resource[InstallPlanSpec, InstallPlanStatus]):
-    """What OLM does for a Subscription, step by step."""
+    """The steps of OLM for a Subscription."""
 
 
 class ClusterServiceVersionSpec(Model):
-    """What is installed; the fields that are needed here."""
+    """The installed version; the fields that are used here."""
 
     display_name: str | None = None
 
 
 class Requirement(Model):
-    """Something that must be there before the operator is installed."""
+    """A requirement of the operator."""
 
     kind: str | None = None
     name: str | None = None
@@ -130,7 +130,7 @@ class Requirement(Model):
 
 
 class ClusterServiceVersionStatus(Model):
-    """How far it has come."""
+    """The progress."""
 
     phase: str | None = None
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""`Listing`: what a package says about itself, beyond what its operator does."""
+"""`Listing`: the description of a package for catalogs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kubewright.olm._names import NAME_RULE, is_name
 __all__ = ["OLDEST_KUBERNETES", "Listing", "icon_of"]
 
 OLDEST_KUBERNETES: Final = "1.29.0"
-"""Rules in CEL, which definitions carry, are for good since this version."""
+"""The first version in which CEL rules of definitions are stable."""
 SCORECARD_IMAGE: Final = "operator-framework/scorecard-test:v1.41.1"
-"""By its short name: which registry it comes from is for the node, or for whoever names another image, to say."""
+"""The short name: the node decides about the registry, unless the user names another image."""
 
 _PICTURES: Final = {
     ".gif": "image/gif",
@@ -28,29 +28,29 @@ _PICTURES: Final = {
 }
 _CHANNEL: Final = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+([-+].*)?")
-_VERSIONED: Final = re.compile(r".+\.v?\d.*")  # prometheusoperator.0.56.3 was published, too
+_VERSIONED: Final = re.compile(r".+\.v?\d.*")  # prometheusoperator.0.56.3 was published as well
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """What users of a catalog see, and how they get from version to version. A wrong value raises ValueError.
+    """What users of a catalog see, and the upgrade path. An invalid value raises ValueError.
 
-    What users see can also be edited in the ClusterServiceVersion, where it survives the next generation.
+    The fields that users see can also be edited in the ClusterServiceVersion, where edits are kept.
 
     Args:
-        channels: those that the version is released in; `stable` unless given.
-        default_channel: the one that users get who name none; the first of the channels unless given.
-        description: what the operator does, in Markdown; the texts of its kinds unless given.
-        keywords: what it is found by; the names of its kinds unless given.
-        maintainers: names, and the mail address of each.
-        provider: who offers it.
-        links: names, and the address of each.
-        icon: a picture, as its media type and its bytes in base64; `icon_of` reads a file.
-        min_kube_version: the oldest Kubernetes that it works with.
-        replaces: the ClusterServiceVersion that this one follows, such as `foo.v1.0.0`.
-        skips: those that an upgrade passes over.
-        skip_range: a range of versions from which an upgrade comes here at once, such as `>=1.0.0 <1.2.0`.
-        scorecard_image: the image of the tests that the scorecard runs.
+        channels: the channels of the version. Default: `stable`.
+        default_channel: the channel for users who name none. Default: the first channel.
+        description: what the operator does, in Markdown. Default: the descriptions of its kinds.
+        keywords: search terms. Default: the names of its kinds.
+        maintainers: names, with their email addresses.
+        provider: the provider of the operator.
+        links: names, with their URLs.
+        icon: the media type and the base64 content of an image; `icon_of` reads a file.
+        min_kube_version: the oldest supported Kubernetes.
+        replaces: the ClusterServiceVersion that this one replaces, such as `foo.v1.0.0`.
+        skips: versions that an upgrade skips.
+        skip_range: a range of versions that upgrade directly to this one, such as `>=1.0.0 <1.2.0`.
+        scorecard_image: the image of the scorecard's tests.
     """
 
     channels: Sequence[str] = ()
@@ -76,22 +76,24 @@ class Listing:
             if not _CHANNEL.fullmatch(channel):
                 raise ValueError(f"channel {channel!r} must be letters, digits, '-', '.' and '_', such as stable-v1")
         if self.default_channel not in channels:
-            raise ValueError(f"default channel {self.default_channel!r} is none of the channels {', '.join(channels)}")
+            raise ValueError(
+                f"default channel {self.default_channel!r} is not one of the channels {', '.join(channels)}"
+            )
         for name in (*((self.replaces,) if self.replaces else ()), *self.skips):
             if not is_name(name):
-                raise ValueError(f"{name!r} is no name of a ClusterServiceVersion: {NAME_RULE}")
+                raise ValueError(f"{name!r} is not a name of a ClusterServiceVersion: {NAME_RULE}")
         if self.replaces and not _VERSIONED.fullmatch(self.replaces):
-            raise ValueError(f"replaces {self.replaces!r} names no version: say which one, such as foo.v1.0.0")
+            raise ValueError(f"replaces {self.replaces!r} has no version: name one, such as foo.v1.0.0")
         if self.skip_range and not is_range(self.skip_range):
-            raise ValueError(f"skip_range {self.skip_range!r} is no range of versions, such as '>=1.0.0 <1.2.0'")
+            raise ValueError(f"skip_range {self.skip_range!r} is not a range of versions, such as '>=1.0.0 <1.2.0'")
         if not _VERSION.fullmatch(self.min_kube_version):
-            raise ValueError(f"min_kube_version {self.min_kube_version!r} must be a whole version, such as 1.29.0")
+            raise ValueError(f"min_kube_version {self.min_kube_version!r} must be a full version, such as 1.29.0")
 
     @classmethod
     def from_pyproject(cls, file: Path, **given: Any) -> Listing:
-        """A listing with the description, the keywords, the authors and the links of a `pyproject.toml`.
+        """Returns a listing with the description, keywords, authors and links of a `pyproject.toml`.
 
-        What is given comes first. A file that is not there says nothing; one that is no TOML raises ValueError.
+        Arguments take precedence. A missing file is ignored; a file that is not TOML raises ValueError.
         """
         import tomllib
 
@@ -100,7 +102,7 @@ class Listing:
         except FileNotFoundError:
             project = {}
         except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{file} is no TOML: {error}") from error
+            raise ValueError(f"{file} is not TOML: {error}") from error
         people = [one for name in ("maintainers", "authors") for one in project.get(name, ()) if isinstance(one, dict)]
         named = {one["name"]: one["email"] for one in people if "name" in one and "email" in one}
         found = {
@@ -114,8 +116,8 @@ class Listing:
 
 
 def icon_of(file: Path) -> tuple[str, str]:
-    """The picture in a file, for `Listing.icon`. Raises ValueError for a file that no catalog shows."""
+    """Returns the image in a file, for `Listing.icon`. Raises ValueError for a type that catalogs do not show."""
     media = _PICTURES.get(file.suffix.lower())
     if media is None:
-        raise ValueError(f"{file} is no picture that catalogs show: use {', '.join(sorted(_PICTURES))}")
+        raise ValueError(f"{file} is not an image that catalogs show: use {', '.join(sorted(_PICTURES))}")
     return media, base64.b64encode(file.read_bytes()).decode()

@@ -1,11 +1,11 @@
-"""A three-way merge of JSON: what was generated before, what the user made of it, what is generated now.
+"""A three-way merge of JSON: the former generated form, the user's edits, and the new generated form.
 
-What only one side has changed is taken from that side. Lists are merged element by element where the elements have
-names (`_NAMES`), or are plain values. The rest of the rules:
+A change of one side is taken from that side. Lists are merged element by element if the elements have names (`_NAMES`)
+or are plain values. Further rules:
 
-- What the user has added stays, and what the user has removed stays away.
-- What is no longer generated goes, with the edits inside it, which are told as `lost`.
-- A value that both have changed, each in another way, is a `Conflict`: nobody but the user can decide.
+- Additions and removals of the user stay.
+- Values that are no longer generated are removed together with edits inside them, which are reported as `lost`.
+- A value that both sides changed differently is a `Conflict`, which only the user can solve.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final, Literal
 __all__ = ["Conflict", "Keep", "Merged", "merge"]
 
 Keep = Literal["mine", "generated"]
-"""Which side wins where both have changed a value."""
+"""The side that wins a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A value that was edited and that is now generated differently. An absent value is None."""
+    """A value that was edited and is now generated differently. None if absent."""
 
     path: str
     before: Any
@@ -32,25 +32,25 @@ class Conflict:
 
     def __str__(self) -> str:
         return (
-            f"{self.path}: it was generated as {_short(self.before)}, you made it {_short(self.mine)},"
-            f" and now it is generated as {_short(self.generated)}"
+            f"{self.path}: it was generated as {_short(self.before)}, you changed it to {_short(self.mine)}, and now"
+            f" it is generated as {_short(self.generated)}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The outcome. With conflicts, `content` has the user's values at those places."""
+    """The result. With conflicts, `content` has the user's values."""
 
     content: dict[str, Any]
     conflicts: Sequence[Conflict] = ()
     lost: Sequence[str] = ()
-    """The paths of edits that went with what they were in."""
+    """The paths of edits that were lost with their parents."""
 
 
 def merge(
     before: Mapping[str, Any], mine: Mapping[str, Any], generated: Mapping[str, Any], *, keep: Keep | None = None
 ) -> Merged:
-    """Merge, all three as plain JSON. With `keep` there are no conflicts: that side wins."""
+    """Merges three JSON values. With `keep`, that side wins all conflicts."""
     work = _Merge(keep)
     content = work.merge(before, mine, generated, "")
     return Merged(content, work.conflicts, work.lost)
@@ -63,7 +63,7 @@ class _Absent:
 
 ABSENT: Final = _Absent()
 
-# Under which field a list stands, and which members name its elements.
+# Fields of lists, and the members that name their elements.
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "actionDescriptors": ("path",),
     "clusterPermissions": ("serviceAccountName",),
@@ -87,7 +87,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "webhookdefinitions": ("type", "generateName"),
     "alm-examples": ("apiVersion", "kind", "metadata"),
 }
-# Elements without a name of their own, which are what they say.
+# Elements without a name, which are compared by value.
 _WHOLE: Final = frozenset(["rules", "tolerations"])
 
 
@@ -136,7 +136,7 @@ class _Merge:
         return merged
 
     def _lists(self, before: list[Any], mine: list[Any], generated: list[Any], path: str) -> list[Any] | None:
-        """The merged list in the user's order, new elements behind; None when the elements have no names."""
+        """Returns the merged list in the user's order, followed by new elements; None if the elements have no names."""
         name_of = _naming(path)
         sides = [_by_name(side, name_of) for side in (before, mine, generated)]
         if any(side is None for side in sides):
@@ -151,7 +151,7 @@ class _Merge:
         return merged
 
     def _examples(self, before: Any, mine: str, generated: str, path: str) -> str | None:
-        """Examples are JSON in a text: they are merged as what they are."""
+        """Merges the examples, which are JSON in a string."""
         try:
             was, edited, now = (json.loads(text) if isinstance(text, str) else [] for text in (before, mine, generated))
         except ValueError:
@@ -180,12 +180,12 @@ def _naming(path: str) -> Callable[[Any], Hashable | None]:
 
 
 def _named(value: Any) -> Any:
-    """The part of a name: of an example's metadata, its name."""
+    """Returns a part of a name: of an example's metadata, its name."""
     return value.get("name") if isinstance(value, Mapping) else value
 
 
 def _by_name(elements: list[Any], name_of: Callable[[Any], Hashable | None]) -> dict[Hashable, Any] | None:
-    """The elements by their names; None when one has none, or two have the same."""
+    """Returns the elements by name; None if one has no name, or two have the same."""
     named = {}
     for element in elements:
         name = name_of(element)

@@ -1,4 +1,4 @@
-"""Names that OLM can use: of an object, and, as the value of a label, not too long."""
+"""Names that OLM can use for objects and as values of labels."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ NAME_RULE: Final = f"use lower case letters, digits, '-' and '.', at most {_LONG
 
 
 def is_name(text: str) -> bool:
-    """Whether a ClusterServiceVersion can be called so."""
+    """Whether a ClusterServiceVersion can have this name."""
     return _NAME.fullmatch(text) is not None and len(text) <= _LONGEST

@@ -1,8 +1,8 @@
-"""What is put into a cluster so that OLM installs a bundle: a catalog with a server, an OperatorGroup, a Subscription.
+"""The objects that make OLM install a bundle: a catalog with a server, an OperatorGroup, a Subscription.
 
-The catalog is carried in a ConfigMap, and `opm` serves it, in a Deployment behind a Service, whose address OLM is told.
-(OLM's own way with a ConfigMap, the source types `configmap` and `internal`, takes only the older format of packages.)
-A catalog that is an image already needs none of that: OLM starts it itself.
+The catalog is in a ConfigMap, which `opm` serves from a Deployment behind a Service. OLM's own source types for
+ConfigMaps (`configmap` and `internal`) support the older package format only. A catalog that is an image needs none of
+this: OLM starts it itself.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ PACKAGE_LABEL: Final = "olm.kubewright.dev/package"
 _PORT: Final = 50051
 _FILE: Final = "catalog.yaml"
 _MOST: Final = 1_000_000
-"""What fits into a ConfigMap, with a little room for its metadata."""
+"""The size limit of a ConfigMap, with room for its metadata."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """A bundle, and where and how OLM is to install it. What cannot be raises `BundleError`.
+    """A bundle, and how OLM should install it. An invalid value raises `BundleError`.
 
     Args:
         bundle: the version.
-        namespace: where the operator runs, and where the Subscription is.
-        channel: the channel that is subscribed to; the bundle's default unless given.
-        install_mode: `AllNamespaces`, `OwnNamespace`, or `SingleNamespace` or `MultiNamespace` with `targets`; the
-            widest that the bundle supports unless given.
-        targets: the namespaces that the operator looks at, for those two.
-        index_image: an image of a catalog that the bundle is in; unless given, a catalog of it alone is carried along.
+        namespace: the namespace of the operator and of the Subscription.
+        channel: the channel to subscribe to. Default: the bundle's default channel.
+        install_mode: `AllNamespaces`, `OwnNamespace`, or `SingleNamespace` or `MultiNamespace` with `targets`. Default:
+            the widest that the bundle supports.
+        targets: the namespaces that the operator watches, for the last two modes.
+        index_image: the image of a catalog that contains the bundle. Default: a catalog of the bundle is created.
         opm_image: the server of that catalog.
     """
 
@@ -69,11 +69,9 @@ class Installation:
         mode = self.install_mode or (self._by_targets() if self.targets else next(iter(usable), ""))
         if mode not in supported:
             told = ", ".join(supported) or "none"
-            raise BundleError(
-                f"{self.bundle.name} does not support the install mode {mode or 'of its own'}, but {told}"
-            )
+            raise BundleError(f"{self.bundle.name} does not support the install mode {mode or '(none)'}, but {told}")
         if mode in ("SingleNamespace", "MultiNamespace") and not self.targets:
-            raise BundleError(f"{mode} needs the namespaces that the operator looks at")
+            raise BundleError(f"{mode} requires the namespaces that the operator watches")
         object.__setattr__(self, "install_mode", mode)
         channel = self.channel or self.bundle.default_channel
         if channel not in self.bundle.channels:
@@ -88,38 +86,38 @@ class Installation:
 
     @property
     def package(self) -> str:
-        """The package, after which everything is named."""
+        """The package, which all objects are named after."""
         return self.bundle.package
 
     @property
     def catalog_name(self) -> str:
-        """The name of the CatalogSource, and of what serves it."""
+        """The name of the CatalogSource and of its server."""
         return f"{self.package}-catalog"
 
     @property
     def labels(self) -> dict[str, str]:
-        """What all objects here are known by."""
+        """The labels of all objects."""
         return {"app.kubernetes.io/managed-by": "kubewright", PACKAGE_LABEL: self.package}
 
     def target_namespaces(self) -> list[str] | None:
-        """What the OperatorGroup says; None means all."""
+        """The namespaces of the OperatorGroup; None means all."""
         own = [self.namespace] if self.install_mode == "OwnNamespace" else sorted(self.targets)
         return None if self.install_mode == "AllNamespaces" else own
 
     def objects(self) -> list[Object]:
-        """All of them, the namespace aside, in the order in which they are made."""
+        """Returns all objects except the namespace, in creation order."""
         return [*self.catalog_objects(), self.operator_group(), self.subscription()]
 
     def catalog_objects(self) -> list[Object]:
-        """The catalog, and what serves it."""
+        """Returns the catalog and its server."""
         if self.index_image:
             return [self._source(CatalogSourceSpec(source_type="grpc", image=self.index_image))]
         address = f"{self.catalog_name}.{self.namespace}.svc:{_PORT}"
         text = Catalog.of([self.bundle]).text()
         if len(text.encode()) > _MOST:
             raise BundleError(
-                f"the catalog of {self.bundle.name} is too large for a ConfigMap: make an image of it with"
-                " `kubewright catalog`, and name that as the index image"
+                f"the catalog of {self.bundle.name} is too large for a ConfigMap: build an image of it with"
+                " `kubewright catalog`, and name that with --index-image"
             )
         return [
             core.ConfigMap(metadata=self._meta(self.catalog_name), data={_FILE: text}),
@@ -129,13 +127,13 @@ class Installation:
         ]
 
     def operator_group(self) -> OperatorGroup:
-        """Which namespaces the operator is for."""
+        """Returns the OperatorGroup."""
         return OperatorGroup(
             metadata=self._meta(self.package), spec=OperatorGroupSpec(target_namespaces=self.target_namespaces())
         )
 
     def subscription(self) -> Subscription:
-        """That this version is wanted."""
+        """Returns the Subscription."""
         return Subscription(
             metadata=self._meta(self.package),
             spec=SubscriptionSpec(
@@ -165,7 +163,7 @@ class Installation:
         return {**self.labels, "app.kubernetes.io/component": "catalog"}
 
     def _server(self, digest: str) -> apps.Deployment:
-        """`opm`, which reads the catalog when it starts: so another catalog starts it anew."""
+        """Returns the Deployment of `opm`, which reads the catalog at its start: a changed catalog restarts it."""
         template = core.PodTemplateSpec(
             metadata=ObjectMeta(labels=self._selector(), annotations={"olm.kubewright.dev/catalog": digest}),
             spec=core.PodSpec(
@@ -192,7 +190,7 @@ class Installation:
         return core.Container(
             name="opm",
             image=self.opm_image,
-            # It keeps its cache in /tmp unless told otherwise; where that is told, newer ones want it filled before.
+            # The default cache is in /tmp. With a cache option, newer versions of opm require a prepared cache.
             command=["/bin/opm", "serve", "/configs"],
             ports=[core.ContainerPort(name="grpc", container_port=_PORT, protocol="TCP")],
             readiness_probe=core.Probe(tcp_socket=core.TCPSocketAction(port="grpc"), period_seconds=2),
@@ -202,7 +200,7 @@ class Installation:
                 capabilities=core.Capabilities(drop=["ALL"]),
             ),
             volume_mounts=[
-                # The file alone: in a mounted folder there is a second, hidden one of it, which opm would read too.
+                # Only the file: a mounted folder also has a hidden copy of it, which opm would read as well.
                 core.VolumeMount(name="catalog", mount_path=f"/configs/{_FILE}", sub_path=_FILE, read_only=True),
                 core.VolumeMount(name="cache", mount_path="/tmp"),  # noqa: S108  # the pod's own
             ],

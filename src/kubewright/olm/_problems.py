@@ -1,4 +1,4 @@
-"""`Problem`: what is wrong with a bundle, where, and what to do about it."""
+"""`Problem`: a problem of a bundle, its location, and the fix."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Level = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. With an error OLM, or whoever asked for the check, refuses the bundle."""
+    """A problem. An error means that OLM, or the requested check, rejects the bundle."""
 
     level: Level
     check: str
     """The check that found it, such as `csv` or `olm-spec-descriptors`."""
     file: str
-    """The file below the bundle's folder; "" when none is to blame."""
+    """The file below the bundle's folder; empty if the problem is not about a file."""
     field: str
-    """The field in it, such as `spec.installModes`; "" when it is the whole file."""
+    """The field, such as `spec.installModes`; empty for the whole file."""
     message: str
     advice: str
 
@@ -30,5 +30,5 @@ class Problem:
 
 
 def problem(level: Level, file: str, message: str, advice: str, *, field: str = "", check: str = "format") -> Problem:
-    """A problem; of the files themselves unless a check is named."""
+    """Returns a problem, by default of the files themselves."""
     return Problem(level, check, file, field, message, advice)

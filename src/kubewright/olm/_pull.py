@@ -1,4 +1,4 @@
-"""A bundle out of an image: its files are copied out of a container that is never started."""
+"""Reads a bundle from an image: its files are copied from a container that is never started."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TOOLS: Final = ("docker", "podman")
 
 
 class PullError(Exception):
-    """The container tool does not get the image; the text says what it said."""
+    """The container tool cannot pull the image. The message contains its output."""
 
 
 def pull_bundle(image: str) -> Bundle:
-    """The bundle in an image, by docker or podman, whichever is there.
+    """Returns the bundle in an image, with docker or podman.
 
-    Raises `BundleError` for what is no image of a bundle, and `PullError` when the tool fails.
+    Raises `BundleError` if it is not the image of a bundle, and `PullError` if the tool fails.
     """
     try:
         parsed = Image.parse(image)
@@ -33,8 +33,10 @@ def pull_bundle(image: str) -> Bundle:
         raise BundleError(f"{image} is neither a folder nor an image, such as registry.example.com/foo-bundle:v1.0.0")
     tool = next((found for found in map(shutil.which, _TOOLS) if found), None)
     if tool is None:
-        raise BundleError(f"{image} is no folder, and there is neither docker nor podman to pull it: name the folder")
-    # The command is never run: an image of files alone has none, and the tools want one.
+        raise BundleError(
+            f"{image} is not a folder, and neither docker nor podman is installed to pull it: name the folder"
+        )
+    # The command is never run. The tools require one, but an image of files has none.
     container = _done(tool, "create", image, "nothing").splitlines()[-1].strip()
     try:
         with tempfile.TemporaryDirectory() as temporary:
@@ -48,6 +50,6 @@ def pull_bundle(image: str) -> Bundle:
 def _done(tool: str, *arguments: str) -> str:
     done = subprocess.run([tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        why = done.stderr.strip().splitlines()[-1:] or ["it does not say why"]
-        raise PullError(f"`{Path(tool).name} {arguments[0]}` has failed: {why[0]}")
+        why = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        raise PullError(f"`{Path(tool).name} {arguments[0]}` failed: {why[0]}")
     return done.stdout

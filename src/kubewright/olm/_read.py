@@ -1,4 +1,4 @@
-"""A bundle as it lies in a folder: `Bundle.read`. What cannot be read there is for `validate` to tell."""
+"""`Bundle.read`: reads a bundle from a folder. `validate` reports files that cannot be read."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ ANNOTATION = "operators.operatorframework.io.bundle"
 
 
 class BundleError(Exception):
-    """A folder is no bundle, or one that cannot be used; the text says why, and what to do."""
+    """A folder is not a bundle, or the bundle cannot be used. The message gives the reason and the fix."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files of a bundle, read. Everything in it is as the files say, checked by nobody yet."""
+    """The files of a bundle, not validated yet."""
 
     folder: Path
     manifests: Mapping[str, Mapping[str, Any]]
-    """The object in each file of `manifests/`, by the file's path below the folder."""
+    """The object in each file of `manifests/`, by path below the folder."""
     annotations: Mapping[str, Any]
-    """What `metadata/annotations.yaml` says."""
+    """The content of `metadata/annotations.yaml`."""
     properties: list[dict[str, Any]] = field(default_factory=list)
-    """What `metadata/properties.yaml` says."""
+    """The content of `metadata/properties.yaml`."""
     dependencies: list[dict[str, Any]] = field(default_factory=list)
-    """What `metadata/dependencies.yaml` says."""
+    """The content of `metadata/dependencies.yaml`."""
     packed_size: int = 0
-    """How large it is when it is compressed, as OLM keeps it."""
+    """The compressed size, as OLM stores it."""
     unreadable: list[Problem] = field(default_factory=list)
 
     @classmethod
     def read(cls, folder: Path) -> Bundle:
-        """Read the files below a folder. Raises `BundleError` only when there is none."""
+        """Reads the files below a folder. Raises `BundleError` only if it does not exist."""
         if not folder.is_dir():
-            raise BundleError(f"{folder} is no folder; a bundle is one, with manifests/ and metadata/ in it")
+            raise BundleError(f"{folder} is not a folder; a bundle is a folder with manifests/ and metadata/ in it")
         found: list[Problem] = []
         manifests: dict[str, Mapping[str, Any]] = {}
         for path in _manifest_files(folder, found):
@@ -58,23 +58,23 @@ class Bundle:
             annotations=_mapping(metadata["annotations"].get("annotations")),
             properties=_list(metadata["properties"].get("properties")),
             dependencies=_list(metadata["dependencies"].get("dependencies")),
-            # A folder that is no bundle may be anything, and may be very large.
+            # A folder that is not a bundle may be very large.
             packed_size=sum(_packed(path) for path in folder.rglob("*") if path.is_file()) if manifests else 0,
             unreadable=found,
         )
 
     def of_kind(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """The objects of a kind, with their files."""
+        """Returns the objects of a kind, with their files."""
         return ((path, document) for path, document in self.manifests.items() if document.get("kind") == kind)
 
     @property
     def csv_path(self) -> str:
-        """The file of the ClusterServiceVersion; "" when there is none."""
+        """The file of the ClusterServiceVersion; empty if there is none."""
         return next((path for path, _ in self.of_kind("ClusterServiceVersion")), "")
 
     @property
     def csv(self) -> Mapping[str, Any]:
-        """The ClusterServiceVersion; empty when there is none."""
+        """The ClusterServiceVersion; empty if there is none."""
         return self.manifests.get(self.csv_path, {})
 
     @property
@@ -94,18 +94,18 @@ class Bundle:
 
     @property
     def package(self) -> str:
-        """The package that it is a version of."""
+        """The package of this version."""
         return str(self.annotations.get(f"{ANNOTATION}.package.v1") or "")
 
     @property
     def channels(self) -> list[str]:
-        """The channels that it is released in."""
+        """The channels of this version."""
         text = str(self.annotations.get(f"{ANNOTATION}.channels.v1") or "")
         return [name.strip() for name in text.split(",") if name.strip()]
 
     @property
     def default_channel(self) -> str:
-        """The channel of users who name none."""
+        """The channel for users who name none."""
         told = str(self.annotations.get(f"{ANNOTATION}.channel.default.v1") or "").strip()
         return told or (self.channels[0] if len(self.channels) == 1 else "")
 
@@ -113,14 +113,16 @@ class Bundle:
 def _manifest_files(folder: Path, found: list[Problem]) -> Iterator[str]:
     place = folder / "manifests"
     if not place.is_dir():
-        found.append(problem("error", "", "manifests/ is not there", "run `kubewright bundle`, or name another folder"))
+        found.append(
+            problem("error", "", "manifests/ does not exist", "run `kubewright bundle`, or name another folder")
+        )
         return
     for path in sorted(place.iterdir()):
         below = path.relative_to(folder).as_posix()
         if path.is_dir():
-            found.append(problem("error", below, "it is a folder", "OLM reads the files right in manifests/ only"))
+            found.append(problem("error", below, "it is a folder", "OLM reads only files directly in manifests/"))
         elif path.name.startswith("."):
-            found.append(problem("error", below, "it is a hidden file", "remove it: OLM refuses hidden files"))
+            found.append(problem("error", below, "it is a hidden file", "remove it: OLM rejects hidden files"))
         else:
             yield below
 
@@ -130,11 +132,16 @@ def _document(folder: Path, path: str, found: list[Problem]) -> Mapping[str, Any
     if documents is None:
         return None
     if not documents or not isinstance(documents[0], Mapping) or not documents[0].get("kind"):
-        found.append(problem("error", path, "it is no Kubernetes object", "give it apiVersion and kind, or remove it"))
+        found.append(problem("error", path, "it is not a Kubernetes object", "add apiVersion and kind, or remove it"))
         return None
     if len(documents) > 1:
         found.append(
-            problem("warning", path, f"of its {len(documents)} documents only the first counts", "give each a file")
+            problem(
+                "warning",
+                path,
+                f"only the first of its {len(documents)} documents is read",
+                "put each into its own file",
+            )
         )
     return dict(documents[0])
 

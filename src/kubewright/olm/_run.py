@@ -1,4 +1,4 @@
-"""`run` and `remove`: a bundle into a cluster by way of OLM, and out of it again."""
+"""`run` and `remove`: install a bundle with OLM, and delete it again."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FIELD_MANAGER: Final = "kubewright-run-bundle"
 
 
 class NotInstalled(Exception):
-    """OLM has not installed a bundle. The text says how far it has come and what is missing."""
+    """OLM has not installed a bundle. The message says how far it got and what is missing."""
 
 
 async def run(client: Client, installation: Installation, report: ReportStep, *, timeout: float = 300.0) -> None:
-    """Ask OLM for a bundle, and wait until its operator runs: the ClusterServiceVersion has `Succeeded`.
+    """Installs a bundle with OLM, and waits until the ClusterServiceVersion has `Succeeded`.
 
-    To run it again changes what is different; a newer version that replaces the one there is an upgrade. Raises
-    `NotInstalled` when there is no OLM, when OLM gives up, and when it takes longer than `timeout` seconds.
+    Running it again changes only what differs. A newer version that replaces the installed one is an upgrade. Raises
+    `NotInstalled` if there is no OLM, if OLM fails, or after `timeout` seconds.
     """
     await _require_olm(client, installation)
     applying = client.writing_as(FIELD_MANAGER)
@@ -59,17 +59,17 @@ async def run(client: Client, installation: Installation, report: ReportStep, *,
 async def remove(
     client: Client, installation: Installation, report: ReportStep, *, definitions: bool = True, timeout: float = 60.0
 ) -> None:
-    """Remove what `run` has made, and what OLM has made of it. What is gone already is no error.
+    """Deletes what `run` created, and what OLM created for it. Objects that do not exist are skipped.
 
-    The definitions go first, with all objects of theirs, while the operator is there to clean up; with
-    `definitions=False` they stay. A namespace and an OperatorGroup that `run` has not made stay.
+    The definitions are deleted first, with all their objects, while the operator can finalize them; with
+    `definitions=False` they stay. A namespace and an OperatorGroup that `run` did not create stay.
     """
     await _require_olm(client, installation)
     if definitions:
         owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
         await uninstall(client, owned, report, timeout=timeout)
     versions = await _versions_of(client, installation)
-    # The Subscription first: it would install again what goes.
+    # The Subscription first: it would reinstall what is deleted.
     await _delete(client, installation.subscription(), report)
     for name in versions:
         await _delete(client, _version(name, installation.namespace), report)
@@ -94,13 +94,13 @@ async def _require_olm(client: Client, installation: Installation) -> None:
         await client.list_page(Subscription, installation.namespace, size=1)
     except NotFound:
         raise NotInstalled(
-            "the Operator Lifecycle Manager is not in this cluster: it has no Subscriptions. Install OLM first, or use"
-            " `kubewright deploy`, which needs none"
+            "the Operator Lifecycle Manager is not installed in this cluster: it has no Subscriptions. Install OLM"
+            " first, or use `kubewright deploy`, which does not need it"
         ) from None
 
 
 async def _other_group(client: Client, installation: Installation) -> OperatorGroup | None:
-    """The OperatorGroup of somebody else in the namespace, if it fits; there may be one only."""
+    """Returns the existing OperatorGroup of the namespace, if it fits; there may be only one."""
     found = await client.list(OperatorGroup, installation.namespace)
     others = [one for one in found if (one.metadata.labels or {}).get(PACKAGE_LABEL) != installation.package]
     if not others:
@@ -129,7 +129,7 @@ async def _make_namespace(client: Client, installation: Installation, report: Re
 
 
 async def _installed(client: Client, installation: Installation, report: ReportStep) -> None:
-    """Follow OLM: Subscription, InstallPlan, ClusterServiceVersion."""
+    """Waits for OLM: Subscription, InstallPlan, ClusterServiceVersion."""
     where, wanted = installation.namespace, installation.bundle.name
     tell = _Telling(report)
 
@@ -150,12 +150,12 @@ async def _installed(client: Client, installation: Installation, report: ReportS
     name = (reference.name if reference else None) or ""
     plan = await client.wait_for(InstallPlan, name, is_decided, where)
     if plan.status.phase == "Failed":
-        raise NotInstalled(f"InstallPlan {where}/{name} has failed: {_said(plan.status.conditions)}")
+        raise NotInstalled(f"InstallPlan {where}/{name} failed: {_said(plan.status.conditions)}")
     await client.wait_for(ClusterServiceVersion, wanted, has_succeeded, where)
 
 
 class _Telling:
-    """Tells each phase once, as it is reached."""
+    """Reports each phase once."""
 
     def __init__(self, report: ReportStep) -> None:
         self._say, self._told = report, ""
@@ -169,11 +169,11 @@ class _Telling:
 
 def _said(conditions: Iterable[Condition] | None) -> str:
     told = [f"{one.type}: {one.message or one.reason}" for one in conditions or () if one.message or one.reason]
-    return "; ".join(told) or "it does not say why"
+    return "; ".join(told) or "no reason given"
 
 
 async def _versions_of(client: Client, installation: Installation) -> list[str]:
-    """The versions that are there: what the Subscription names, and the bundle's own."""
+    """Returns the installed versions: what the Subscription names, and the bundle's own."""
     names = {installation.bundle.name}
     try:
         found = await client.get(Subscription, installation.package, installation.namespace)

@@ -1,4 +1,4 @@
-"""The tests of the scorecard's suites `basic` and `olm`, as far as they look at the bundle and not at a cluster."""
+"""The tests of the scorecard's suites `basic` and `olm` that need a bundle and no cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_scorecard"]
 
 
 def check_scorecard(bundle: Bundle) -> Iterator[Problem]:
-    """What the scorecard's tests fail for. Each problem is named after its test."""
+    """Returns the problems for which the scorecard's tests fail. Each is named after its test."""
     owned = (bundle.spec.get("customresourcedefinitions") or {}).get("owned") or []
     examples = _examples(bundle)
     yield from _specs(bundle, examples)
@@ -25,8 +25,8 @@ def check_scorecard(bundle: Bundle) -> Iterator[Problem]:
                 bundle,
                 "olm-crds-have-resources",
                 f"{where}.resources",
-                f"nothing says what is made for a {one.get('kind')}",
-                "list the kinds that the operator makes, such as Deployment of v1",
+                f"no kinds are listed that are created for a {one.get('kind')}",
+                "list the kinds that the operator creates, such as Deployment of v1",
             )
         yield from _described(bundle, one, where, examples)
 
@@ -47,7 +47,7 @@ def _examples(bundle: Bundle) -> list[Mapping[str, Any]]:
 def _specs(bundle: Bundle, examples: list[Mapping[str, Any]]) -> Iterator[Problem]:
     field = "metadata.annotations[alm-examples]"
     if not examples:
-        yield _say(bundle, "basic-check-spec", field, "there are no examples", "add one of each kind")
+        yield _say(bundle, "basic-check-spec", field, "there are no examples", "add one for each kind")
     for one in examples:
         if "spec" not in one:
             what = f"{one.get('kind')} {(one.get('metadata') or {}).get('name')}"
@@ -63,7 +63,7 @@ def _validation(bundle: Bundle) -> Iterator[Problem]:
                     "error",
                     path,
                     f"{version.get('name')} has no schema with properties",
-                    "say which fields there are",
+                    "describe the fields",
                     field=f"spec.versions[{version.get('name')}].schema",
                     check="olm-crds-have-validation",
                 )
@@ -74,7 +74,7 @@ def _described(
 ) -> Iterator[Problem]:
     group = (owned.get("name") or "").partition(".")[2]
     for part in ("spec", "status"):
-        # The examples say which fields of the spec are used; for the status there is only the schema.
+        # The examples show which fields of the spec are used; for the status there is only the schema.
         fields = _status_fields(bundle, group, owned) if part == "status" else _used(examples, group, owned)
         paths = [one.get("path") or "" for one in owned.get(f"{part}Descriptors") or []]
         for name in sorted(fields):
@@ -83,7 +83,7 @@ def _described(
                     bundle,
                     f"olm-{part}-descriptors",
                     f"{where}.{part}Descriptors",
-                    f"{name} is not described",
+                    f"{name} has no descriptor",
                     f"add a descriptor with the path {name}",
                 )
 

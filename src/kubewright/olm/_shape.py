@@ -1,6 +1,6 @@
-"""The shape of a ClusterServiceVersion, as far as OLM reads it: which field has which type. Everything may be absent.
+"""The types of the fields of a ClusterServiceVersion that OLM reads. All fields are optional.
 
-A value of another type cannot be read by OLM at all. `misshapen` tells where the first one is.
+OLM cannot read a value of another type at all. `misshapen` finds the first one.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class ServiceVersion(Model):
 
 
 def misshapen(csv: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The field that has another type than OLM reads, and what is wrong with it; None when all can be read."""
+    """Returns the first field with a wrong type, and the problem; None if there is none."""
     try:
         msgspec.convert(csv, ServiceVersion, dec_hook=dec_hook)
     except msgspec.ValidationError as error:

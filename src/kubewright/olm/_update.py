@@ -1,8 +1,8 @@
-"""A bundle in a folder, generated anew: the user's edits of the ClusterServiceVersion stay.
+"""Updates a bundle in a folder. The user's edits of the ClusterServiceVersion stay.
 
-The form that was generated last is kept in `.generated/`, beside the manifests and out of the bundle's image. What
-differs from it in the ClusterServiceVersion is the user's. A file that the merge does not change is not written, so
-that its comments and its layout stay, too.
+The last generated form is kept in `.generated/`, next to the manifests and outside of the bundle's image. Differences
+from it are the user's edits. A file that the merge does not change is not written, so that its comments and layout stay
+as well.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ GENERATED: Final = ".generated"
 
 @dataclass(frozen=True)
 class Update:
-    """A bundle as it will be. With conflicts it cannot be written."""
+    """The new content of a bundle. It cannot be written while it has conflicts."""
 
     output: ImageFolder
     csv: str
-    """The path of the file that belongs to the user as well."""
+    """The path of the ClusterServiceVersion, which the user may edit."""
     conflicts: Sequence[Conflict]
     lost: Sequence[str]
 
     def write(self, *, replace_foreign: bool = False) -> Written:
-        """Let the folder hold these files. Raises `BundleError` for conflicts, `ForeignFile` for a file of others."""
+        """Writes the files. Raises `BundleError` for conflicts, `ForeignFile` for a file that was not generated."""
         if self.conflicts:
             raise BundleError("; ".join(str(one) for one in self.conflicts))
         return self.output.write(replace_foreign=replace_foreign or [self.csv])
 
     def compare(self) -> list[Drift]:
-        """How the folder, and the file beside it, differ from that."""
+        """Returns how the folder and the Dockerfile differ."""
         return self.output.compare()
 
 
@@ -55,9 +55,10 @@ def prepare(
     *,
     keep: Keep | None = None,
 ) -> Update:
-    """A project's bundle, merged with what is in the folder. Nothing is written.
+    """Returns a project's bundle, merged with the content of the folder. Writes nothing.
 
-    Raises ValueError for what OLM cannot do, and `BundleError` when the ClusterServiceVersion there cannot be merged.
+    Raises ValueError for features that OLM does not support, and `BundleError` if the ClusterServiceVersion cannot be
+    merged.
     """
     check_image_folder(folder)
     generated = bundle_files(project, listing, samples)
@@ -69,13 +70,13 @@ def prepare(
         return _update(folder, project, listing, [*generated, kept], Merged({}))
     edited, now = _csv(mine, path), _csv(generated[0].text, path)
     merged = merge(_before(folder, project), edited, now, keep=keep)
-    # Where the merge changes nothing the file stays as it is, its comments included.
+    # If the merge changes nothing, the file stays as it is, including comments.
     csv = File(path, mine) if merged.content == edited else csv_file(project, merged.content)
     return _update(folder, project, listing, [csv, *generated[1:], kept], merged)
 
 
 def remembered_image(folder: Path, project: Project) -> str:
-    """The image that the bundle in a folder was made with, if it is of the same version; "" otherwise."""
+    """Returns the image of the bundle in a folder, if it is of the same version; otherwise an empty string."""
     before = _before(folder, project)
     if (before.get("spec") or {}).get("version") != project.version:
         return ""
@@ -83,10 +84,10 @@ def remembered_image(folder: Path, project: Project) -> str:
 
 
 def remembered(folder: Path, project: Project) -> dict[str, Any]:
-    """What the bundle in a folder was made with, as arguments of `Listing`, so that it need not be said each time.
+    """Returns the options of the bundle in a folder as arguments of `Listing`, which become the defaults.
 
-    The channels, the picture and the scorecard's image; and of the same version also what it replaces, and the oldest
-    Kubernetes.
+    These are the channels, the icon and the scorecard's image; for the same version also the upgrade path and the
+    oldest Kubernetes.
     """
     if not folder.is_dir():
         return {}
@@ -105,13 +106,13 @@ def remembered(folder: Path, project: Project) -> dict[str, Any]:
 
 
 def _scorecard_image(folder: Path) -> str:
-    """The image of the scorecard's first test; "" where there is none."""
+    """Returns the image of the scorecard's first test; an empty string if there is none."""
     found = re.search(r"^ +image: (\S+)$", read_if_present(folder / SCORECARD) or "", re.MULTILINE)
     return found[1] if found else ""
 
 
 def _before(folder: Path, project: Project) -> dict[str, Any]:
-    """What was generated last."""
+    """Returns the last generated form."""
     path = f"{GENERATED}/{Path(csv_path(project)).name}"
     return _csv(read_if_present(folder / path), path)
 
@@ -126,17 +127,17 @@ def _update(folder: Path, project: Project, listing: Listing, files: list[File],
 
 
 def _refuse_another(folder: Path, path: str) -> None:
-    """A bundle has one ClusterServiceVersion. One of another name is of an operator that was called otherwise."""
+    """Raises `BundleError` for a ClusterServiceVersion of another name: a bundle has one."""
     for other in sorted((folder / "manifests").glob("*.clusterserviceversion.yaml")):
         if other.name != Path(path).name:
             raise BundleError(
-                f"{other} is there already, of another operator or of an earlier name: rename it to {Path(path).name},"
-                " if its edits are to stay, or remove it"
+                f"{other} already exists, of another operator or of an earlier name: rename it to {Path(path).name}"
+                " to keep its edits, or remove it"
             )
 
 
 def _csv(text: str | None, path: str) -> dict[str, Any]:
-    """A ClusterServiceVersion as JSON; empty when there is none."""
+    """Returns a ClusterServiceVersion as JSON; empty if there is none."""
     if text is None:
         return {}
     try:
@@ -144,5 +145,5 @@ def _csv(text: str | None, path: str) -> dict[str, Any]:
     except InvalidYAML as error:
         raise BundleError(f"{path} cannot be read as YAML, so it cannot be merged: {error}") from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise BundleError(f"{path} is not one object, so it cannot be merged: mend it, or remove it")
+        raise BundleError(f"{path} is not one object, so it cannot be merged: fix it, or remove it")
     return documents[0]

@@ -1,4 +1,4 @@
-"""`validate`: everything that is wrong with a bundle."""
+"""`validate`: finds all problems of a bundle."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kubewright.olm._shape import misshapen
 __all__ = ["DEFAULT_SUITES", "SUITES", "Report", "Suite", "validate"]
 
 Suite = Literal["format", "bundle", "scorecard", "operatorhub"]
-"""What is checked.
+"""A set of checks.
 
-`format`: the files and the annotations, as catalogs need them. `bundle`: what operator-framework's bundle validation
-checks unless told otherwise. `scorecard`: the suites basic and olm. `operatorhub`: what OperatorHub.io asks besides.
+`format`: the files and annotations that catalogs need. `bundle`: the default checks of operator-framework's bundle
+validation. `scorecard`: the suites basic and olm. `operatorhub`: the further requirements of OperatorHub.io.
 """
 SUITES: Final[tuple[Suite, ...]] = get_args(Suite)
 DEFAULT_SUITES: Final[tuple[Suite, ...]] = ("format", "bundle")
@@ -38,29 +38,29 @@ _CHECKS: Final[Mapping[Suite, Sequence[Check]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found, in the order of the checks."""
+    """The problems, in the order of the checks."""
 
     problems: Sequence[Problem]
 
     @property
     def errors(self) -> list[Problem]:
-        """Those for which the bundle is refused."""
+        """The problems for which the bundle is rejected."""
         return [one for one in self.problems if one.level == "error"]
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error; warnings are for what may be as it should."""
+        """Whether there are no errors; warnings may be intended."""
         return not self.errors
 
 
 def validate(bundle: Bundle | Path, suites: Iterable[Suite] = DEFAULT_SUITES) -> Report:
-    """Check a bundle, or the one in a folder. Raises `BundleError` only when there is no folder.
+    """Checks a bundle, or the one in a folder. Raises `BundleError` only if the folder does not exist.
 
-    What cannot be read at all is told, and checks that need it are left out.
+    Files that cannot be read are reported, and checks that need them are skipped.
     """
     read = bundle if isinstance(bundle, Bundle) else Bundle.read(bundle)
     found = list(read.unreadable)
-    # A service version that cannot be read is told by the check of it; the others would stumble over it.
+    # An unreadable ClusterServiceVersion is reported by its own check; the others would fail on it.
     asked = [check for suite in suites for check in _CHECKS[suite]]
     if misshapen(read.csv):
         asked = [check for check in asked if check in (check_csv, check_definitions)] or [check_csv]

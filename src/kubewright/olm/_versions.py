@@ -1,4 +1,4 @@
-"""Semantic versions: what is one, and which of two is newer."""
+"""Semantic versions: validation and order."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
 
 
 def is_semver(text: str) -> bool:
-    """Whether a text is a whole semantic version, such as `1.0.0-rc.1`."""
+    """Whether a string is a full semantic version, such as `1.0.0-rc.1`."""
     return _SEMVER.fullmatch(text) is not None
 
 
 def precedence(text: str) -> Precedence:
-    """What versions are ordered by. Raises ValueError for what is none."""
+    """Returns the sort key of a version. Raises ValueError if it is not one."""
     match = _SEMVER.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no semantic version, such as 1.0.0")
+        raise ValueError(f"{text!r} is not a semantic version, such as 1.0.0")
     before = match[4].split(".") if match[4] else []
     parts = tuple((not one.isdigit(), int(one) if one.isdigit() else 0, one) for one in before)
     return int(match[1]), int(match[2]), int(match[3]), not before, parts

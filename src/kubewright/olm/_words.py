@@ -1,4 +1,4 @@
-"""Names of fields and kinds as people read them."""
+"""Names of fields and kinds for people."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 __all__ = ["first_sentence", "title_of"]
 
-# Where a word ends: `containerPort`, `podIPs`, `sample-controller`.
+# Word boundaries: `containerPort`, `podIPs`, `sample-controller`.
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z](?!\b))|[-_.\s]+")
 
 
 def title_of(name: str) -> str:
-    """`containerPort` as `Container Port`, `sample-controller` as `Sample Controller`."""
+    """Returns `containerPort` as `Container Port`, `sample-controller` as `Sample Controller`."""
     words = [word for word in _BOUNDARY.split(name) if word]
     return " ".join(word[0].upper() + word[1:] for word in words)
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a docstring, in one line."""
+    """Returns the first sentence of a docstring, on one line."""
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
     match = re.match(r".*?[.!?](?=\s|$)", paragraph)
     return match.group() if match else paragraph

@@ -1,16 +1,15 @@
-"""New projects, and new kinds in them: what `kubewright init` and `kubewright create` write.
+"""Creates projects and adds kinds to them: the files of `kubewright init`, `create` and `upgrade`.
 
-- `new_project(...)`, `new_api(...)` and `new_webhook(...)` make a `Plan`: files with their text, and small additions to
-  files that are there. Nothing is written by that. Names that Kubernetes or Python would refuse raise `ScaffoldError`.
-- `carry_out(plan, folder)` writes it: all of it, or nothing. A file that is there and differs is in the way, which is a
-  `ScaffoldError`, unless `force` is given; one that is the same already is left alone. So to do the same twice is
-  harmless.
-- `plan_upgrade(folder)` compares a project of an earlier scaffold with that of this release: an `Upgrade`, whose
-  `plan()` merges the scaffold's changes into the user's files. Conflicts are told, and never overwritten.
-- `Record` is the project's `kubewright.toml`: its name, its domain and its kinds. `Record.find()` reads it,
-  and `project_folder(folder)` is where it is: there, or above.
+- `new_project(...)`, `new_api(...)` and `new_webhook(...)` return a `Plan`: new files, and changes of existing ones.
+  They write nothing. Names that Kubernetes or Python would reject raise `ScaffoldError`.
+- `carry_out(plan, folder)` writes a plan, all of it or nothing. An existing file with other content raises
+  `ScaffoldError`, unless `force` is set. Doing the same twice changes nothing.
+- `plan_upgrade(folder)` compares a project with the scaffold of this release. It returns an `Upgrade`, whose `plan()`
+  merges the scaffold's changes into the user's files. Conflicts are reported and never overwritten.
+- `Record` is the project's `kubewright.toml`: its name, domain and kinds. `Record.find()` reads it.
+  `project_folder(folder)` returns the folder that has it: the given one or the nearest above.
 
-What is scaffolded is little, because the framework holds the logic: a module for each kind, its tests and a sample.
+A scaffold is small, because the framework holds the logic: a module for each kind, its tests and a sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`new_api`: a kind, in a module of its own, with its reconciler, its tests and a sample."""
+"""`new_api`: a kind with its module, reconciler, tests and sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubewright.scaffold._templates import filled
 __all__ = ["kind_values", "new_api", "read_file"]
 
 _LONGEST_NOUN: Final = 30
-"""Of the kinds that a parameter and a sentence are named after: both have to fit into a line."""
+"""The longest kind that parameters and sentences are named after: both must fit into a line."""
 
 
 def new_api(
@@ -30,16 +30,17 @@ def new_api(
     controller: bool = True,
     owns: Sequence[str] = (),
 ) -> Plan:
-    """A kind for the project in a folder; of a kind that is there, one more version.
+    """Returns the plan that adds a kind to a project, or a version to an existing kind.
 
     Args:
-        folder: of the project.
-        group: the group without the project's domain, or with it.
+        folder: the folder of the project.
+        group: the group, with or without the project's domain.
         version: such as v1alpha1.
         kind: in CamelCase.
-        namespaced: whether its objects live in namespaces.
-        controller: whether it gets a reconciler. A further version never does: all objects are seen in the stored one.
-        owns: built-in kinds that its reconciler makes, such as Deployment; none without a reconciler.
+        namespaced: whether its objects are namespaced.
+        controller: whether it gets a reconciler. Another version of a kind never does: objects are reconciled in the
+            stored version.
+        owns: built-in kinds that the reconciler creates, such as Deployment; requires a reconciler.
     """
     record = Record.read(folder)
     whole = check_group(group, record.domain)
@@ -49,14 +50,14 @@ def new_api(
     same = record.find_kind(whole, version, kind)
     if same is None:
         _refuse_another_scope(versions, namespaced=namespaced)
-    # The version that was made first has the module with the kind's plain name, also when it is made again.
+    # The first version has the module with the kind's plain name, also if it is created again.
     first = same is not None and same.module == kind.lower()
     others = [] if first else versions
     module = f"{kind.lower()}_{version}" if others else kind.lower()
     if same:
         module = same.module
     elif clash := next((one for one in record.kinds if one.module == module), None):
-        raise ScaffoldError(f"there is {clash.kind} in {clash.api_version}, whose module is {module}.py, too")
+        raise ScaffoldError(f"{clash.kind} in {clash.api_version} already has the module {module}.py")
     owned = sorted({find_builtin_kind(name) for name in owns})
     if owned and (others or not controller):
         raise ScaffoldError(_nobody_owns(record, kind, version, ", ".join(map(str, owned)), others))
@@ -73,7 +74,7 @@ def new_api(
     values = kind_values(record, added)
     values |= {
         "controller": "yes" if added.controller else "",
-        # A further version has the status of the one that is reconciled, so that it can be converted to it and back.
+        # Another version has the same status as the reconciled one, so that it can be converted in both directions.
         "like_reconciled": "yes" if any(one.controller for one in others) else "",
         "neither": "" if added.controller or any(one.controller for one in others) else "yes",
         "owns_argument": f", owns=[{', '.join(map(str, owned))}]" if owned else "",
@@ -81,7 +82,7 @@ def new_api(
         "first_module": others[0].module if others else "",
         "owned_groups": ", ".join(sorted({one.group for one in owned} | {"meta"})),
         "further": "yes" if others else "",
-        # An object is one object in all versions of its kind: the samples of two versions must not be the same one.
+        # All versions of a kind share their objects, so the samples of two versions need different names.
         "sample_name": f"{values['sample']}-{version}" if others else values["sample"],
     }
     files = filled("api", record.scaffold, values)
@@ -95,20 +96,19 @@ def new_api(
 
 
 def _refuse_another_scope(versions: Sequence[Kind], *, namespaced: bool) -> None:
-    """All versions of a kind are in one definition, which has one scope."""
+    """Raises `ScaffoldError` for another scope: all versions of a kind are in one definition."""
     other = next((one for one in versions if one.namespaced != namespaced), None)
     if other is None:
         return
-    live, option = ("in namespaces", "--namespaced") if other.namespaced else ("in the whole cluster", "--cluster")
+    live, option = ("namespaced", "--namespaced") if other.namespaced else ("cluster-scoped", "--cluster")
     raise ScaffoldError(
-        f"objects of {other.kind} live {live} in {other.version}, and all versions of a kind have one scope:"
-        f" say {option}"
+        f"{other.kind} is {live} in {other.version}, and all versions of a kind have one scope: use {option}"
     )
 
 
 def _nobody_owns(record: Record, kind: str, version: str, owned: str, others: Sequence[Kind]) -> str:
-    """Why kinds cannot be owned where there is no reconciler, and what to do."""
-    said = f"--owns is for a reconciler, and {kind} in {version} gets none"
+    """Returns the error for `--owns` without a reconciler, with the fix."""
+    said = f"--owns requires a reconciler, and {kind} in {version} gets none"
     reconciled = next((one for one in others if one.controller), None)
     if reconciled is None:
         return f"{said}: leave it out"
@@ -119,7 +119,7 @@ def _nobody_owns(record: Record, kind: str, version: str, owned: str, others: Se
 
 
 def _decorator(kind: Kind, *, stored: bool | None) -> str:
-    """The line above the class. `stored` is None where the kind has this version alone."""
+    """Returns the decorator of the class. `stored` is None if the kind has only this version."""
     arguments = [f'"{kind.api_version}"']
     arguments += ["storage=True"] if stored else []  # where `_storing` puts it
     arguments += [] if kind.namespaced else ['scope="Cluster"']
@@ -128,7 +128,7 @@ def _decorator(kind: Kind, *, stored: bool | None) -> str:
 
 
 def kind_values(record: Record, kind: Kind) -> dict[str, str]:
-    """What templates may name of a kind."""
+    """Returns the values of a kind for templates."""
     plural = pluralize(kind.kind.lower())
     return {
         "name": record.name,
@@ -149,15 +149,15 @@ def kind_values(record: Record, kind: Kind) -> dict[str, str]:
 
 
 def read_file(folder: Path, path: str) -> str:
-    """The text of a file that every project has."""
+    """Returns the content of a file that every project has."""
     try:
         return (folder / path).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        raise ScaffoldError(f"there is no {path} in this project, which `kubewright init` has made") from None
+        raise ScaffoldError(f"there is no {path} in this project, which `kubewright init` creates") from None
 
 
 def _storing(folder: Path, record: Record, others: Sequence[Kind]) -> dict[str, str]:
-    """Of the versions that were there, one is stored, and has to say so as soon as there are several."""
+    """Marks the stored version, which is required as soon as a kind has several."""
     texts = {
         f"{record.package}/{one.module}.py": (one, read_file(folder, f"{record.package}/{one.module}.py"))
         for one in others
@@ -167,7 +167,5 @@ def _storing(folder: Path, record: Record, others: Sequence[Kind]) -> dict[str, 
     path, (first, text) = next(iter(texts.items()))
     decorator = f'@kw.resource("{first.api_version}"'
     if text.count(decorator) != 1:
-        raise ScaffoldError(
-            f"one version of {first.kind} has to say storage=True: add it to its @kw.resource in {path}"
-        )
+        raise ScaffoldError(f"one version of {first.kind} needs storage=True: add it to its @kw.resource in {path}")
     return {path: text.replace(decorator, f"{decorator}, storage=True")}

@@ -17,7 +17,7 @@ _PLAINER: Final = 3
 
 
 def alias_of(kind: Kind) -> str:
-    """Returns the name under which a version of a kind is imported beside another version of it."""
+    """Returns the name under which another version of a kind is imported."""
     return f"{kind.kind}{kind.version.capitalize()}"
 
 
@@ -26,7 +26,7 @@ def conversion_functions(spoke: Kind, hub: Kind, scaffold: int) -> str:
     kind, alias, name = hub.kind, alias_of(spoke), hub.kind.lower()
     there = f"Convert from {spoke.version} to {hub.version}. Metadata is carried over for you."
     back = f"And back. A field that {spoke.version} does not have must not be lost: keep it in an annotation, say."
-    if scaffold == FIRST:  # it lost the status
+    if scaffold == FIRST:  # the first version lost the status
         return f'''
 
 @operator.converts({alias}, {kind})

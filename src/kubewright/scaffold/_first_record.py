@@ -1,4 +1,4 @@
-"""Records of the first scaffold said less about kinds than later ones: the rest is read from the modules."""
+"""Reads records of the first scaffold, which lack options of kinds: these are read from the modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEBHOOKS: Final = {"defaulting": ".defaults(", "validation": ".validates(", "co
 
 
 def kinds_of_first(found: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
-    """The kinds of such a record, with what their modules tell about how they were created."""
+    """Returns the kinds of such a record, with the options that their modules show."""
     package = folder / package_of(str(found.get("name")))
     return [_with_options(dict(kind), package) for kind in found.get("kinds", ())]
 
@@ -35,7 +35,7 @@ def _with_options(kind: dict[str, Any], package: Path) -> dict[str, Any]:
 
 
 def _is_owned(name: str) -> bool:
-    """Whether the scaffold may have written it; kinds that the user has added since are not built in."""
+    """Whether the scaffold may have written the name. Kinds that the user added are not built-in."""
     try:
         return str(find_builtin_kind(name)) == name
     except ScaffoldError:
@@ -43,7 +43,7 @@ def _is_owned(name: str) -> bool:
 
 
 def _read(path: Path) -> str:
-    """The module; one that the user has moved away tells nothing."""
+    """Returns the module; an empty string if the user has moved it."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""The `__init__.py` of a project's package, in which each kind is imported so that it belongs to the operator."""
+"""Edits the `__init__.py` of a project's package, which imports every kind."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _ALL = re.compile(r"^__all__ = \[([^\]]*)\]", re.MULTILINE)
 
 
 def with_import(text: str, module: str, name: str, alias: str = "") -> str:
-    """The text of the module with one more name imported and in `__all__`; unchanged when it is there already.
+    """Returns the module with one more name imported and in `__all__`; unchanged if it is already there.
 
-    Whatever else the module has stays as it is. Raises `ScaffoldError` when it has no `__all__`, or is not Python.
+    The rest of the module is not changed. Raises `ScaffoldError` if it has no `__all__` or is not Python.
     """
     exported = alias or name
     line = f"from {module} import {name}" + (f" as {alias}" if alias else "")
     try:
         body = ast.parse(text).body
     except SyntaxError as error:
-        raise ScaffoldError(f"the package's __init__.py is not Python: {error}") from None
+        raise ScaffoldError(f"the package's __init__.py is not valid Python: {error}") from None
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     if any(_imports(node, module, name, alias) for node in imports):
         return text
@@ -49,7 +49,7 @@ def _imports(node: ast.Import | ast.ImportFrom, module: str, name: str, alias: s
 
 
 def _import_from(imports: list[ast.Import | ast.ImportFrom], module: str) -> ast.ImportFrom | None:
-    """An import of other names from the same module, to which a name can be added."""
+    """Returns an import from the same module to which a name can be added."""
     for node in imports:
         if isinstance(node, ast.ImportFrom) and node.module == module and not any(one.asname for one in node.names):
             return node
@@ -61,7 +61,7 @@ def _module(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def _order(name: str) -> list[tuple[int, int, str]]:
-    """The key by which `ruff check` wants imports sorted: the numbers in names count as numbers."""
+    """Returns the sort key of `ruff check` for imports: digits are compared as numbers."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.findall(r"\d+|\D", name)]
 
 

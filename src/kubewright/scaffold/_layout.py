@@ -1,8 +1,8 @@
-"""`laid_out`: Python code with its long lines broken as `ruff format` breaks them.
+"""`laid_out`: breaks long lines of Python code like `ruff format`.
 
 Templates are written for short names. A line that a long name makes too long is broken at its brackets, so that a new
-project passes its own `make vet`, and `make fmt` changes nothing. Only the statements of the templates are understood:
-imports, definitions, decorators and calls, each in one line. Docstrings are never broken: a template keeps them short
+project passes its own `make vet`, and `make fmt` changes nothing. Only the statements of the templates are supported:
+imports, definitions, decorators and calls, each on one line. Docstrings are not broken: templates keep them short
 enough for the longest name.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["WIDTH", "laid_out"]
 
 WIDTH: Final = 120
-"""The length of a line that the project's pyproject.toml allows."""
+"""The line length in the project's pyproject.toml."""
 
 _INDENT: Final = "    "
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
@@ -26,7 +26,7 @@ _UNBREAKABLE: Final = "  # noqa: E501"
 
 
 def laid_out(text: str) -> str:
-    """Returns the code with every line that is too long broken, where it has a bracket to break at."""
+    """Returns the code with every long line broken at a bracket, if it has one."""
     lines: list[str] = []
     for line in text.splitlines():
         lines += _broken(line) if len(line) > WIDTH else [line]
@@ -42,7 +42,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _split(code: str, indent: str, end: str = "") -> list[str]:
-    """The lines of a statement, or of one element of a list with the comma behind it."""
+    """Returns the lines of a statement, or of one element of a list with its comma."""
     if len(indent + code + end) <= WIDTH:
         return [f"{indent}{code}{end}"]
     pairs = _outer_brackets(code)
@@ -60,7 +60,7 @@ def _split(code: str, indent: str, end: str = "") -> list[str]:
 
 
 def _outer_brackets(code: str) -> list[tuple[int, int]]:
-    """Where the pairs of brackets that stand in no other ones begin and end, those with something in them."""
+    """Returns the positions of the outermost pairs of brackets that are not empty."""
     found: list[tuple[int, int]] = []
     depth, start, quoted = 0, 0, False
     for place, character in enumerate(code):
@@ -79,7 +79,7 @@ def _outer_brackets(code: str) -> list[tuple[int, int]]:
 
 
 def _elements(inner: str) -> list[str]:
-    """The elements between brackets, separated at the commas that stand in no other brackets."""
+    """Returns the elements between brackets, separated at the outermost commas."""
     outside = list(inner)
     for start, stop in _outer_brackets(inner):
         outside[start:stop] = "x" * (stop - start)

@@ -1,8 +1,7 @@
-"""`merge`: what two sides made of one text, in one text again.
+"""`merge`: a three-way merge (diff3).
 
-This is diff3. Lines of the base that both sides kept hold the text together; between two of them each side has its own
-piece. A piece that only one side changed is taken from it; one that both changed alike is taken once; one that they
-changed differently is a conflict, and is left to a person.
+Lines of the base that both sides kept divide the text into pieces. A piece that only one side changed is taken from
+that side. A piece that both changed in the same way is taken once. A piece that they changed differently is a conflict.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _DOCSTRING: Final = re.compile(r'"""[^"]*"""')
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A piece that both sides changed, and not alike."""
+    """A piece that both sides changed differently."""
 
     line: int
-    """Where it begins in the user's text, counted from 1."""
+    """The line in the user's text where it begins, counted from 1."""
     ours: str
     base: str
     theirs: str
 
     def shown(self, base: str, theirs: str) -> str:
-        """With the markers that git's diff3 style has; `base` and `theirs` are what those two are called."""
+        """Returns the conflict with the markers of git's diff3 style. `base` and `theirs` are the labels."""
         return "".join(
             [
                 "<<<<<<< yours\n",
@@ -47,17 +46,17 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The text in pieces: those that are settled, and the conflicts between them."""
+    """The merged text in pieces: strings, and conflicts between them."""
 
     pieces: tuple[str | Conflict, ...]
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """The pieces that are left to a person."""
+        """The conflicts."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Conflict))
 
     def text(self, base: str = "base", theirs: str = "theirs") -> str:
-        """The whole text; a conflict has markers around its sides."""
+        """Returns the whole text. Conflicts have markers around both sides."""
         return "".join(piece.shown(base, theirs) if isinstance(piece, Conflict) else piece for piece in self.pieces)
 
     def without_comment_conflicts(self) -> Merged:
@@ -71,7 +70,7 @@ class Merged:
 
 
 def merge(base: str, ours: str, theirs: str) -> Merged:
-    """Merge what two sides made of `base`."""
+    """Merges the changes of two sides to `base`."""
     pieces: list[str | Conflict] = []
     line = 1
     sides = [text.splitlines(keepends=True) for text in (base, ours, theirs)]
@@ -88,7 +87,7 @@ def merge(base: str, ours: str, theirs: str) -> Merged:
 
 
 def _chunks(base: Lines, ours: Lines, theirs: Lines) -> Iterator[tuple[Lines, Lines, Lines]]:
-    """The three texts cut at the same places: before and after every line that both sides kept."""
+    """Yields the three texts in pieces, cut before and after every line that both sides kept."""
     in_ours, in_theirs = _kept(base, ours), _kept(base, theirs)
     at = (0, 0, 0)
     for place, line in enumerate(base):
@@ -104,7 +103,7 @@ def _chunks(base: Lines, ours: Lines, theirs: Lines) -> Iterator[tuple[Lines, Li
 
 
 def _kept(base: Lines, side: Lines) -> dict[int, int]:
-    """Where the lines of the base are in a side that has kept them."""
+    """Returns the position in `side` of each line of the base that it kept."""
     blocks = difflib.SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
 

@@ -1,4 +1,4 @@
-"""`Plan`: what will be written, and `carry_out`, which writes all of it or nothing."""
+"""`Plan`: files to write, and `carry_out`, which writes all of them or none."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Plan:
     """Files by their path in the project."""
 
     files: dict[str, str] = field(default_factory=dict)
-    """Those that are new, and must not be there with another text."""
+    """New files. An existing file with other content is an error."""
     changes: dict[str, str] = field(default_factory=dict)
-    """Those whose text was read, and is to be another."""
+    """Existing files with their new content."""
     removals: tuple[str, ...] = ()
-    """Those that are to go."""
+    """Files to delete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a plan."""
+    """The result of a plan."""
 
     written: tuple[str, ...]
     changed: tuple[str, ...]
@@ -34,7 +34,7 @@ class Done:
 
 
 def carry_out(plan: Plan, folder: Path, *, force: bool = False) -> Done:
-    """Write a plan into a folder, all of it or nothing. Raises `ScaffoldError` when files are in the way."""
+    """Writes a plan into a folder, all of it or nothing. Raises `ScaffoldError` if a file would be overwritten."""
     before = {path: read_text(folder, path) for path in (*plan.files, *plan.changes, *plan.removals)}
     different = [path for path, text in plan.files.items() if before[path] not in (None, text)]
     if different and not force:
@@ -52,7 +52,7 @@ def carry_out(plan: Plan, folder: Path, *, force: bool = False) -> Done:
 
 
 def read_text(folder: Path, path: str) -> str | None:
-    """The text of a file, as it is; None when there is none. Raises `ScaffoldError` for what is no text."""
+    """Returns the content of a file; None if it does not exist. Raises `ScaffoldError` for a file that is not text."""
     file = folder / path
     try:
         return file.read_bytes().decode()
@@ -61,7 +61,7 @@ def read_text(folder: Path, path: str) -> str | None:
     except IsADirectoryError:
         raise ScaffoldError(f"nothing was written: {file} is in the way: it is a folder") from None
     except UnicodeDecodeError:
-        raise ScaffoldError(f"nothing was written: {file} is in the way: it is no text") from None
+        raise ScaffoldError(f"nothing was written: {file} is in the way: it is not a text file") from None
     except NotADirectoryError:
         in_the_way = next(parent for parent in file.parents if parent.exists())
         raise ScaffoldError(f"nothing was written: {in_the_way} is not a folder") from None

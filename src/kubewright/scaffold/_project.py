@@ -1,4 +1,4 @@
-"""`new_project`: the files of a project that has no kinds yet."""
+"""`new_project`: the files of a project without kinds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["new_project"]
 
 
 def new_project(name: str, domain: str, *, repo: str = "", like: Record | None = None) -> Plan:
-    """A project: its package with an operator, a Makefile, tests, the files that build an image and run CI.
+    """Returns the plan of a project: a package with an operator, a Makefile, tests, and files for the image and CI.
 
     Args:
-        name: of the project and of its operator.
-        domain: what the groups of its kinds end with.
-        repo: where its code is kept, for the README and the package's metadata.
-        like: a project whose version of the scaffold it gets; the present one unless given.
+        name: the name of the project and of its operator.
+        domain: the suffix of the groups of its kinds.
+        repo: the URL of the source repository, for the README and the package's metadata.
+        like: a project whose version of the scaffold is used. Default: the newest version.
     """
     record = Record(name=check_name(name), domain=check_domain(domain), repo=repo)
     if like is None:

@@ -1,4 +1,4 @@
-"""`Record`: the project's `kubewright.toml`, by which the commands know what it is."""
+"""`Record`: the project's `kubewright.toml`, which describes it to the commands."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ RECORD: Final = "kubewright.toml"
 _HEAD: Final = """\
 # What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
 """
-_TYPES: Final = {str: "a text", bool: "true or false", int: "a number", tuple: "a list of texts"}
+_TYPES: Final = {str: "a string", bool: "true or false", int: "a number", tuple: "a list of strings"}
 _PLAIN: Final = re.compile(r"[^\"\\\x00-\x1f\x7f]*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Kind:
-    """A kind of the project: one version of it, and what it was created with."""
+    """One version of a kind of the project, and its options."""
 
     group: str
     version: str
@@ -37,7 +37,7 @@ class Kind:
     controller: bool = True
     owns: tuple[str, ...] = ()
     webhooks: tuple[str, ...] = ()
-    """What its webhooks are for: defaulting, validation, conversion."""
+    """The kind's webhooks: defaulting, validation, conversion."""
 
     @property
     def api_version(self) -> str:
@@ -47,36 +47,36 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A project: its name, what its groups end with, where its code is kept, and its kinds."""
+    """A project: its name, domain, repository and kinds."""
 
     name: str
     domain: str
     repo: str = ""
     image: str = ""
-    """What its image is called, if that was said; else it follows from the program."""
+    """The name of the image of the last build; empty if it follows from the program."""
     kinds: tuple[Kind, ...] = ()
     scaffold: int = CURRENT
-    """The version of the scaffold that it has."""
+    """The version of the scaffold."""
     kubewright: str = VERSION
-    """The release of Kubewright that has written it."""
+    """The release of Kubewright that wrote the record."""
 
     @property
     def package(self) -> str:
-        """The Python package, which is what `kubewright run` gets."""
+        """The Python package, which is the target of `kubewright run`."""
         return package_of(self.name)
 
     def find_kind(self, group: str, version: str, kind: str) -> Kind | None:
-        """One of the kinds."""
+        """Returns a kind, or None."""
         wanted = (group, version, kind)
         return next((one for one in self.kinds if (one.group, one.version, one.kind) == wanted), None)
 
     def with_kind(self, kind: Kind) -> Self:
-        """The project with one more kind, or with another version of the record of one."""
+        """Returns the project with a kind added or replaced."""
         others = [one for one in self.kinds if (one.api_version, one.kind) != (kind.api_version, kind.kind)]
         return replace(self, kinds=tuple(sorted([*others, kind])))
 
     def text(self) -> str:
-        """The file."""
+        """Returns the content of the file."""
         lines = [_HEAD, *(_line(name, getattr(self, name)) for name in ("name", "domain", "repo", "image"))]
         lines += [_line("scaffold", self.scaffold), _line("kubewright", self.kubewright)]
         for kind in self.kinds:
@@ -86,34 +86,35 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The project in a folder. Raises `ScaffoldError` when there is none."""
+        """Reads the record in a folder. Raises `ScaffoldError` if there is none."""
         path = folder / RECORD
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise ScaffoldError(
-                f"there is no {RECORD} in {folder}: run this in a project's folder, or make one with `kubewright init`"
+                f"there is no {RECORD} in {folder}: run this in a project's folder, or create one with `kubewright"
+                " init`"
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ScaffoldError(f"{path} cannot be read: {error}") from None
         record = cls._of(found, path)
         if record.scaffold > CURRENT:
             raise ScaffoldError(
-                f"this project has version {record.scaffold} of the scaffold, and this release of Kubewright knows"
-                f" {CURRENT} of them: install a newer one, {record.kubewright} or later"
+                f"this project has version {record.scaffold} of the scaffold, but this release of Kubewright supports"
+                f" versions up to {CURRENT}: install a newer one, {record.kubewright} or later"
             )
         return record
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
-        """The project in a folder, or None."""
+        """Reads the record in a folder; None if there is none."""
         return cls.read(folder) if (folder / RECORD).is_file() else None
 
     @classmethod
     def _of(cls, found: dict[str, Any], path: Path) -> Self:
         try:
             _check_kinds(found)
-            if isinstance(found.get("scaffold"), str):  # as it was before scaffolds had numbers
+            if isinstance(found.get("scaffold"), str):  # the format before scaffolds had numbers
                 from kubewright.scaffold._first_record import kinds_of_first
 
                 found |= {"kubewright": found["scaffold"], "scaffold": FIRST}
@@ -124,35 +125,35 @@ class Record:
                 raise ValueError(f"there is no version {record.scaffold} of the scaffold")
             return record
         except ValueError as error:
-            raise ScaffoldError(f"{path} is not what `kubewright init` writes: {error}") from None
+            raise ScaffoldError(f"{path} is not a valid record: {error}") from None
 
 
 def project_folder(folder: Path) -> Path | None:
-    """The folder of the project that a folder is in: itself, or the nearest one above it with a record.
+    """Returns the folder of the project that a folder is in: itself, or the nearest one above with a record.
 
-    Raises `ScaffoldError` when the nearest record above belongs to another user, as one may in a folder that many
-    share: commands import the program beside it, which whoever stands below has not asked for.
+    Raises `ScaffoldError` if a record above belongs to another user, as in a shared folder: commands import the program
+    next to it.
     """
     folder = folder.absolute()
     found = next((each for each in (folder, *folder.parents) if (each / RECORD).is_file()), None)
     if found not in (None, folder) and not _is_trusted(found / RECORD):
-        raise ScaffoldError(f"{found / RECORD} belongs to another user: if you mean that project, go to its folder")
+        raise ScaffoldError(f"{found / RECORD} belongs to another user: if you mean that project, change to its folder")
     return found
 
 
 def _is_trusted(path: Path) -> bool:
-    """Whether a file is this user's, or the administrator's."""
+    """Whether a file belongs to this user or to root."""
     return not hasattr(os, "geteuid") or path.stat().st_uid in (os.geteuid(), 0)
 
 
 def _check_kinds(found: dict[str, Any]) -> None:
     kinds = found.get("kinds", [])
     if not isinstance(kinds, list) or not all(isinstance(kind, dict) for kind in kinds):
-        raise ValueError("each of its kinds is a table, below [[kinds]]")
+        raise ValueError("each kind must be a table below [[kinds]]")
 
 
 def _checked(cls: type[Kind | Record], found: dict[str, Any], whose: str = "") -> dict[str, Any]:
-    """What a file says, as arguments of one of the classes. Raises ValueError for what is missing, unknown or wrong."""
+    """Returns the content of a file as arguments of a class. Raises ValueError for missing or invalid fields."""
     known = {each.name: each for each in fields(cls)}
     if unknown := sorted(found.keys() - known.keys()):
         raise ValueError(f"{', '.join(unknown)}{whose} is unknown")
@@ -163,12 +164,12 @@ def _checked(cls: type[Kind | Record], found: dict[str, Any], whose: str = "") -
         wanted = str if known[name].default is MISSING else type(known[name].default)
         of_texts = not isinstance(value, tuple) or all(isinstance(each, str) for each in value)
         if type(value) is not wanted or not of_texts:
-            raise ValueError(f"{name}{whose} is {_TYPES[wanted]}, not {found[name]!r}")
+            raise ValueError(f"{name}{whose} must be {_TYPES[wanted]}, not {found[name]!r}")
     return values
 
 
 def _line(name: str, value: str | bool | int | tuple[str, ...], default: object = "") -> str:
-    """A line of the file; none when it says what goes without saying."""
+    """Returns a line of the file; none for a default."""
     if value == default:
         return ""
     if isinstance(value, str):
@@ -184,5 +185,5 @@ def _listed(texts: Iterable[str]) -> str:
 
 def _quoted(text: str) -> str:
     if not _PLAIN.fullmatch(text):
-        raise ScaffoldError(f"{text!r} has characters that {RECORD} does not keep")
+        raise ScaffoldError(f"{text!r} has characters that {RECORD} does not support")
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""`scaffolded`: a project as a version of the scaffold has it, without what the user did since."""
+"""`scaffolded`: a project as a version of the scaffold writes it, without the user's changes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["scaffolded"]
 
 
 def scaffolded(record: Record, *, scaffold: int, kubewright: str) -> Mapping[str, str]:
-    """The files of a project by path, but for its record: `init` and every `create`, done again in a folder apart.
+    """Returns the files of a project by path, without its record, by repeating `init` and every `create`.
 
-    `scaffold` and `kubewright` are the version and the release in place of the record's.
+    `scaffold` and `kubewright` replace the version and the release of the record.
     """
     with tempfile.TemporaryDirectory(prefix="kubewright-") as name:
         folder = Path(name)
         made = replace(record, scaffold=scaffold, kubewright=kubewright, kinds=())
         carry_out(new_project(record.name, record.domain, repo=record.repo, like=made), folder)
-        # The version of a kind that was made first is the one whose module has the kind's plain name.
+        # The first version of a kind has the module with the kind's plain name.
         for kind in sorted(record.kinds, key=lambda one: (one.module != one.kind.lower(), one)):
             plan = new_api(
                 folder,
@@ -51,5 +51,5 @@ def _add_webhooks(folder: Path, kind: Kind) -> None:
     unknown = set(kind.webhooks) - {"defaulting", "validation", "conversion"}
     if unknown:
         these = ", ".join(sorted(unknown))
-        raise ScaffoldError(f"{RECORD} says that {kind.kind} has webhooks for {these}, which are none")
+        raise ScaffoldError(f"{RECORD} has unknown webhooks of {kind.kind}: {these}")
     carry_out(webhook_plan(folder, Record.read(folder), replace(kind, webhooks=()), kind.webhooks), folder)

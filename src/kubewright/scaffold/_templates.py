@@ -1,8 +1,8 @@
-"""The texts of scaffolded files, with the names of the project filled in.
+"""Fills the names of a project into templates.
 
-Templates lie in `templates/`, each at the path that its file will have. `@name@` stands for a value, also in the path.
-Lines between `@if name@` and `@end@`, each on a line of its own, are kept when that value is not empty, and those
-behind `@if not name@` when it is. Nothing else is special.
+Templates are in `templates/`, each at the path of its file. `@name@` stands for a value, also in the path. Lines
+between `@if name@` and `@end@`, each on its own line, are kept if the value is not empty; lines after `@if not name@`
+if it is.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _END: Final = "@end@"
 
 
 def filled(folder: str, version: int, values: Mapping[str, str]) -> dict[str, str]:
-    """Returns the files of one folder of templates of a version, by path. A name that has no value is a KeyError.
+    """Returns the files of one folder of templates of a version, by path. A name without a value is a KeyError.
 
-    Lines of Python that a long name makes too long are broken.
+    Long lines of Python are broken.
     """
     templates = templates_of(version).items()
     found = {path.removeprefix(f"{folder}/"): text for path, text in templates if path.startswith(f"{folder}/")}
     files = {fill(path, values): fill(text, values) for path, text in found.items()}
-    if version == FIRST:  # which left long lines as they were
+    if version == FIRST:  # the first version did not break long lines
         return files
     return {path: laid_out(text) if path.endswith(".py") else text for path, text in files.items()}
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """A template with the values in it."""
+    """Returns a template with the values filled in."""
     kept: list[str] = []
     inside: list[bool] = []
     for line in text.splitlines(keepends=True):
@@ -46,4 +46,4 @@ def fill(text: str, values: Mapping[str, str]) -> str:
         elif all(inside):
             kept.append(line)
     made = _VALUE.sub(lambda found: values[found[1]], "".join(kept))
-    return f"{made.rstrip()}\n" if made.endswith("\n") else made  # a value may be a text of its own, or none
+    return f"{made.rstrip()}\n" if made.endswith("\n") else made  # a value may be a block of lines, or empty

@@ -1,9 +1,9 @@
-"""The scaffold of today and all earlier ones, each with a number of its own.
+"""The versions of the scaffold.
 
-A scaffold is what `init` and `create` write. Its templates lie in `templates/`; `versions/` has one file for each
-version, with all its templates, the present one included, so that `kubewright upgrade` knows what an earlier release
-has written. `make scaffold` adds a version, and a test asks for it when the templates are no longer those of the last.
-The number is not the package's: most releases change nothing here.
+A scaffold is what `init` and `create` write. Its templates are in `templates/`. `versions/` has one file with all
+templates for each version, including the newest, so that `kubewright upgrade` knows what an earlier release wrote.
+`make scaffold` adds a version. A test requires it when the templates differ from the newest version. The number is not
+that of the release: most releases do not change the scaffold.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def _folder(name: str) -> Traversable:
 
 @cache
 def versions() -> tuple[int, ...]:
-    """All of them, in order."""
+    """Returns all versions, in order."""
     found = (_FILE.fullmatch(entry.name) for entry in _folder("versions").iterdir())
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
 def templates_of(version: int) -> Mapping[str, str]:
-    """The templates of a version by path, such as `project/Makefile`. An unknown version is a KeyError."""
+    """Returns the templates of a version by path, such as `project/Makefile`. An unknown version is a KeyError."""
     return present_templates() if version == CURRENT else frozen_templates(version)
 
 
 @cache
 def frozen_templates(version: int) -> Mapping[str, str]:
-    """The templates of a version, from its file."""
+    """Returns the templates of a version from its file."""
     if version not in versions():
         raise KeyError(version)
     text = (_folder("versions") / f"{version}.json").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def frozen_templates(version: int) -> Mapping[str, str]:
 
 @cache
 def present_templates() -> Mapping[str, str]:
-    """The templates that lie in `templates/`."""
+    """Returns the templates in `templates/`."""
     return dict(sorted(_walk(_folder("templates"))))
 
 

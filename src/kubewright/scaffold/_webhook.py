@@ -1,4 +1,4 @@
-"""`new_webhook`: handlers of a kind that the API server asks, in a module of their own, with their tests."""
+"""`new_webhook`: webhook handlers of a kind, with their tests."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ def new_webhook(
     validation: bool = False,
     conversion: bool = False,
 ) -> Plan:
-    """Webhooks for a kind of the project in a folder, beside those that it has.
+    """Returns the plan that adds webhooks to a kind of a project.
 
     Args:
-        folder: of the project.
+        folder: the folder of the project.
         group: the kind's group, with or without the project's domain.
-        version: the kind's version; for a conversion, the one that is stored.
+        version: the kind's version; for a conversion, the stored one.
         kind: the kind.
-        defaulting: whether missing values are filled in.
-        validation: whether objects are checked by code.
-        conversion: whether objects are converted between the kind's versions, of which there must be two.
+        defaulting: whether to set default values.
+        validation: whether to validate objects by code.
+        conversion: whether to convert objects between the kind's versions; requires two.
     """
     if not (defaulting or validation or conversion):
-        raise ScaffoldError("say what it is for: --defaulting, --programmatic-validation, --conversion, or several")
+        raise ScaffoldError("name the webhooks: --defaulting, --programmatic-validation, --conversion, or several")
     record = Record.read(folder)
     found = record.find_kind(check_group(group, record.domain), version, kind)
     if found is None:
         known = ", ".join(f"{one.kind} in {one.api_version}" for one in record.kinds) or "none yet"
         raise ScaffoldError(
-            f"the project has no {kind} in {check_group(group, record.domain)}/{version} (there is {known}):"
-            " make it first, with `kubewright create api`"
+            f"the project has no {kind} in {check_group(group, record.domain)}/{version} (there is {known}): create"
+            " it first with `kubewright create api`"
         )
     spokes = [one for one in record.kinds if (one.group, one.kind) == (found.group, kind) and one != found]
     if conversion and not spokes:
@@ -57,15 +57,15 @@ def new_webhook(
         )
     if conversion and (other := next((one for one in spokes if "conversion" in one.webhooks), None)):
         raise ScaffoldError(
-            f"{kind} is converted already, by {record.package}/{other.module}_webhook.py: one version, {other.version},"
-            " is the one that all others are converted to and from"
+            f"{kind} already has a conversion in {record.package}/{other.module}_webhook.py: all versions are"
+            f" converted to and from one version, {other.version}"
         )
     asked = {"defaulting": defaulting, "validation": validation, "conversion": conversion}
     return webhook_plan(folder, record, found, [name for name in asked if asked[name] or name in found.webhooks])
 
 
 def webhook_plan(folder: Path, record: Record, kind: Kind, webhooks: Sequence[str]) -> Plan:
-    """A kind with these webhooks. Files of those that it has are replaced, as long as nobody has changed them."""
+    """Returns the plan for a kind with these webhooks. Existing files are replaced if the user has not changed them."""
     shown = _has_example(folder, record, kind)
     files = _files(record, replace(kind, webhooks=tuple(webhooks)), example=shown)
     before = [_files(record, kind, example=example) for example in (True, False)] if kind.webhooks else []
@@ -81,7 +81,7 @@ def webhook_plan(folder: Path, record: Record, kind: Kind, webhooks: Sequence[st
 
 
 def _has_example(folder: Path, record: Record, kind: Kind) -> bool:
-    """Whether the field that `create api` gives each spec as an example is still there, in all versions of a kind."""
+    """Whether all versions of a kind still have the example field of `create api`."""
     paths = [f"{record.package}/{one.module}.py" for one in _versions(record, kind)]
     return all(_has_foo(read_text(folder, path) or "", f"{kind.kind}Spec") for path in paths)
 
@@ -100,10 +100,10 @@ def _versions(record: Record, kind: Kind) -> list[Kind]:
 
 
 def _files(record: Record, kind: Kind, *, example: bool) -> dict[str, str]:
-    """The module with the webhooks of a kind, and its tests: about the field that a new spec has, or about none."""
+    """Returns the module of a kind's webhooks and its tests, with or without the example field."""
     others = _versions(record, kind)
     spokes = [one for one in others if one.version != kind.version and "conversion" in kind.webhooks]
-    further = kind.module != kind.kind.lower()  # an operator's handlers have names, each of them once
+    further = kind.module != kind.kind.lower()  # handlers of an operator need unique names
     has = {name: "yes" if name in kind.webhooks else "" for name in ("defaulting", "validation", "conversion")}
     values = {
         **kind_values(record, kind),
@@ -120,7 +120,7 @@ def _files(record: Record, kind: Kind, *, example: bool) -> dict[str, str]:
         "converting": "".join(conversion_functions(spoke, kind, record.scaffold) for spoke in spokes),
         "blank": has["conversion"] or has["validation"],
         "imported": "".join(_imports(record, kind, spokes, ("Spec", "Status"))).rstrip(),
-        # What only the templates of the first version name:
+        # Only for templates of the first version:
         "test_imports": "".join(_tested(record, spokes, kind)),
         "conversion_tests": "".join(conversion_test(spoke, kind, FIRST) for spoke in spokes),
         "conversions": "".join(conversion_functions(spoke, kind, FIRST) for spoke in spokes),
@@ -130,7 +130,7 @@ def _files(record: Record, kind: Kind, *, example: bool) -> dict[str, str]:
 
 
 def _tested(record: Record, kinds: Sequence[Kind], hub: Kind, *, example: bool = True) -> list[str]:
-    """The imports of these versions in a test; the hub has its own name, and a spec with the example is made there."""
+    """Returns the imports of a test."""
     own = f"{hub.kind}, {hub.kind}Spec\n" if example else f"{hub.kind}\n"
     lines = [
         f"from {record.package}.{one.module} import " + (own if one == hub else f"{one.kind} as {alias_of(one)}\n")
@@ -140,7 +140,7 @@ def _tested(record: Record, kinds: Sequence[Kind], hub: Kind, *, example: bool =
 
 
 def _imports(record: Record, hub: Kind, spokes: Sequence[Kind], parts: Sequence[str]) -> list[str]:
-    """Those of the module: the operator, and all versions with these parts of theirs."""
+    """Returns the imports of the module: the operator, and all versions with these parts."""
     kind = hub.kind
     own = ", ".join([kind, *(kind + part for part in parts)]) if spokes else kind
     lines = [f"from {record.package}.{hub.module} import {own}\n", f"from {record.package}.operator import operator\n"]

@@ -1,4 +1,4 @@
-"""`kubewright deploy`: a program's operator, with all that it needs, into a cluster."""
+"""`kubewright deploy`: deploy an operator to a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kubewright.cli.common._connecting import cluster_options, connected
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -21,8 +21,8 @@ __all__ = ["command"]
 @click.command("deploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
-@click.option("--image", metavar="IMAGE", help="The operator's image; as the last build was told unless given.")
-@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@click.option("--image", metavar="IMAGE", help="The operator's image. Default: the image of the last build.")
+@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
 @output_option
 def command(
     targets: Sequence[str],
@@ -32,10 +32,10 @@ def command(
     namespace: str | None,
     output: Output,
 ) -> None:
-    """Run a program's operator in the cluster: definitions, roles, Deployment, and webhooks if it has any.
+    """Deploy the operator: definitions, roles, the Deployment, and webhooks if it has any.
 
-    The image must be where the nodes find it. They ask the registry only for images that they do not have, so an image
-    that was loaded into them (`kind load docker-image`) is used as it is. To deploy again changes what is different.
+    The nodes must be able to pull the image. They do not pull an image that they already have, so an image that was
+    loaded into them (`kind load docker-image`) is used as it is. Deploying again changes only what differs.
 
     \b
     Example:
@@ -44,7 +44,7 @@ def command(
     from kubewright.crd import InstallError, check_rules
     from kubewright.deployment import NOTHING_RUNS, NameTaken, NotServed, deploy, runs_no_programs
 
-    project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+    project = load_project(targets_or_current_project(targets), image=image, namespace=namespace)
     check_rules(*(project.kinds or ()))
 
     async def work(client: Client) -> bool:
@@ -58,8 +58,8 @@ def command(
         raise click.ClickException(str(error)) from error
     if unreachable:
         click.echo(
-            "Warning: nothing listens where the API server calls the webhooks: the pods of this cluster run no program,"
-            f" so creates and updates of the kinds fail; {NOTHING_RUNS}.",
+            "Warning: the webhooks cannot be reached: pods of this cluster run no program, so creates and updates"
+            f" of the kinds fail; {NOTHING_RUNS}.",
             err=True,
         )
     output.line(f"Deployed. See: kubectl --namespace {project.namespace} get pods")

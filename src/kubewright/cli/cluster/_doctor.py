@@ -1,4 +1,4 @@
-"""`kubewright doctor`: whether a program will work on the cluster, and what to do if not."""
+"""`kubewright doctor`: check whether an operator will work on a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kubewright.cli.common._connecting import cluster_options, connected
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import program_of, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_program, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -26,9 +26,9 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 @cluster_options
 @output_option
 def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:
-    """Check the cluster for a program: reachable, its kinds defined, its webhooks served, its calls allowed.
+    """Check the cluster: reachable, kinds defined, webhooks served, requests allowed.
 
-    Exits with 1 when something is in the way. Warnings are for what may be as it should.
+    Exits with 1 if the operator cannot work. Warnings are for conditions that may be intended.
 
     \b
     Example:
@@ -37,11 +37,11 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
     """
     from kubewright.deployment import examine
 
-    program = program_of(targets_or_project(targets))
+    program = load_program(targets_or_current_project(targets))
 
     async def work(client: Client) -> list[Finding]:
         found = []
-        with output.waiting("Asking the cluster"):
+        with output.waiting("Checking the cluster"):
             async for finding in examine(
                 client, program.operators, program.kinds, converted=program.converted, projects=program.projects
             ):

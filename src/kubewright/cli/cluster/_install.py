@@ -1,4 +1,4 @@
-"""`kubewright install`: the definitions of a program's kinds, into a cluster."""
+"""`kubewright install`: install CustomResourceDefinitions into a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kubewright.cli.common._connecting import cluster_options, connected, timeout_option
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import program_of, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_program, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -26,10 +26,10 @@ __all__ = ["command"]
 def command(
     targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, output: Output
 ) -> None:
-    """Define the kinds of a program in the cluster, and wait until they are served.
+    """Install the CustomResourceDefinitions of a program, and wait until they are served.
 
-    FILE_OR_MODULE has the kinds; in a project it need not be named. Definitions that are there are updated;
-    what would break stored objects is refused. A conversion webhook that is set up stays as it is.
+    FILE_OR_MODULE contains the kinds; in a project you can leave it out. Existing definitions are updated. A change
+    that would break stored objects is rejected. An existing conversion webhook is kept.
 
     \b
     Example:
@@ -38,7 +38,7 @@ def command(
     """
     from kubewright.crd import InstallError, crds_of, install
 
-    program = program_of(targets_or_project(targets))
+    program = load_program(targets_or_current_project(targets))
     kinds = program.kinds
     if not kinds:
         raise click.ClickException("the program has no kinds of its own: there is nothing to install")
@@ -59,7 +59,7 @@ def command(
 
 
 def _who_converts(names: Sequence[str]) -> str:
-    """That a definition alone converts nothing, for whoever would read objects in another version now."""
+    """Warns that a definition alone does not convert objects between versions."""
     return (
         f"objects of {', '.join(names)} in other versions than the stored one need the operator with its webhooks:"
         " `kubewright run --install-crds --webhook-url ...` or `kubewright deploy`"

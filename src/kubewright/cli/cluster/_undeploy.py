@@ -1,4 +1,4 @@
-"""`kubewright undeploy`: all that `deploy` has made, out of a cluster."""
+"""`kubewright undeploy`: delete everything that `deploy` created."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubewright.cli.common._confirming import confirm
 from kubewright.cli.common._connecting import cluster_options, connected, removal_options, server_of
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -22,7 +22,7 @@ __all__ = ["command"]
 @click.command("undeploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
-@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
 @removal_options
 @output_option
 def command(
@@ -34,9 +34,10 @@ def command(
     yes: bool,
     output: Output,
 ) -> None:
-    """Remove all that `kubewright deploy` has made, the definitions and all objects of their kinds included.
+    """Delete everything that `kubewright deploy` created, including the definitions and all their objects.
 
-    The definitions go first, while the operator is still there to clean up. What is not there is no error.
+    The definitions are deleted first, while the operator still runs and can finalize their objects. Objects that do not
+    exist are skipped.
 
     \b
     Example:
@@ -44,10 +45,10 @@ def command(
     """
     from kubewright.deployment import StillThere, undeploy
 
-    project = project_from(targets_or_project(targets), namespace=namespace)
+    project = load_project(targets_or_current_project(targets), namespace=namespace)
     if not yes:
         where = f"{project.namespace} of {server_of(kubeconfig, context)}"
-        confirm(f"Remove {project.name} from {where}, and all objects of its kinds?")
+        confirm(f"Delete {project.name} from {where}, and all objects of its kinds?")
 
     async def work(client: Client) -> None:
         with output.waiting(f"Removing {project.name}"):

@@ -1,4 +1,4 @@
-"""`kubewright uninstall`: the definitions of a program's kinds, out of a cluster."""
+"""`kubewright uninstall`: delete CustomResourceDefinitions from a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubewright.cli.common._confirming import confirm
 from kubewright.cli.common._connecting import cluster_options, connected, removal_options, server_of
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import program_of, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_program, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
     from kubewright.client import Client
@@ -27,9 +27,9 @@ __all__ = ["command"]
 def command(
     targets: Sequence[str], kubeconfig: str | None, context: str | None, timeout: float, yes: bool, output: Output
 ) -> None:
-    """Remove the definitions of a program's kinds from the cluster, and with them all objects of these kinds.
+    """Delete the CustomResourceDefinitions of a program, and with them all objects of these kinds.
 
-    What is not there is no error. Objects with finalizers wait for their operator.
+    Definitions that do not exist are skipped. Objects with finalizers stay until their operator has finalized them.
 
     \b
     Example:
@@ -38,17 +38,17 @@ def command(
     from kubewright.crd import crds_of
     from kubewright.deployment import StillThere, uninstall
 
-    definitions = crds_of(*program_of(targets_or_project(targets)).kinds, descriptions=False)
+    definitions = crds_of(*load_program(targets_or_current_project(targets)).kinds, descriptions=False)
     if not definitions:
         output.line("The program has no kinds of its own: there is nothing to remove.")
         output.document(steps=output.steps)
         return
     names = ", ".join(definition.metadata.name or "" for definition in definitions)
     if not yes:
-        confirm(f"Remove {names}, and all objects of these kinds, from {server_of(kubeconfig, context)}?")
+        confirm(f"Delete {names}, and all objects of these kinds, from {server_of(kubeconfig, context)}?")
 
     async def work(client: Client) -> None:
-        with output.waiting("Waiting until the definitions and all objects of theirs are gone"):
+        with output.waiting("Waiting until the definitions and all their objects are gone"):
             await uninstall(client, definitions, output.step, timeout=timeout)
 
     try:

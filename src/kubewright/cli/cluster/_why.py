@@ -1,4 +1,4 @@
-"""`kubewright why`: what a running operator knows about one object."""
+"""`kubewright why`: show what a running operator knows about an object."""
 
 from __future__ import annotations
 
@@ -44,17 +44,19 @@ _USUAL: Final = "127.0.0.1:8081"
 @click.option(
     "--address",
     metavar="ADDRESS",
-    help="Where the operator serves its pages: its --health-bind, or its --metrics-bind; https:// where that is secure."
-    f"  [default: what the variables of these say, or {_USUAL}]",
+    help="The address of the operator's pages: its --health-bind or --metrics-bind, with https:// if that is"
+    f" secure.  [default: the variables of these options, or {_USUAL}]",
 )
 @click.option("--ca-file", metavar="FILE", shell_complete=files, help="The CA of the operator's certificate.")
-@click.option("--server-name", metavar="NAME", help="The name in that certificate, if it is not the address.")
-@click.option("--fingerprint", metavar="SHA256", help="The fingerprint of a self-signed one, which the operator logs.")
+@click.option("--server-name", metavar="NAME", help="The name in the certificate, if it is not the address.")
+@click.option(
+    "--fingerprint", metavar="SHA256", help="The fingerprint of a self-signed certificate, from the operator's log."
+)
 @click.option(
     "--token-file",
     metavar="FILE",
     shell_complete=files,
-    help="The token to send, with https.  [default: that of the kubeconfig, or of the pod]",
+    help="The token to send over https.  [default: the token of the kubeconfig or of the pod]",
 )
 @cluster_options
 @output_option
@@ -70,11 +72,10 @@ def command(
     context: str | None,
     output: Output,
 ) -> None:
-    """Say why an object is as it is: what woke its reconciler last, how that ended, and when it is tried again.
+    """Show why an object is in its state: what triggered its last reconcile, the result, and the next attempt.
 
-    The operator is asked, so it must run on this machine and serve its pages there, or be reached through a forwarded
-    port. A deployed one serves them with --debug-pages, beside its metrics: over HTTPS, to accounts that may get
-    /debug/kubewright.
+    The command asks the operator, which must serve its pages on this machine or through a forwarded port. A deployed
+    operator serves them with --debug-pages next to its metrics: over HTTPS, to accounts that may get /debug/kubewright.
 
     \b
     Example:
@@ -103,13 +104,13 @@ def command(
     output.document(objects=[msgspec.Raw(raw) for raw in known])
     for raw in known:
         for line in _report(msgspec.json.decode(raw, type=Inspection), datetime.now(UTC)):
-            # An error may quote what somebody wrote into an object, and a terminal would obey it.
+            # An error may quote the content of an object, whose control characters a terminal would interpret.
             output.line("".join(each if each.isprintable() else " " for each in line))
 
 
 def _address(given: str | None) -> OperatorAddress:
     said = given or next((os.environ[name] for name in _VARIABLES if os.environ.get(name)), _USUAL)
-    if given is None:  # an address to listen at
+    if given is None:  # an address to listen on
         host, _, port = said.rpartition(":")
         said = f"{host if host not in ('', '0.0.0.0', '[::]') else '127.0.0.1'}:{port}"  # noqa: S104  # to ask, not to listen
     try:
@@ -128,7 +129,7 @@ def _credentials(token_file: str | None, kubeconfig: str | None, context: str | 
 
 
 async def _ask(operator: OperatorClient, kind: str, namespace: str, name: str) -> list[bytes]:
-    """What each controller of a kind knows about an object."""
+    """Returns what each controller of a kind knows about an object."""
     try:
         found = [
             await _of_controller(operator, f"/objects/{one}", namespace, name)
@@ -164,11 +165,11 @@ def _decoded(operator: OperatorClient, answer: bytes) -> list[dict[str, Any]]:
     try:
         return msgspec.json.decode(answer, type=_Controllers).controllers
     except msgspec.DecodeError as error:
-        raise OperatorError(f"the answer of {operator.address} is not that of an operator: {error}") from None
+        raise OperatorError(f"{operator.address} did not answer like an operator: {error}") from None
 
 
 async def _of_controller(operator: OperatorClient, path: str, namespace: str, name: str) -> bytes | None:
-    """What is known; of a kind in no namespace too, of which the namespace does not matter."""
+    """Returns the entry of an object. The namespace is ignored for a cluster-scoped kind."""
     whole = await operator.get(f"{path}/{quote(namespace, safe='')}/{quote(name, safe='')}")
     return whole if whole is not None else await operator.get(f"{path}/{quote(name, safe='')}")
 
@@ -193,10 +194,10 @@ def _report(found: Inspection, now: datetime) -> Iterator[str]:
 
 def _cached(found: Inspection) -> str:
     if found.cached is None:
-        return "the object is not there"
+        return "the object does not exist"
     state = f"generation {found.cached.generation}, resource version {found.cached.resource_version}"
     state += ", being deleted" if found.cached.deleting else ""
-    return f"{state}; it cannot be used: {found.cached.problem}" if found.cached.problem else state
+    return f"{state}; it cannot be decoded: {found.cached.problem}" if found.cached.problem else state
 
 
 def _queue(queue: QueueState, now: datetime) -> str:
@@ -204,11 +205,12 @@ def _queue(queue: QueueState, now: datetime) -> str:
     match queue.state:
         case "running":
             return f"running since {_ago(queue.since, now)}" + (
-                ", and once more after that" if queue.runs_again else ""
+                ", and once more afterwards" if queue.runs_again else ""
             )
         case "waiting":
             return (
-                f"waiting for a worker since {_ago(queue.since, now)}, woken by {queue.trigger or 'somebody'}{retries}"
+                f"waiting for a worker since {_ago(queue.since, now)}, triggered by"
+                f" {queue.trigger or 'an unknown source'}{retries}"
             )
         case "delayed":
             resync = f", or at the resync {_until(queue.resync_at, now)}" if queue.resync_at else ""

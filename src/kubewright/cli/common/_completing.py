@@ -1,6 +1,6 @@
-"""What the shell offers for the values of options: names that this machine knows, at once.
+"""Shell completion for the values of options, from names that this machine knows.
 
-No cluster is asked: a completion that waits for one, or fails, is worse than none. Whatever goes wrong offers nothing.
+No cluster is asked: a completion that waits or fails is worse than none. After any error, nothing is offered.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def one_of(names: Callable[[click.Context], Iterable[str]]) -> Complete:
-    """Offer those of the names that begin with what is there already."""
+    """Completes names that begin with the typed text."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
             found = sorted({*names(ctx)})
-        except Exception:  # whatever it is, it is not what somebody asks for who presses a key
+        except Exception:  # an error message would disturb the user's command line
             return []
         return [CompletionItem(name) for name in found if name.lower().startswith(incomplete.lower())]
 
@@ -31,13 +31,13 @@ def one_of(names: Callable[[click.Context], Iterable[str]]) -> Complete:
 
 
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer files, as the shell does."""
+    """Completes files, like the shell."""
     return [CompletionItem(incomplete, type="file")]
 
 
 @one_of
 def contexts(ctx: click.Context) -> Iterable[str]:
-    """The contexts of the kubeconfig."""
+    """Returns the contexts of the kubeconfig."""
     from kubewright.yaml import load_yaml
 
     said = ctx.params.get("kubeconfig") or os.environ.get("KUBECONFIG") or "~/.kube/config"
@@ -52,7 +52,7 @@ def contexts(ctx: click.Context) -> Iterable[str]:
 
 @one_of
 def owned(_: click.Context) -> Iterable[str]:
-    """The kinds of Kubernetes that a reconciler may own."""
+    """Returns the built-in kinds that a reconciler may own."""
     from kubewright.scaffold import builtin_kinds
 
     return [one.kind for one in builtin_kinds()]
@@ -60,26 +60,26 @@ def owned(_: click.Context) -> Iterable[str]:
 
 @one_of
 def kinds(_: click.Context) -> Iterable[str]:
-    """The kinds of the project."""
+    """Returns the kinds of the project."""
     return [kind for _, _, kind in _recorded()]
 
 
 @one_of
 def groups(_: click.Context) -> Iterable[str]:
-    """Their groups."""
+    """Returns the groups of the project's kinds."""
     return [group for group, _, _ in _recorded()]
 
 
 @one_of
 def versions(ctx: click.Context) -> Iterable[str]:
-    """Their versions; of the kind that was named, if one was."""
+    """Returns the versions of the project's kinds, or of the kind that was given."""
     wanted = ctx.params.get("kind")
     return [version for _, version, kind in _recorded() if wanted in (None, kind)]
 
 
 @one_of
 def objects(_: click.Context) -> Iterable[str]:
-    """The kinds of the project, as the beginning of KIND/NAME."""
+    """Returns the kinds of the project, as the start of KIND/NAME."""
     return [f"{kind}/" for _, _, kind in _recorded()]
 
 

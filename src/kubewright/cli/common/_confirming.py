@@ -1,4 +1,4 @@
-"""Asking before something is removed."""
+"""Confirmation before something is deleted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["confirm"]
 
 
 def confirm(question: str) -> None:
-    """Ask, on standard error. No, no answer and Ctrl-C end the command, which says that nothing was removed."""
+    """Asks on standard error. A "no", a missing answer or Ctrl-C ends the command before anything is deleted."""
     try:
         if click.confirm(question, err=True):
             return
-        click.echo("Nothing was removed.", err=True)
-    except click.Abort:  # the question has no end of line yet
-        click.echo("\nNothing was removed. Where nobody can answer, say --yes.", err=True)
+        click.echo("Nothing was deleted.", err=True)
+    except click.Abort:  # the question does not end its line
+        click.echo("\nNothing was deleted. Use --yes where there is no terminal to answer on.", err=True)
     raise click.Abort

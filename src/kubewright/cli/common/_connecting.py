@@ -1,4 +1,4 @@
-"""What commands that talk to a cluster have in common: the flags that name it, and what becomes of its refusals."""
+"""Options of commands that connect to a cluster, and the conversion of its errors to messages."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ __all__ = ["cluster_options", "connected", "removal_options", "server_of", "time
 
 T = TypeVar("T")
 
-_RETRY = RetryPolicy(attempts=4)  # somebody sits and waits
+_RETRY = RetryPolicy(attempts=4)  # the user is waiting
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--kubeconfig` and `--context`."""
-    command = click.option("--context", metavar="NAME", shell_complete=contexts, help="The context in the kubeconfig.")(
+    """Adds `--kubeconfig` and `--context` to a command."""
+    command = click.option("--context", metavar="NAME", shell_complete=contexts, help="The context of the kubeconfig.")(
         command
     )
     return click.option(
         "--kubeconfig",
         metavar="FILE",
         shell_complete=files,
-        help="The file that names the cluster; otherwise KUBECONFIG, the pod, ~/.kube/config.",
+        help="The kubeconfig file. Default: KUBECONFIG, the pod's service account, or ~/.kube/config.",
     )(command)
 
 
 def timeout_option(seconds: float, until: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command `--timeout`: how long it waits until something is so."""
+    """Adds `--timeout` to a command: how long it waits for a condition."""
     return click.option(
         "--timeout",
         type=SECONDS,
@@ -55,17 +55,17 @@ def timeout_option(seconds: float, until: str) -> Callable[[Callable[..., Any]],
 
 
 def yes_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--yes`, with which it removes without asking."""
-    return click.option("--yes", "-y", is_flag=True, help="Remove without asking.")(command)
+    """Adds `--yes` to a command: delete without confirmation."""
+    return click.option("--yes", "-y", is_flag=True, help="Delete without confirmation.")(command)
 
 
 def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How long to wait for a removal, and whether to ask before it."""
+    """Adds the options of commands that delete: `--timeout` and `--yes`."""
     return timeout_option(60.0, "all is gone")(yes_option(command))
 
 
 def server_of(kubeconfig: str | None, context: str | None) -> str:
-    """The address of that cluster, which a question before a removal names. It is not asked anything."""
+    """Returns the address of the cluster, for a confirmation. Sends no request."""
     try:
         return load_config(kubeconfig=kubeconfig, context=context).server
     except ConfigError as error:
@@ -73,7 +73,7 @@ def server_of(kubeconfig: str | None, context: str | None) -> str:
 
 
 def connected(kubeconfig: str | None, context: str | None, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Do something with a client of that cluster. What the cluster refuses fails the command in one sentence."""
+    """Runs `work` with a client of the cluster. An error of the cluster ends the command with one message."""
 
     async def run() -> T:
         config = load_config(kubeconfig=kubeconfig, context=context)
@@ -83,7 +83,7 @@ def connected(kubeconfig: str | None, context: str | None, work: Callable[[Clien
     try:
         return asyncio.run(run())
     except Forbidden as error:
-        raise click.ClickException(f"your account may not do this: {error}") from error
+        raise click.ClickException(f"your account is not allowed to do this: {error}") from error
     except (ConfigError, NotKubernetes, Unauthorized) as error:
         raise WrongUse(str(error)) from error
     except ApiError as error:

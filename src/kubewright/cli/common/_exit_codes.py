@@ -1,11 +1,13 @@
-"""The exit codes of the commands: one rule for all of them. `docs/exit-codes.md` is held to this table by a test.
+"""The exit codes of all commands. A test compares `docs/exit-codes.md` with this table.
 
-A command says so by what it raises. `WrongUse` is for what the user gave and cannot be: a name, a file that is not
-there, a program without an operator, a kubeconfig; `click.UsageError` is the same where the help text helps.
-`click.ClickException` is a failure: all of that was right, and the cluster, the program or the machine refused.
-`differs()` is for `--check`.
+A command chooses its exit code by what it raises:
 
-`kubewright run` ends as the operator does: its codes are `kubewright.operator.ExitCode`, which agree up to 2.
+- `WrongUse`: invalid input, such as a name, a missing file, a program without an operator, or a kubeconfig.
+  `click.UsageError` is the same, with a reference to the help text.
+- `click.ClickException`: the input was valid, but the cluster, the program or the machine failed.
+- `differs()`: `--check` found a difference.
+
+`kubewright run` ends with the exit code of the operator, `kubewright.operator.ExitCode`. Both agree for 0, 1 and 2.
 """
 
 from __future__ import annotations
@@ -19,26 +21,26 @@ __all__ = ["CommandExit", "WrongUse", "differs"]
 
 
 class CommandExit(IntEnum):
-    """Why a command ended. Part of the interface: scripts and CI branch on them."""
+    """Why a command ended. Scripts and CI depend on these values."""
 
     DONE = 0
-    """It did what it was asked to, or found it done already."""
+    """The command succeeded, or there was nothing to do."""
     FAILED = 1
-    """The cluster, the program or the machine refused. One line on standard error says why."""
+    """The cluster, the program or the machine failed. One line on standard error gives the reason."""
     WRONG_USE = 2
-    """What was given cannot be: an option, a name, a file that is not there. Nothing was changed."""
+    """The input was invalid: an option, a name, a missing file. Nothing was changed."""
     DIFFERS = 3
-    """Nothing failed, and something is not as it would be written: `--check`, or a conflict that is left to you."""
+    """Nothing failed, but files differ from what would be written: `--check`, or a conflict for you to solve."""
     INTERRUPTED = 130
-    """Ctrl-C, or no answer to a question."""
+    """Ctrl-C, or a confirmation was not answered."""
 
 
 class WrongUse(click.ClickException):
-    """What was given cannot be; the text says why, and what can."""
+    """Invalid input. The message gives the reason and the valid values."""
 
     exit_code = CommandExit.WRONG_USE
 
 
 def differs() -> NoReturn:
-    """End the command, since something differs. What differs was told before."""
+    """Ends the command because something differs. The differences were printed before."""
     raise click.exceptions.Exit(CommandExit.DIFFERS)

@@ -12,10 +12,10 @@ __all__ = ["OUT_FILE", "OUT_FOLDER", "OUT_PATH"]
 
 
 class _Out(click.Path):
-    """What is made if it is not there. An empty name is refused."""
+    """A path that is created if it does not exist. An empty path is rejected."""
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not os.fspath(value):  # such as of a variable that is not set; it would be the folder that the user is in
+        if not os.fspath(value):  # as from an unset variable: it would mean the current folder
             kinds = [*(["file"] if self.file_okay else ()), *(["folder"] if self.dir_okay else ())]
             self.fail(f"it is empty: name a {' or a '.join(kinds)}.", param, ctx)
         return super().convert(value, param, ctx)
@@ -24,4 +24,4 @@ class _Out(click.Path):
 OUT_FILE = _Out(dir_okay=False, path_type=Path)
 OUT_FOLDER = _Out(file_okay=False, path_type=Path)
 OUT_PATH = _Out(path_type=Path)
-"""Either of them."""
+"""A file or a folder."""

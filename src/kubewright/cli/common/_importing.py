@@ -1,4 +1,4 @@
-"""What becomes of an error in the user's own module, while it is imported: its place is shown."""
+"""Reports errors that the user's modules raise while they are imported."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["importing"]
 
 @contextlib.contextmanager
 def importing(*targets: str) -> Iterator[None]:
-    """Import files or modules inside; what they raise is shown with the lines of their code, and fails the command.
+    """Imports files or modules in the block. An error of theirs is printed with its traceback and fails the command.
 
-    `LoadError` passes: it says by itself what is missing.
+    `LoadError` passes through: its message is complete.
     """
     try:
         yield
     except (LoadError, click.ClickException):
         raise
-    except (Exception, SystemExit) as error:  # a program that leaves must not end the command as if all went well
+    except (Exception, SystemExit) as error:  # sys.exit() in the program must not end the command with success
         from kubewright.development import user_traceback
 
         click.echo(user_traceback(error), err=True, nl=False)

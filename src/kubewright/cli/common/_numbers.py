@@ -1,4 +1,4 @@
-"""Numbers as options: what is none of them is told in words, where click would speak of its ranges."""
+"""Numbers as options, with error messages in plain words instead of click's ranges."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class _Seconds(click.FloatRange):
 
 
 PORT: Final = _Whole(0, 65535)
-"""A port; 0 is a free one."""
+"""A port. 0 selects a free one."""
 SECONDS: Final = _Seconds(min=0, min_open=True)
-"""A time that is longer than none."""
+"""A duration longer than zero."""
 
 
 def up_to(most: int) -> click.IntRange:
-    """How many, from 1 up to that."""
+    """Returns an option type for a number from 1 to `most`."""
     return _Whole(1, most)

@@ -1,10 +1,10 @@
-"""How a command tells what it did: lines for people as it goes, or one JSON document for scripts.
+"""The output of a command: lines for people, or one JSON document for scripts.
 
-`@output_option` gives a command `--output text|json` and, as its argument `output`, an `Output`. With json, standard
-output is exactly one document, also when the command found nothing to do; errors are on standard error as ever.
+`@output_option` adds `--output text|json` to a command, which receives an `Output` as its argument `output`. With json,
+standard output is exactly one document, even if there was nothing to do. Errors always go to standard error.
 
-Nobody needs to listen: when the other end of a pipe is closed (`kubewright deploy | head -2`), the command goes on
-without a word. To stop in the middle of its work would leave half of it in the cluster.
+If the reader closes the pipe (`kubewright deploy | head -2`), the command continues silently. Stopping halfway would
+leave an incomplete deployment in the cluster.
 """
 
 from __future__ import annotations
@@ -24,34 +24,36 @@ __all__ = ["Output", "output_option"]
 
 
 class Output:
-    """One command's way of telling."""
+    """The output of one command."""
 
     def __init__(self, *, json: bool = False) -> None:
         self.json = json
         self.steps: list[dict[str, str]] = []
-        """What was done, for the document."""
+        """The steps so far, for the document."""
         self._progress = Progress()
 
     def line(self, text: str, *, sign: str = "") -> None:
-        """A line for people, with control characters escaped: they may come from a cluster. A sign may be styled."""
+        """Prints a line for people. Control characters are escaped, because the text may come from a cluster; `sign` is
+        not.
+        """
         if not self.json:
             self._progress.clear()
             _say(f"{sign} {visible(text)}" if sign else visible(text))
 
     def step(self, did: str, what: str) -> None:
-        """A step that was done: `applied`, `Deployment guestbook-system/guestbook`. It is kept in `steps`."""
+        """Prints a step and adds it to `steps`: `applied`, `Deployment guestbook-system/guestbook`."""
         self.steps.append({"did": did, "what": what})
         self.line(f"{did} {what}")
 
     def document(self, **content: Any) -> None:
-        """The document for scripts, at the end. People do not see it."""
+        """Prints the document for scripts, at the end. Does nothing for people."""
         if self.json:
             import msgspec
 
             _say(msgspec.json.format(msgspec.json.encode(content), indent=2))
 
     def waiting(self, title: str) -> AbstractContextManager[Step]:
-        """A spinner on standard error while the block runs, if that is a terminal; elsewhere nothing at all."""
+        """Shows a spinner on standard error while the block runs, if that is a terminal."""
         return self._progress.step(title, lines=False)
 
 
@@ -59,14 +61,14 @@ def _say(text: str | bytes) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        # What Python still has for it, too, which it would try to get rid of at the end.
+        # Python would also try to flush its buffer at exit.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--output`."""
+    """Adds `--output` to a command."""
 
     def read(_: click.Context, __: click.Parameter, value: str) -> Output:
         return Output(json=value == "json")
@@ -77,5 +79,5 @@ def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
         default="text",
         show_default=True,
         callback=read,
-        help="Lines for people, or one JSON document for scripts.",
+        help="Print text for people, or one JSON document for scripts.",
     )(command)

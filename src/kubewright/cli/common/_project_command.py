@@ -1,9 +1,9 @@
-"""Where a command stands: in the folder of its project, whichever folder of it the user is in, as with git.
+"""`ProjectCommand`: commands that work in the folder of the user's project, like git in a repository.
 
-A command with `cls=ProjectCommand` that is not told which program or bundle it is about means the project that the user
-is in. It works in the folder of that project: its defaults are there, its program is imported from there, and the paths
-that it tells are below it, which one line on standard error says. What the user gives stays relative to where the user
-stands: options, and the variables that name files.
+A command with `cls=ProjectCommand` uses the project of the current folder, unless an argument names a program or a
+bundle. It changes to the project's folder: its defaults are there, its program is imported from there, and the paths
+that it prints are relative to it. One line on standard error names the folder. Paths in options and in environment
+variables stay relative to the folder in which the user called the command.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.scaffold import RECORD, ScaffoldError, project_folder
 
-__all__ = ["ProjectCommand", "nowhere", "own_folder", "this_project"]
+__all__ = ["ProjectCommand", "current_project_folder", "no_project_message", "require_project"]
 
 _PATHS: Final = ("FILE", "FOLDER", "PATH")
-"""What options that take a path call it."""
+"""The metavars of options that take a path."""
 _GIVEN: Final = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
 
 
 class ProjectCommand(click.Command):
-    """A command that works in the folder of the project that the user is in, unless it is told what it is about."""
+    """A command that works in the folder of the current project, unless an argument names its subject."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, in the folder that it is about."""
+        """Runs the command in its folder."""
         here = Path.cwd()
-        folder = None if self._is_told(ctx) else own_folder()
+        folder = None if self._has_target(ctx) else current_project_folder()
         if folder is None or folder == here:
             return super().invoke(ctx)
         click.echo(f"In {folder}, where {RECORD} is:", err=True)
@@ -43,29 +43,29 @@ class ProjectCommand(click.Command):
         with _variables_from(here), contextlib.chdir(folder):
             return super().invoke(ctx)
 
-    def _is_told(self, ctx: click.Context) -> bool:
+    def _has_target(self, ctx: click.Context) -> bool:
         arguments = [each.name or "" for each in self.params if isinstance(each, click.Argument)]
         return any(ctx.params.get(name) and ctx.get_parameter_source(name) in _GIVEN for name in arguments)
 
 
-def own_folder() -> Path | None:
-    """The folder of the project that the user is in, or None."""
+def current_project_folder() -> Path | None:
+    """Returns the folder of the current project, or None."""
     try:
         return project_folder(Path.cwd())
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
 
 
-def this_project() -> Path:
-    """The folder that a `ProjectCommand` works in, which must be a project's."""
+def require_project() -> Path:
+    """Returns the folder of the current project. Raises `WrongUse` outside of a project."""
     folder = Path.cwd()
     if not (folder / RECORD).is_file():
-        raise WrongUse(f"{nowhere()}: run this in a project's folder, or make one with `kubewright init`")
+        raise WrongUse(f"{no_project_message()}: run this in a project's folder, or create one with `kubewright init`")
     return folder
 
 
-def nowhere() -> str:
-    """That no project was found, and where one was looked for."""
+def no_project_message() -> str:
+    """Returns the message that no project was found, with the folders that were searched."""
     return f"there is no {RECORD} in {Path.cwd()}, nor in a folder above it"
 
 
@@ -76,7 +76,7 @@ def _takes_path(parameter: click.Parameter) -> bool:
 
 
 def _from(here: Path, given: Any) -> Any:
-    """A path, or several, from that folder: as they were if absolute."""
+    """Returns paths relative to a folder. Absolute paths are unchanged."""
     if isinstance(given, tuple):
         return tuple(_from(here, one) for one in given)
     if not given:
@@ -86,7 +86,7 @@ def _from(here: Path, given: Any) -> Any:
 
 @contextlib.contextmanager
 def _variables_from(here: Path) -> Iterator[None]:
-    """Let the variables that name files mean the same in another folder."""
+    """Keeps environment variables with relative paths valid in another folder."""
     from kubewright.operator.settings import SETTINGS
 
     names = ["KUBECONFIG", *(each.variable for each in SETTINGS.values() if each.type.metavar in _PATHS)]

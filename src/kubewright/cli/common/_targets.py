@@ -1,4 +1,4 @@
-"""Which program a command is about: the one that is named, or that of the project that the user is in."""
+"""The program that a command works on: the targets of the command line, or the current project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from kubewright.cli.common._completing import files
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._importing import importing
-from kubewright.cli.common._project_command import nowhere
+from kubewright.cli.common._project_command import no_project_message
 from kubewright.operator.loading import LoadError
 from kubewright.progress import Progress
 from kubewright.scaffold import Record, ScaffoldError
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from kubewright.crd import Descriptions
     from kubewright.manifests import Program, Project
 
-__all__ = ["OPTIONAL_TARGETS", "program_of", "project_from", "targets_argument", "targets_or_project"]
+__all__ = ["OPTIONAL_TARGETS", "load_program", "load_project", "targets_argument", "targets_or_current_project"]
 
 OPTIONAL_TARGETS = "[FILE_OR_MODULE]..."
 
 targets_argument = click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1, shell_complete=files)
-"""The program that a command is about, which need not be named in a project."""
+"""The program that a command works on. Optional in a project."""
 
 
-def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
-    """What was named, or the package of the project, in whose folder a `ProjectCommand` works; or a usage error."""
+def targets_or_current_project(targets: Sequence[str]) -> tuple[str, ...]:
+    """Returns the targets, or the package of the current project. Raises a usage error if there is neither."""
     if targets:
         return tuple(targets)
     try:
@@ -37,12 +37,12 @@ def targets_or_project(targets: Sequence[str]) -> tuple[str, ...]:
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
     if record is None:
-        raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder: {nowhere()}")
+        raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder: {no_project_message()}")
     return (record.package,)
 
 
-def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
-    """The kinds and operators of a program."""
+def load_program(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
+    """Returns the kinds and operators of a program."""
     from kubewright.manifests import load
 
     try:
@@ -52,7 +52,7 @@ def program_of(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
         raise WrongUse(str(error)) from error
 
 
-def project_from(
+def load_project(
     targets: Sequence[str],
     *,
     program: Program | None = None,
@@ -60,15 +60,15 @@ def project_from(
     namespace: str | None = None,
     descriptions: Descriptions = True,
 ) -> Project:
-    """What is deployed of a program, which is loaded unless given; a warning of it is told."""
+    """Returns the `Project` of a program, and prints its warnings. The program is loaded by default."""
     from kubewright.manifests import Image, project_of
 
-    program = program or program_of(targets)
-    if image is None and not program.projects:  # which say it themselves
+    program = program or load_program(targets)
+    if image is None and not program.projects:  # a Project names its own image
         image = recorded_image(targets)
     try:
         if image is not None:
-            Image.parse(image)  # an empty one, such as of a variable that is not set, is no wish for the usual one
+            Image.parse(image)  # an empty image, as from an unset variable, must not select the default
         project = project_of(program, targets, image=image, namespace=namespace, descriptions=descriptions)
     except (LoadError, ValueError) as error:
         raise WrongUse(str(error)) from error
@@ -78,7 +78,7 @@ def project_from(
 
 
 def recorded_image(targets: Sequence[str]) -> str | None:
-    """What the image of the project in this folder is called, as the last build was told; if this is about it."""
+    """Returns the image of the last build, if the targets are the project of this folder."""
     try:
         record = Record.find(Path.cwd())
     except ScaffoldError as error:

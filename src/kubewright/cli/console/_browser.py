@@ -1,4 +1,4 @@
-"""`kubewright ui --open`: a browser for whoever started the console."""
+"""`kubewright ui --open`: open a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["opened", "wants_browser"]
 
 
 def wants_browser(asked: bool | None, output: Output) -> bool:
-    """Whether to open a browser: as asked. Default: on a terminal with a display."""
+    """Returns whether to open a browser. Default: on a terminal with a display."""
     if asked is not None:
         return asked
     has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) or sys.platform == "darwin"
@@ -27,7 +27,7 @@ def wants_browser(asked: bool | None, output: Output) -> bool:
 
 @contextlib.contextmanager
 def opened(address: str) -> Iterator[None]:
-    """Open a browser. By a file that nobody else can read: all users of the machine see the arguments of programs."""
+    """Opens a browser through a private file: all users of the machine can see the arguments of a process."""
     import webbrowser
 
     with tempfile.TemporaryDirectory(prefix="kubewright-") as folder:
@@ -35,5 +35,5 @@ def opened(address: str) -> Iterator[None]:
         file.touch(0o600)
         file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">', "utf-8")
         if not webbrowser.open(file.as_uri()):
-            click.echo("No browser could be opened; open the address yourself.", err=True)
+            click.echo("Could not open a browser; open the address yourself.", err=True)
         yield

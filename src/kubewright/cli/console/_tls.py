@@ -18,9 +18,9 @@ _LIFE = timedelta(days=398)  # the longest that browsers accept
 
 @contextlib.contextmanager
 def self_signed(bind: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Makes a certificate and its key, as files that only this user can read, and removes them afterwards.
+    """Creates a certificate and its key as private files, and deletes them afterwards.
 
-    Prints the fingerprint, for whoever compares it with what a browser shows.
+    Prints the fingerprint, so that users can compare it with the one in the browser.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes

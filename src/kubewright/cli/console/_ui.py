@@ -36,7 +36,7 @@ _REACH_SECONDS: Final = 15.0
 
 
 def console_installed() -> bool:
-    """Whether the extra `kubewright[console]` is there."""
+    """Whether the extra `kubewright[console]` is installed."""
     return importlib.util.find_spec("nicegui") is not None
 
 
@@ -67,16 +67,16 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     metavar="ADDRESS",
     default="127.0.0.1",
     show_default=True,
-    help="Listen at this address. Elsewhere than on loopback, everybody signs in with a token.",
+    help="Listen on this address. On other addresses than loopback, all users sign in with a token.",
 )
 @click.option(
     "--port",
     type=PORT,
     metavar="N",
-    help=f"Listen on this port; 0 is a free one. [default: {_PORT}, or a free one when that is taken]",
+    help=f"Listen on this port; 0 selects a free one. [default: {_PORT}, or a free one if that is in use]",
 )
-@click.option("--read-only", is_flag=True, help="Refuse every write, in the server.")
-@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Look at this namespace only.")
+@click.option("--read-only", is_flag=True, help="Reject every write in the server.")
+@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Show this namespace only.")
 @click.option(
     "--kind", "kinds", multiple=True, metavar="GROUP/PLURAL", help="Show this kind only, such as example.com/foos."
 )
@@ -85,7 +85,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     "operators",
     multiple=True,
     metavar="ADDRESS",
-    help="Show what the operator there knows: its --health-bind; https:// and its --metrics-bind where that is secure.",
+    help="Show the state of the operator at this address: its --health-bind, or https:// and a secure --metrics-bind.",
 )
 @click.option(
     "--operator-ca-file",
@@ -107,13 +107,13 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     callback=_url,
     help="An address under which browsers reach the console, such as https://console.example.com.",
 )
-@click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="Serve by TLS with this file.")
-@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The key of the certificate.")
-@click.option("--tls-self-signed", is_flag=True, help="Serve by TLS with a certificate that is made at each start.")
+@click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="The TLS certificate, as a file.")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="The private key of the certificate.")
+@click.option("--tls-self-signed", is_flag=True, help="Use a TLS certificate that is created at each start.")
 @click.option(
     "--viewer-server",
     metavar="URL",
-    help="Send the requests of viewers to this server: a proxy that authenticates them and impersonates.",
+    help="Send users' requests to this server, a proxy that authenticates them and impersonates.",
 )
 @click.option(
     "--viewer-server-ca", type=click.Path(exists=True, dir_okay=False), help="The CA of --viewer-server, in PEM format."
@@ -124,7 +124,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     metavar="N",
     default=30,
     show_default=True,
-    help="How many pages a viewer may have open. A page takes about 1 MB of memory.",
+    help="The number of pages that a user may have open. A page takes about 1 MB of memory.",
 )
 @click.option(
     "--connections",
@@ -132,7 +132,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     metavar="N",
     default=128,
     show_default=True,
-    help="How many connections may be open. An open page takes one; over TLS each takes 0.35 MB of memory.",
+    help="The number of open connections. A page takes one; over TLS each takes 0.35 MB of memory.",
 )
 @click.option(
     "--trusted-proxy",
@@ -140,13 +140,13 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     multiple=True,
     metavar="CIDR",
     callback=_networks,
-    help="Read the client's address from X-Forwarded-For of proxies there, when failed sign-ins are throttled.",
+    help="Take the client's address from X-Forwarded-For of these proxies, for throttling failed sign-ins.",
 )
 @click.option(
     "--audit-log",
     metavar="FILE",
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write who signs in and who changes which fields, as lines of JSON; - is standard output.",
+    help="Log sign-ins and changed fields as lines of JSON to this file; - is standard output.",
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @manifest_options
@@ -176,10 +176,10 @@ def command(
     manifests: ManifestOptions,
     output: Output,
 ) -> None:
-    """Serve the console: a web page for every custom resource, and for the operator behind it.
+    """Serve the web console for custom resources and the operators behind them.
 
-    The address that is printed lets you in, once, with the rights of your kubeconfig. Others sign in with a token of
-    their own, and see what it may see. In a pod everybody does.
+    The printed address signs you in once, with the permissions of your kubeconfig. Other users sign in with their own
+    token and its permissions. In a pod all users do.
 
     \b
     Example:
@@ -248,7 +248,7 @@ def _check(
     if (tls_certificate is None) != (tls_key is None):
         raise click.UsageError("--tls-certificate and --tls-key belong together")
     if viewer_server_ca is not None and viewer_server is None:
-        raise click.UsageError("--viewer-server-ca is about --viewer-server")
+        raise click.UsageError("--viewer-server-ca requires --viewer-server")
     for name in namespaces:
         if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
             raise click.BadParameter(f"{name!r} is not the name of a namespace", param_hint="'--namespace'")
@@ -286,7 +286,7 @@ def _operators(
     ca_file: str | None,
     fingerprints: Sequence[str],
 ) -> list[OperatorView]:
-    """The operators that are asked; those with https get the token of the console's own account."""
+    """Returns the operators to ask. Those with https get the token of the console's own account."""
     from kubewright.client import load_config
     from kubewright.console.operators import AddressError, Remote
     from kubewright.observe import OperatorError, OperatorTrust, tokens_of
@@ -323,12 +323,12 @@ def _serve(
         async with make() as console:
             with output.waiting(f"asking {console.name}"):
                 async with asyncio.timeout(_REACH_SECONDS):
-                    # Once more is enough: somebody sits and waits.
+                    # One retry is enough: the user is waiting.
                     version = await console.client.through(lambda way: way, retry=retry).server_version()
-            stopped = _stopping()  # not earlier: who does not want to wait for the answer need not
+            stopped = _stopping()  # not earlier: users who do not wait for the answer need not install it
             async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
                 inside = url + console.invitation() if console.local else url
-                _tell(console, url, inside, str(version), output)
+                _print(console, url, inside, str(version), output)
                 if wants_browser(open_, output):
                     files.enter_context(opened(inside))
                 await stopped.wait()
@@ -345,10 +345,10 @@ def _serve(
 
 
 def _stopping() -> asyncio.Event:
-    """Set when somebody wants an end, from now on."""
+    """Returns an event that is set by a signal to stop."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     return stopped
 
@@ -368,11 +368,11 @@ async def _listening(console: Console, bind: str, port: int | None, serving: dic
         yield url
 
 
-def _tell(console: Console, url: str, inside: str, version: str, output: Output) -> None:
+def _print(console: Console, url: str, inside: str, version: str, output: Output) -> None:
     if output.json:
         import msgspec
 
-        # One line, at once: whoever reads it waits for the address.
+        # Written as one line, because scripts wait for the address.
         told = {"url": url, "open": inside, "cluster": console.name, "version": version, "readOnly": console.read_only}
         click.echo(msgspec.json.encode(told).decode())
         sys.stdout.flush()
@@ -380,6 +380,6 @@ def _tell(console: Console, url: str, inside: str, version: str, output: Output)
     what = f"The console of {console.name} ({version}{', read-only' if console.read_only else ''})"
     click.echo(f"{what} is at\n\n  {inside}\n")
     if console.local:
-        click.echo("The address lets you in, once, with the rights of your kubeconfig. Ctrl-C stops it.")
+        click.echo("The address signs you in once, with the permissions of your kubeconfig. Press Ctrl-C to stop.")
     else:
-        click.echo("Whoever opens it signs in with a token of their own. Ctrl-C stops it.")
+        click.echo("Users sign in with their own token. Press Ctrl-C to stop.")

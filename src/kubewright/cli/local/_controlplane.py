@@ -1,4 +1,4 @@
-"""`kubewright controlplane`: provide and run the real control plane from the command line."""
+"""`kubewright controlplane`: install and run the real control plane."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["check_replaceable", "command"]
 def command() -> None:
     """Run a real Kubernetes control plane on this machine: etcd, kube-apiserver, kube-controller-manager, kubectl.
 
-    The binaries are looked for in KUBEBUILDER_ASSETS and in Kubewright's cache (KUBEWRIGHT_CACHE_DIR), else fetched,
-    else built from source with Go, once.
+    The binaries are taken from KUBEBUILDER_ASSETS or Kubewright's cache (KUBEWRIGHT_CACHE_DIR). Otherwise they are
+    downloaded, or built from source with Go, once.
 
     \b
     Example:
@@ -33,7 +33,7 @@ def command() -> None:
 @command.command("setup")
 @output_option
 def setup(output: Output) -> None:
-    """Provide the binaries; the first time this can take several minutes.
+    """Install the binaries. The first time this can take several minutes.
 
     \b
     Example:
@@ -49,7 +49,7 @@ def setup(output: Output) -> None:
 @command.command("path")
 @output_option
 def path(output: Output) -> None:
-    """Print the folder of the binaries, fit for KUBEBUILDER_ASSETS and PATH.
+    """Print the folder of the binaries, for KUBEBUILDER_ASSETS and PATH.
 
     \b
     Example:
@@ -59,7 +59,7 @@ def path(output: Output) -> None:
 
     folder = find_binaries()
     if folder is None:
-        raise click.ClickException("the binaries are not on this machine yet; run `kubewright controlplane setup`")
+        raise click.ClickException("the binaries are not installed; run `kubewright controlplane setup`")
     output.line(str(folder))
     output.document(folder=str(folder))
 
@@ -70,17 +70,17 @@ def path(output: Output) -> None:
     "--write-kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+    help="Write the administrator's kubeconfig to FILE. It is deleted when the command ends.",
 )
 @click.option(
     "--logs",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Keep the servers' logs in FOLDER.",
+    help="Write the servers' logs to FOLDER.",
 )
 @output_option
 def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None, output: Output) -> None:
-    """Run a control plane until Ctrl-C; nothing of it stays behind.
+    """Run a control plane until Ctrl-C, then delete all its data.
 
     \b
     Example:
@@ -106,7 +106,7 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
             output.line(f"The control plane is ready at {plane.url}. In another terminal:\n")
             output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
             output.line(f"  {shlex.quote(str(plane.binaries / KUBECTL))} get namespaces\n")
-            output.line("Ctrl-C stops it and removes everything that is in it.")
+            output.line("Press Ctrl-C to stop it and delete all its data.")
             output.document(url=plane.url, kubeconfig=str(kubeconfig))
             with contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
@@ -117,14 +117,14 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
 
 
 def _end_like_ctrl_c() -> None:
-    """Whoever sends SIGTERM, or closes the terminal, also wants an orderly end; unless run by nohup."""
+    """Handles SIGTERM and SIGHUP like Ctrl-C, except under nohup."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse a file that holds anything but the kubeconfig of an earlier cluster of ours."""
+    """Raises an error if a file has other content than the kubeconfig of an earlier cluster."""
     from kubewright.yaml import InvalidYAML, load_yaml
 
     try:
@@ -133,19 +133,21 @@ def check_replaceable(path: Path) -> None:
         found = None
     except PermissionError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
-    except OSError as error:  # a folder, a name that is too long
+    except OSError as error:  # a folder, or a name that is too long
         raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
     except InvalidYAML:
         found = "something else"
     clusters = found.get("clusters") if isinstance(found, dict) else found
     ours = isinstance(clusters, list) and [cluster.get("name") for cluster in clusters] == ["kubewright"]
     if found and not ours:
-        raise click.ClickException(f"{path} holds something else, which would be lost; name another file")
+        raise click.ClickException(
+            f"{path} is not a kubeconfig of an earlier cluster, so it is not replaced; name another file"
+        )
     if not path.parent.is_dir():
         raise WrongUse(f"{path} cannot be written: the folder {path.parent} does not exist")
     is_new = not path.exists()
     try:
-        path.open("ab").close()  # better known now than when the cluster runs
+        path.open("ab").close()  # fail now and not after the cluster has started
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
     if is_new:

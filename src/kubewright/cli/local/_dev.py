@@ -1,4 +1,4 @@
-"""`kubewright dev`: a program on a cluster, from the first save to the last."""
+"""`kubewright dev`: run an operator on a cluster and reload it on every save."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubewright.cli.common._completing import contexts, files
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import targets_argument, targets_or_project
+from kubewright.cli.common._targets import targets_argument, targets_or_current_project
 from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
@@ -26,38 +26,43 @@ __all__ = ["command"]
 @click.command("dev", cls=ProjectCommand)
 @targets_argument
 @click.option(
-    "--kubeconfig", metavar="FILE", shell_complete=files, help="Use the cluster of this file, and no embedded one."
+    "--kubeconfig",
+    metavar="FILE",
+    shell_complete=files,
+    help="Use the cluster of this kubeconfig instead of an embedded one.",
 )
 @click.option(
     "--context",
     metavar="NAME",
     shell_complete=contexts,
-    help="Use the cluster of this context of the kubeconfig, and no embedded one.",
+    help="Use the cluster of this context instead of an embedded one.",
 )
-@click.option("--rbac", is_flag=True, help="Embedded cluster: the operator may do only what its own roles grant.")
-@click.option("--nodes", type=up_to(100), default=1, show_default=True, help="Embedded cluster: how many nodes.")
+@click.option(
+    "--rbac", is_flag=True, help="Embedded cluster: restrict the operator to the roles that are generated for it."
+)
+@click.option("--nodes", type=up_to(100), default=1, show_default=True, help="Embedded cluster: the number of nodes.")
 @click.option(
     "--samples",
     type=click.Path(exists=True, path_type=Path),
     multiple=True,
     metavar="PATH",
-    help="Files or folders of objects to apply; config/samples, or example-*.yaml beside the file, unless given.",
+    help="Files or folders of objects to apply. Default: config/samples, or example-*.yaml next to the file.",
 )
 @click.option("--no-samples", is_flag=True, help="Apply none.")
 @click.option(
     "--write-kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Embedded cluster: write its kubeconfig to FILE; it is removed at the end.",
+    help="Embedded cluster: write its kubeconfig to FILE. It is deleted when the command ends.",
 )
-@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Look at this namespace only.")
+@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Watch this namespace only.")
 @click.option("--console/--no-console", default=True, help="Serve the web console, if it is installed.")
 @click.option(
     "--console-port",
     type=PORT,
     default=0,
     metavar="N",
-    help="The console's port; a free one unless given.",
+    help="The port of the console. Default: a free port.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log more.")
 @click.option(
@@ -65,7 +70,7 @@ __all__ = ["command"]
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="A view for people, or a JSON document on each line for scripts.",
+    help="Show a view for people, or print one JSON document per line for scripts.",
 )
 def command(
     targets: Sequence[str],
@@ -82,13 +87,13 @@ def command(
     verbose: bool,
     output: str,
 ) -> None:
-    """Run a program on a cluster of its own, and again whenever one of its files is saved.
+    """Run an operator on a private cluster, and reload it whenever one of its files is saved.
 
-    FILE_OR_MODULE has the operator and its kinds; in a project it need not be named. The cluster is an
-    embedded one, with workloads and nodes, unless --kubeconfig or --context names another. It and its objects stay
-    while the operator is started again.
+    FILE_OR_MODULE contains the operator and its kinds; in a project you can leave it out. By default the cluster is an
+    embedded one with workloads and nodes; --kubeconfig or --context selects another. The cluster and its objects stay
+    when the operator is reloaded.
 
-    Ctrl-C, or SIGTERM, ends everything: with code 0, or with 130 when it came twice and did not wait for that.
+    Ctrl-C or SIGTERM stops everything with exit code 0. A second one does not wait, and exits with 130.
 
     \b
     Example:
@@ -98,10 +103,10 @@ def command(
     """
     from kubewright.development import Development, Plan, check_targets, samples_beside, view_for
 
-    chosen = targets_or_project(targets)
+    chosen = targets_or_current_project(targets)
     _check(kubeconfig, context, rbac=rbac, nodes=nodes, write_kubeconfig=write_kubeconfig)
     if no_samples and samples:
-        raise click.UsageError("--samples and --no-samples contradict each other")
+        raise click.UsageError("--samples and --no-samples exclude each other")
     try:
         check_targets(chosen)
     except LoadError as error:
@@ -119,7 +124,7 @@ def command(
         verbose=verbose,
     )
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # what a program or a cluster says may be in any script
+        sys.stdout.reconfigure(errors="replace")  # programs and clusters may print any script
     view = view_for(sys.stdout, output, os.environ, verbose=verbose)
 
     async def work() -> bool:
@@ -132,7 +137,7 @@ def command(
 def _check(
     kubeconfig: str | None, context: str | None, *, rbac: bool, nodes: int, write_kubeconfig: Path | None
 ) -> None:
-    """Refuse what is about the embedded cluster where another one is asked for."""
+    """Rejects options of the embedded cluster if another cluster was selected."""
     if kubeconfig is None and context is None:
         if write_kubeconfig is not None:
             from kubewright.cli.local._controlplane import check_replaceable
@@ -141,15 +146,15 @@ def _check(
         return
     for flag, given in (("--rbac", rbac), ("--nodes", nodes != 1), ("--write-kubeconfig", write_kubeconfig)):
         if given:
-            raise click.UsageError(f"{flag} is about the embedded cluster, and you name another one")
+            raise click.UsageError(f"{flag} is for the embedded cluster, but you selected another one")
 
 
 def _run(work: Coroutine[Any, Any, bool]) -> bool:
-    """Run on uvloop where it is installed; what the cluster refuses fails the command in one sentence."""
+    """Runs on uvloop if it is installed. An error of the cluster ends the command with one message."""
     from kubewright.client import ApiError, ConfigError
 
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    with contextlib.suppress(ImportError):  # it is not on every platform
+    with contextlib.suppress(ImportError):  # not available on every platform
         import uvloop
 
         factory = uvloop.new_event_loop

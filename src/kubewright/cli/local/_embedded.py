@@ -1,4 +1,4 @@
-"""`kubewright cluster`: run the embedded cluster from the command line."""
+"""`kubewright cluster`: run the embedded cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["command"]
 
 @click.group("cluster")
 def command() -> None:
-    """Run the embedded cluster: a Kubernetes API server inside this program, without binaries or containers.
+    """Run the embedded cluster: a Kubernetes API server in this process, without binaries or containers.
 
     \b
     Example:
@@ -34,34 +34,32 @@ def command() -> None:
 
 
 @command.command("start")
-@click.option(
-    "--workloads", is_flag=True, help="Also run the controllers of workloads: Deployments get pods, and so on."
-)
+@click.option("--workloads", is_flag=True, help="Also run the workload controllers: Deployments get pods, and so on.")
 @click.option(
     "--nodes",
     type=up_to(1000),
     metavar="N",
-    help="With --workloads: so many nodes; one unless given.",
+    help="With --workloads: the number of nodes. Default: 1.",
 )
-@click.option("--rbac", is_flag=True, help="Let users do only what roles grant.")
+@click.option("--rbac", is_flag=True, help="Enforce RBAC: users may do only what roles grant.")
 @click.option(
     "--port",
     type=PORT,
     default=0,
     metavar="N",
-    help="Listen on this port; a free one unless given.",
+    help="Listen on this port. Default: a free port.",
 )
 @click.option(
     "--write-kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the administrator's kubeconfig to FILE; it is removed at the end.",
+    help="Write the administrator's kubeconfig to FILE. It is deleted when the command ends.",
 )
 @click.option(
     "--snapshot",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep the state in FILE: read at the start, written at the end and while it changes.",
+    help="Keep the state in FILE: read at the start, written on changes and at the end.",
 )
 @click.option(
     "--audit-log",
@@ -80,14 +78,14 @@ def start(
     audit_log: Path | None,
     output: Output,
 ) -> None:
-    """Run a cluster until Ctrl-C, on this machine alone.
+    """Run a cluster until Ctrl-C. It listens on loopback only.
 
     \b
     Example:
       kubewright cluster start --workloads --write-kubeconfig kubeconfig
     """
     if nodes is not None and not workloads:
-        raise click.UsageError("--nodes needs --workloads: without them there is nothing to run on nodes")
+        raise click.UsageError("--nodes requires --workloads: without workloads nothing runs on nodes")
     if write_kubeconfig is not None:
         from kubewright.cli.local._controlplane import check_replaceable
 
@@ -98,7 +96,7 @@ def start(
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise click.ClickException(
-                f"port {port} is in use by another program: name another with --port, or leave it out for a free one"
+                f"port {port} is in use: name another one with --port, or leave it out for a free port"
             ) from error
         raise
     finally:
@@ -108,9 +106,9 @@ def start(
 
 
 def _run(serving: Coroutine[None, None, None]) -> None:
-    """Run on uvloop where it is installed."""
+    """Runs on uvloop if it is installed."""
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    with contextlib.suppress(ImportError):  # it is not on every platform
+    with contextlib.suppress(ImportError):  # not available on every platform
         import uvloop
 
         factory = uvloop.new_event_loop
@@ -141,7 +139,7 @@ async def _serve(
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             loop.add_signal_handler(number, stopped.set)
     async with Cluster(snapshot=snapshot, audit_log=audit_log, workloads=_workloads(nodes), rbac=rbac) as cluster:
         url = await cluster.serve(port=port)
@@ -149,8 +147,8 @@ async def _serve(
         output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")
         output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
         output.line("  kubectl get namespaces\n")
-        lost = f"keeps its state in {snapshot}" if snapshot else "forgets everything that is in it"
-        output.line(f"Ctrl-C stops it; it {lost}.")
+        lost = f"keeps its state in {snapshot}" if snapshot else "deletes all its data"
+        output.line(f"Ctrl-C stops the cluster; it {lost}.")
         output.document(url=url, kubeconfig=str(kubeconfig.absolute()))
         written = kubeconfig.read_bytes()
         try:

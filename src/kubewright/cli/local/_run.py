@@ -1,4 +1,4 @@
-"""`kubewright run`: an operator from a file or module, on the cluster of the kubeconfig."""
+"""`kubewright run`: run the operator of a file or module against the cluster of the kubeconfig."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubewright.cli.common._completing import Complete, contexts, files, one_of
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._importing import importing
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import targets_or_project
+from kubewright.cli.common._targets import targets_or_current_project
 from kubewright.operator import Operator, SettingError
 from kubewright.operator.loading import LoadError, load_operator
 from kubewright.operator.settings import SETTINGS, Setting, split_address
@@ -23,7 +23,7 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 
 def _reader(setting: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """What click does with the flag's text: a value that cannot be is a usage error that says what can."""
+    """Converts the value of an option. An invalid value is a usage error that names the valid ones."""
 
     def read(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
         try:
@@ -65,7 +65,7 @@ def _option(setting: Setting) -> Callable[[Any], Any]:
 
 
 def _settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every setting of operators as a flag, in the table's order."""
+    """Adds all settings of operators to a command as options, in the order of the table."""
     for setting in reversed([*SETTINGS.values()]):
         command = _option(setting)(command)
     return command
@@ -78,19 +78,19 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
     "--console-bind",
     metavar="ADDRESS",
     envvar="KUBEWRIGHT_CONSOLE_BIND",
-    help="Serve a console of the operator's kinds at this address; a port alone is on loopback. "
-    "[KUBEWRIGHT_CONSOLE_BIND]",
+    help="Serve a console of the operator's kinds on this address; a port alone means loopback."
+    " [KUBEWRIGHT_CONSOLE_BIND]",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log more: the same as --log-level debug.")
+@click.option("-v", "--verbose", is_flag=True, help="Same as --log-level debug.")
 @click.pass_context
 def command(ctx: click.Context, /, target: str | None, console_bind: str | None, verbose: bool, **given: Any) -> None:
     """Run an operator until SIGTERM or SIGINT.
 
-    FILE_OR_MODULE is a Python file or the name of a module that has an Operator. When it has several, say which one:
-    `foo.py:operator`. In the folder of a project it need not be named.
+    FILE_OR_MODULE is a Python file or a module with an Operator. If it has several, name one: `foo.py:operator`. In a
+    project you can leave it out.
 
-    Each setting is also an environment variable, whose name is in brackets, and an argument of Operator. The flag wins
-    over the variable, and the variable over the argument.
+    Each setting is also an environment variable, shown in brackets, and an argument of Operator. An option takes
+    precedence over the variable, and the variable over the argument.
 
     \b
     Example:
@@ -98,7 +98,7 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
       kubewright run foo.py --namespace shop --health-bind 8081
       kubewright run shop.operators:till --leader-elect --log-format json
     """
-    [target] = targets_or_project([target] if target else [])
+    [target] = targets_or_current_project([target] if target else [])
     try:
         with importing(target):
             operator: Operator = load_operator(target)
@@ -107,7 +107,7 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
         said.setdefault("log_level", "debug")
-    if console_bind not in (None, "", "0"):  # as the other servers are turned off
+    if console_bind not in (None, "", "0"):  # like the other servers
         _attach_console(operator, console_bind)
     operator.run(**said)
 
@@ -123,7 +123,7 @@ def _attach_console(operator: Operator, bind: str) -> None:
         raise click.ClickException(MISSING)
     from kubewright.console import attach_console
 
-    # Printed, not logged: the address lets in whoever has it.
+    # Printed, not logged: anyone with the address can sign in.
     attach_console(
         operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True)
     )

@@ -1,4 +1,4 @@
-"""`kubewright test`: the tests of a project, on the embedded cluster, on the real one, or on both."""
+"""`kubewright test`: run the tests of a project on embedded clusters, a real one, or both."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["command"]
     type=click.Choice(["embedded", "real", "both"]),
     default="embedded",
     show_default=True,
-    help="An embedded cluster for each test, a real kube-apiserver, or first the one and then the other.",
+    help="An embedded cluster for each test, a real kube-apiserver, or one after the other.",
 )
 @click.argument("arguments", metavar="[PYTEST_ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 def command(cluster: TestClusters, arguments: Sequence[str]) -> None:
-    """Run the tests of this project with pytest, which gets all other arguments.
+    """Run the tests of this project with pytest. All other arguments are passed to pytest.
 
-    The real control plane is provided first, which takes minutes the first time. Ends as pytest does: 0 when all tests
-    pass, 1 when some fail, 5 when there are none.
+    For a real cluster, the control plane is installed first, which takes minutes the first time. The exit code is
+    pytest's: 0 if all tests pass, 1 if some fail, 5 if there are none.
 
     \b
     Example:
@@ -35,7 +35,7 @@ def command(cluster: TestClusters, arguments: Sequence[str]) -> None:
       kubewright test --cluster both -x tests/test_guestbook.py
     """
     if not has_pytest():
-        raise click.ClickException("the tests need pytest, which is not installed: pip install pytest pytest-asyncio")
+        raise click.ClickException("pytest is not installed: pip install pytest pytest-asyncio")
     if cluster != "embedded":
         from kubewright.testing import SetupError, setup_binaries
 

@@ -1,4 +1,4 @@
-"""`kubewright bundle`: a bundle of a program's operator for the Operator Lifecycle Manager."""
+"""`kubewright bundle`: generate a bundle for the Operator Lifecycle Manager."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import OPTIONAL_TARGETS, program_of, project_from, targets_or_project
-from kubewright.cli.olm._bundle_problems import counted, report_option, tell_problems
+from kubewright.cli.common._targets import OPTIONAL_TARGETS, load_program, load_project, targets_or_current_project
+from kubewright.cli.olm._bundle_problems import counted, print_problems, report_option
 
 if TYPE_CHECKING:
     from kubewright.manifests import Project
@@ -33,35 +33,43 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 @click.option(
     "--image",
     metavar="IMAGE",
-    help="The operator's image; as the last build was told, or as in the bundle, or <operator>:<version>.",
+    help="The operator's image. Default: the image of the last build, of the bundle, or <operator>:<version>.",
 )
-@click.option("--version", metavar="VERSION", help="The version; the program's, or that of pyproject.toml.")
-@click.option("--channels", metavar="NAMES", help="The channels of this version, with commas; stable unless given.")
-@click.option("--default-channel", metavar="NAME", help="The channel of users who name none; the first unless given.")
-@click.option("--replaces", metavar="NAME", help="The version that this one follows, such as guestbook.v1.0.0.")
-@click.option("--skips", metavar="NAME", multiple=True, help="A version that upgrades pass over; several times.")
-@click.option("--skip-range", metavar="RANGE", help="Versions that upgrade to this at once, such as '>=1.0.0 <1.2.0'.")
-@click.option("--min-kube-version", metavar="VERSION", help="The oldest Kubernetes; 1.29.0 unless given.")
-@click.option("--scorecard-image", metavar="IMAGE", help="The tests of operator-sdk's scorecard, from your registry.")
+@click.option(
+    "--version", metavar="VERSION", help="The version. Default: the version of the program or of pyproject.toml."
+)
+@click.option("--channels", metavar="NAMES", help="The channels of this version, separated by commas. Default: stable.")
+@click.option(
+    "--default-channel", metavar="NAME", help="The channel for users who name none. Default: the first channel."
+)
+@click.option("--replaces", metavar="NAME", help="The version that this one replaces, such as guestbook.v1.0.0.")
+@click.option("--skips", metavar="NAME", multiple=True, help="A version that upgrades skip. May be repeated.")
+@click.option(
+    "--skip-range", metavar="RANGE", help="Versions that upgrade directly to this one, such as '>=1.0.0 <1.2.0'."
+)
+@click.option("--min-kube-version", metavar="VERSION", help="The oldest supported Kubernetes. Default: 1.29.0.")
+@click.option(
+    "--scorecard-image", metavar="IMAGE", help="The image of operator-sdk's scorecard tests, from your registry."
+)
 @click.option(
     "--icon",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A picture that catalogs show beside its name.",
+    help="The icon that catalogs show.",
 )
 @click.option(
     "--samples",
     metavar="PATH",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="Files or folders with the examples; config/samples unless given.",
+    help="Files or folders with example objects. Default: config/samples.",
 )
 @click.option("--out", type=_FOLDER, default=Path("bundle"), show_default=True, help="The folder.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 3 when the folder is not up to date.")
-@click.option("--keep", type=click.Choice(["mine", "generated"]), help="Decide every conflict for this side.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 if the folder is not up to date.")
+@click.option("--keep", type=click.Choice(["mine", "generated"]), help="Solve every conflict in favor of this side.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
 @click.option(
-    "--validate-only", metavar="FOLDER", type=_FOLDER, help="Make nothing: look at the bundle in this folder."
+    "--validate-only", metavar="FOLDER", type=_FOLDER, help="Generate nothing; validate the bundle in this folder."
 )
 @report_option
 @output_option
@@ -79,12 +87,11 @@ def command(
     output: Output,
     **listed: Any,
 ) -> None:
-    """Write a bundle for the Operator Lifecycle Manager (OLM), and look at it as OLM's own tools do.
+    """Generate a bundle for the Operator Lifecycle Manager (OLM), and validate it like OLM's own tools.
 
-    What you edit in the ClusterServiceVersion stays when it is generated again: texts, a picture, descriptors,
-    examples. A value that you and the program have both changed is a conflict: it is shown, nothing is written, and
-    the command exits with 3. Options that are not given are as the bundle in the folder has them, but for
-    --version.
+    Your edits of the ClusterServiceVersion are kept when it is generated again: descriptions, an icon, descriptors,
+    examples. A value that both you and the program changed is a conflict: it is shown, nothing is written, and the
+    command exits with 3. Options default to the values of the existing bundle, except --version.
 
     \b
     Example:
@@ -97,41 +104,41 @@ def command(
 
     if validate_only is not None:
         _check_only_looking(click.get_current_context())
-        tell_problems(validate_only, suites, output)
+        print_problems(validate_only, suites, output)
         return
-    project = _project(targets_or_project(targets), image, version, out)
+    project = _project(targets_or_current_project(targets), image, version, out)
     try:
         check_rules(*(project.kinds or ()))
         update = _prepared(out, project, listed, samples, keep)
         if update.conflicts:
-            _tell_conflicts(update, output)
+            _print_conflicts(update, output)
         if check:
             _check(update, output)
             return
         _write(update, output, overwrite=overwrite)
     except (BundleError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    tell_problems(out, suites, output, made=True)
+    print_problems(out, suites, output, made=True)
 
 
 def _check_only_looking(context: click.Context) -> None:
-    """Refuse what is for making a bundle where none is made."""
+    """Rejects options for generating a bundle together with --validate-only."""
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in _LOOKING and context.get_parameter_source(name) is _COMMANDLINE:
             what = parameter.opts[0] if isinstance(parameter, click.Option) else "FILE_OR_MODULE"
-            raise click.UsageError(f"--validate-only makes nothing: leave {what} out")
+            raise click.UsageError(f"--validate-only generates nothing: leave out {what}")
 
 
 def _project(targets: Sequence[str], image: str | None, version: str | None, out: Path) -> Project:
-    """The project, with the version that is given, or that of the folder where the program says none.
+    """Returns the project with its version: the option, the program's, or that of pyproject.toml.
 
-    An image that nobody names is that of the bundle in the folder, while the version is the same.
+    The default image is that of the existing bundle, if the version is the same.
     """
     from kubewright.olm import remembered_image
 
-    program = program_of(targets)
-    project = project_from(targets, program=program, image=image)
+    program = load_program(targets)
+    project = load_project(targets, program=program, image=image)
     usual = not image and project.image == f"{project.name}:{project.version}"
     said = version or ("" if program.projects else _version_here()) or project.version
     try:
@@ -143,7 +150,7 @@ def _project(targets: Sequence[str], image: str | None, version: str | None, out
 
 
 def _version_here() -> str:
-    """The version in `pyproject.toml`, if it is one that OLM takes."""
+    """Returns the version in `pyproject.toml`, if it is a semantic version, as OLM requires."""
     import tomllib
 
     from kubewright.olm import is_semver
@@ -170,13 +177,13 @@ def _prepared(
 
 
 def _given(listed: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as arguments of `Listing`; an empty one takes away what the bundle has."""
+    """Returns the options as arguments of `Listing`. An empty option removes the value of the existing bundle."""
     from kubewright.olm import icon_of
 
     given = {name: value for name, value in listed.items() if value is not None and value != ()}
     if "channels" in given:
         given["channels"] = [name.strip() for name in given["channels"].split(",") if name.strip()]
-        # Whoever names the channels anew names the default too, or gets the first.
+        # New channels also need a new default channel: the one that is named, or the first.
         given.setdefault("default_channel", "")
     if "icon" in given:
         try:
@@ -197,13 +204,13 @@ def _listing(arguments: Mapping[str, Any]) -> Listing:
         raise WrongUse(said) from error
 
 
-def _tell_conflicts(update: Update, output: Output) -> None:
+def _print_conflicts(update: Update, output: Output) -> None:
     for conflict in update.conflicts:
         output.line(f"conflict {update.output.folder}/{update.csv}: {conflict}")
     output.document(folder=str(update.output.folder), conflicts=[asdict(conflict) for conflict in update.conflicts])
     click.echo(
-        f"{counted(update.conflicts, 'conflict')}, and nothing is written: undo your change, or decide with --keep mine"
-        " or --keep generated.",
+        f"{counted(update.conflicts, 'conflict')}, nothing was written: undo your change, or use --keep mine or"
+        " --keep generated.",
         err=True,
     )
     differs()
@@ -232,5 +239,5 @@ def _write(update: Update, output: Output, *, overwrite: bool) -> None:
     for path in done.removed:
         output.step("removed", f"{update.output.folder}/{path}")
     for path in update.lost:
-        click.echo(f"Warning: your edit of {path} is gone, with what it was in.", err=True)
+        click.echo(f"Warning: your edit of {path} is lost, because its parent no longer exists.", err=True)
     output.line(f"{len(update.output.files)} files in {update.output.folder}, {len(done.unchanged)} of them unchanged.")

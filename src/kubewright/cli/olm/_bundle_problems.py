@@ -1,4 +1,4 @@
-"""What is wrong with a bundle, told: lines for people, or a document for scripts."""
+"""Prints the problems of a bundle: lines for people, or a document for scripts."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from kubewright.cli.common._output import Output
 if TYPE_CHECKING:
     from kubewright.olm import Suite
 
-__all__ = ["counted", "report_option", "tell_problems"]
+__all__ = ["counted", "print_problems", "report_option"]
 
 _SUITES = ("format", "bundle", "scorecard", "operatorhub")
 _SIGNS = {"error": click.style("error", fg="red"), "warning": click.style("warning", fg="yellow")}
 
 
 def report_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command `--suite`."""
+    """Adds `--suite` to a command."""
     return click.option(
         "--suite",
         "suites",
         type=click.Choice(_SUITES),
         multiple=True,
-        help="What the bundle is checked for: format and bundle unless given; several times for several.",
+        help="The checks of the bundle. May be repeated. Default: format and bundle.",
     )(command)
 
 
-def tell_problems(folder: Path, suites: Sequence[Suite], output: Output, *, made: bool = False) -> None:
-    """Check the bundle in a folder and tell what is wrong. Errors end the command with 1.
+def print_problems(folder: Path, suites: Sequence[Suite], output: Output, *, made: bool = False) -> None:
+    """Validates the bundle in a folder and prints its problems. Ends the command with 1 if there are errors.
 
-    A bundle that was just made is also checked by the scorecard's rules, whose errors are warnings here.
+    A bundle that was just generated is also checked by the scorecard's rules; their errors are warnings here.
     """
     from kubewright.olm import DEFAULT_SUITES, Bundle, BundleError, validate
 
@@ -56,13 +56,13 @@ def tell_problems(folder: Path, suites: Sequence[Suite], output: Output, *, made
     if not report.ok:
         if output.json:
             raise click.exceptions.Exit(CommandExit.FAILED)
-        raise click.ClickException(f"{folder} is no valid bundle: {counted(report.errors, 'error')}, see above")
+        raise click.ClickException(f"{folder} is not a valid bundle: {counted(report.errors, 'error')}, see above")
     warnings = f", {counted(problems, 'warning')}" if problems else ""
     output.line(f"{folder} is a valid bundle{warnings}.")
 
 
 def counted(found: Sequence[object], what: str) -> str:
-    """`1 error`, `2 errors`."""
+    """Returns a number with its noun: `1 error`, `2 errors`."""
     return f"{len(found)} {what}{'' if len(found) == 1 else 's'}"
 
 

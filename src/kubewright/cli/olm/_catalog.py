@@ -26,7 +26,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--bundle-image",
     metavar="IMAGE",
-    help="The image of each bundle, with {version} for its version; without, bundles are carried whole.",
+    help="The image of each bundle, with {version} for its version. Default: bundles are embedded in the catalog.",
 )
 @click.option(
     "--out",
@@ -34,18 +34,18 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     default=Path("catalog"),
     show_default=True,
     metavar="FOLDER",
-    help="Where the catalog goes.",
+    help="The folder of the catalog.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 3 when the folder is not up to date.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 if the folder is not up to date.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
 @output_option
 def command(
     bundles: Sequence[Path], bundle_image: str | None, out: Path, check: bool, overwrite: bool, output: Output
 ) -> None:
-    """Write a file-based catalog of one package: the folders of its bundles, one for each version.
+    """Generate a file-based catalog of one package from the folders of its bundles, one per version.
 
-    The upgrade graph is checked: each channel has one newest version, no circle, and no version from which no upgrade
-    leads on. BUNDLE is the folder bundle unless given.
+    The upgrade graph is checked: each channel has one newest version, no cycle, and every version has an upgrade path
+    to the newest. BUNDLE defaults to the folder bundle.
 
     \b
     Example:
@@ -89,9 +89,9 @@ def command(
 
 
 def _image_of(pattern: str) -> Callable[[Bundle], str]:
-    """The image of each bundle, by a pattern with its version."""
+    """Returns a function that fills a bundle's version into the pattern."""
 
     def image(bundle: Bundle) -> str:
-        return pattern.replace("{version}", bundle.version.replace("+", "-"))  # a tag has no plus
+        return pattern.replace("{version}", bundle.version.replace("+", "-"))  # a tag must not contain a plus sign
 
     return image

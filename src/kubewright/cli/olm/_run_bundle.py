@@ -1,4 +1,4 @@
-"""`kubewright run-bundle`: a bundle into a cluster by way of the Operator Lifecycle Manager, and out of it again."""
+"""`kubewright run-bundle`: install a bundle with the Operator Lifecycle Manager, or delete it."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 @click.command("run-bundle", cls=ProjectCommand)
 @click.argument("bundle", metavar="[BUNDLE]", default="bundle")
 @cluster_options
-@click.option("--namespace", metavar="NAME", help="Where it runs; <package>-system unless given.")
-@click.option("--channel", metavar="NAME", help="The channel to subscribe to; the bundle's default unless given.")
-@click.option("--install-mode", type=click.Choice(_MODES), help="The widest that the bundle supports unless given.")
+@click.option("--namespace", metavar="NAME", help="The namespace of the operator. Default: <package>-system.")
+@click.option("--channel", metavar="NAME", help="The channel to subscribe to. Default: the bundle's default channel.")
+@click.option(
+    "--install-mode", type=click.Choice(_MODES), help="The install mode. Default: the widest that the bundle supports."
+)
 @click.option(
     "--watch-namespace",
     "targets",
     metavar="NAME",
     multiple=True,
-    help="A namespace that the operator looks at; several times for several.",
+    help="A namespace that the operator watches. May be repeated.",
 )
-@click.option("--index-image", metavar="IMAGE", help="An image of a catalog that has the bundle in it.")
+@click.option("--index-image", metavar="IMAGE", help="The image of a catalog that contains the bundle.")
 @click.option(
-    "--opm-image", metavar="IMAGE", help="The server of the catalog that is carried along, from your registry."
+    "--opm-image", metavar="IMAGE", help="The image of opm, which serves the embedded catalog, from your registry."
 )
-@timeout_option(300.0, "the bundle is installed, or gone")
-@click.option("--remove", "removing", is_flag=True, help="Remove what this command has made, the definitions too.")
-@click.option("--keep-definitions", is_flag=True, help="With --remove: leave the definitions and their objects.")
+@timeout_option(300.0, "the bundle is installed or deleted")
+@click.option("--remove", "removing", is_flag=True, help="Delete what this command created, including the definitions.")
+@click.option("--keep-definitions", is_flag=True, help="With --remove: keep the definitions and their objects.")
 @yes_option
 @output_option
 def command(
@@ -61,11 +63,11 @@ def command(
     yes: bool,
     output: Output,
 ) -> None:
-    """Have the Operator Lifecycle Manager (OLM) install a bundle, and wait until its operator runs.
+    """Install a bundle with the Operator Lifecycle Manager (OLM), and wait until its operator runs.
 
-    BUNDLE is a folder, or an image of one, which docker or podman must be able to pull. The cluster gets a catalog with
-    this bundle alone, an OperatorGroup and a Subscription. The catalog carries the bundle whole, so no image of the
-    bundle is needed; the operator's own image is. With --index-image the catalog is that image.
+    BUNDLE is a folder, or an image that docker or podman can pull. The command creates a catalog with this bundle only,
+    an OperatorGroup and a Subscription. The catalog embeds the bundle, so the bundle needs no image; the operator does.
+    With --index-image, the catalog is that image.
 
     \b
     Example:
@@ -77,11 +79,11 @@ def command(
     from kubewright.olm import NotInstalled, remove, run
 
     if keep_definitions and not removing:
-        raise click.UsageError("--keep-definitions goes with --remove")
+        raise click.UsageError("--keep-definitions requires --remove")
     wanted = _installation(bundle, namespace, channel, install_mode, targets, index_image, opm_image)
     if removing and not yes:
         what = "" if keep_definitions else ", and all objects of its kinds"
-        confirm(f"Remove {wanted.package} from {wanted.namespace} of {server_of(kubeconfig, context)}{what}?")
+        confirm(f"Delete {wanted.package} from {wanted.namespace} of {server_of(kubeconfig, context)}{what}?")
 
     async def work(client: Client) -> None:
         title = f"{'Removing' if removing else 'Installing'} {wanted.bundle.name}"
@@ -114,7 +116,7 @@ def _installation(
         found = Bundle.read(Path(bundle)) if Path(bundle).is_dir() else pull_bundle(bundle)
         report = validate(found)
         if not report.ok:
-            raise BundleError(f"{bundle} is no valid bundle: {report.errors[0]}")
+            raise BundleError(f"{bundle} is not a valid bundle: {report.errors[0]}")
         given = {"opm_image": opm_image} if opm_image else {}
         return Installation(
             bundle=found,

@@ -1,4 +1,4 @@
-"""`kubewright build`: the image of an operator, with whichever tool is there."""
+"""`kubewright build`: build the image of an operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 from kubewright.development import (
     TOOLS,
     Build,
@@ -35,18 +35,18 @@ __all__ = ["command"]
 @click.command("build", cls=ProjectCommand)
 @targets_argument
 @click.option(
-    "--image", metavar="IMAGE", help="What it is called; as the last time, or <operator>:<version>, unless given."
+    "--image", metavar="IMAGE", help="The image's name. Default: the name of the last build, or <operator>:<version>."
 )
 @click.option(
-    "--tool", type=click.Choice(TOOLS), help="Build with this one; with the first that is there unless given."
+    "--tool", type=click.Choice(TOOLS), help="The tool to build with. Default: the first one that is installed."
 )
 @click.option(
     "--platform",
     "platforms",
     metavar="PLATFORM[,...]",
-    help="For these machines, such as linux/amd64,linux/arm64; for this one unless given.",
+    help="The platforms, such as linux/amd64,linux/arm64. Default: this machine's.",
 )
-@click.option("--push", is_flag=True, help="Push it to the registry that its name names.")
+@click.option("--push", is_flag=True, help="Push the image to its registry.")
 @click.option(
     "--file",
     "-f",
@@ -56,8 +56,10 @@ __all__ = ["command"]
     metavar="FILE",
     help="The Dockerfile. Default: Dockerfile or Containerfile in the folder.",
 )
-@click.option("--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="Passed on. May be repeated.")
-@click.option("--dry-run", is_flag=True, help="Print the commands, and run none. Needs no tool and no engine.")
+@click.option(
+    "--build-arg", "arguments", multiple=True, metavar="NAME=VALUE", help="A build argument. May be repeated."
+)
+@click.option("--dry-run", is_flag=True, help="Print the commands without running them. Needs no tool and no engine.")
 @output_option
 def command(
     targets: Sequence[str],
@@ -70,10 +72,10 @@ def command(
     dry_run: bool,
     output: Output,
 ) -> None:
-    """Build the operator's image from the project's folder, or this one, with docker, podman or buildah.
+    """Build the operator's image from the folder of the project with docker, podman or buildah.
 
-    In a project, a name that is given is kept in kubewright.toml, so that `deploy`, `installer`, `chart` and
-    the next `build` mean the same image without being told.
+    In a project, --image is saved in kubewright.toml and becomes the default image of `deploy`, `installer`, `chart`
+    and the next `build`.
 
     \b
     Example:
@@ -83,7 +85,7 @@ def command(
     """
     try:
         build = Build(
-            image=_named(image) if image else project_from(targets_or_project(targets)).image,
+            image=_named(image) if image else load_project(targets_or_current_project(targets)).image,
             containerfile=find_containerfile(Path(), containerfile),
             platforms=[platform for platform in (platforms or "").split(",") if platform],
             push=push,
@@ -99,7 +101,8 @@ def command(
         else:
             if chosen == "docker" and len(build.platforms) > 1 and not has_buildx():
                 raise BuildError(
-                    "docker has no buildx here, which it needs for several platforms: install it, or podman or buildah"
+                    "docker needs buildx for several platforms, which is not installed: install it, or podman or"
+                    " buildah"
                 )
             run_commands(steps, quiet=output.json)
             output.line(f"Built {build.image}. Next: kubewright deploy")
@@ -118,7 +121,7 @@ def command(
 
 
 def _steps(build: Build, tool: Tool) -> list[Command]:
-    """What is run; what is asked for and this tool cannot do is no failure of the machine."""
+    """Returns the commands to run. A build that this tool does not support is invalid input."""
     try:
         return commands(build, tool)
     except BuildError as error:
@@ -126,7 +129,7 @@ def _steps(build: Build, tool: Tool) -> list[Command]:
 
 
 def _named(image: str) -> str:
-    """The name with its tag; a warning when that says nothing."""
+    """Returns the name with a tag, and warns about `latest`."""
     try:
         parsed = Image.parse(image)
     except ValueError as error:
@@ -145,11 +148,11 @@ def _print(steps: Sequence[Command], output: Output) -> None:
 
 
 def _remember(image: str, output: Output) -> None:
-    """Keep the name in the project's record, if this is a project."""
+    """Saves the name in the project's record, if this is a project."""
     try:
         record = Record.find(Path.cwd())
         if record is not None and record.image != image:
             carry_out(Plan(changes={RECORD: replace(record, image=image).text()}), Path.cwd())
-            output.line(f"{RECORD} says so now, for deploy and the others.")
+            output.line(f"Saved in {RECORD} as the default image.")
     except ScaffoldError as error:
         raise click.ClickException(str(error)) from error

@@ -1,4 +1,4 @@
-"""`kubewright chart`: a Helm chart of a program's operator."""
+"""`kubewright chart`: generate a Helm chart of an operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kubewright.cli.common._folders import OUT_FOLDER
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 __all__ = ["command"]
 
@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.option(
     "--image",
     metavar="IMAGE",
-    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+    help="The operator's image. Default: the image of the last build, or <operator>:<version>.",
 )
 @click.option(
     "--out",
@@ -28,12 +28,12 @@ __all__ = ["command"]
     default=Path("dist/chart"),
     show_default=True,
     metavar="FOLDER",
-    help="Where the chart goes.",
+    help="The folder of the chart.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
 @output_option
 def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool, output: Output) -> None:
-    """Write a Helm chart; the same as `kubewright manifests --package helm`.
+    """Generate a Helm chart. Same as `kubewright manifests --package helm`.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def command(targets: Sequence[str], image: str | None, out: Path, overwrite: boo
     from kubewright.crd import check_rules
     from kubewright.manifests import ForeignFile, chart_files, write
 
-    project = project_from(targets_or_project(targets), image=image)
+    project = load_project(targets_or_current_project(targets), image=image)
     check_rules(*(project.kinds or ()))
     files = chart_files(project)
     try:

@@ -1,4 +1,4 @@
-"""`kubewright installer`: one file that others apply."""
+"""`kubewright installer`: generate one file that deploys an operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from kubewright.cli.common._folders import OUT_FILE
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
-from kubewright.cli.common._targets import project_from, targets_argument, targets_or_project
+from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 __all__ = ["command"]
 
@@ -20,23 +20,23 @@ __all__ = ["command"]
 @click.option(
     "--image",
     metavar="IMAGE",
-    help="The operator's image; as the last build was told, or <operator>:<version>, unless given.",
+    help="The operator's image. Default: the image of the last build, or <operator>:<version>.",
 )
-@click.option("--namespace", metavar="NAME", help="Where it runs; <operator>-system unless given.")
+@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
 @click.option(
     "--out",
     type=OUT_FILE,
     default=Path("dist/install.yaml"),
     show_default=True,
     metavar="FILE",
-    help="The file that is written.",
+    help="The file to write.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that is in the way and was not generated.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file that was not generated.")
 @output_option
 def command(
     targets: Sequence[str], image: str | None, namespace: str | None, out: Path, overwrite: bool, output: Output
 ) -> None:
-    """Write one file with all that runs the operator, for `kubectl apply --server-side -f`.
+    """Generate one file that deploys the operator with `kubectl apply --server-side -f`.
 
     \b
     Example:
@@ -47,7 +47,7 @@ def command(
     from kubewright.files import write_all
     from kubewright.manifests import MARK, objects, yaml_file
 
-    project = project_from(targets_or_project(targets), image=image, namespace=namespace)
+    project = load_project(targets_or_current_project(targets), image=image, namespace=namespace)
     check_rules(*(project.kinds or ()))
     if out.exists() and MARK.encode() not in out.read_bytes().partition(b"\n")[0] and not overwrite:
         raise click.ClickException(f"{out}: not generated, so it is not replaced. Move it away, or use --overwrite")

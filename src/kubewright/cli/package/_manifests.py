@@ -1,4 +1,4 @@
-"""`kubewright manifests`: the files of a deployment, from the program."""
+"""`kubewright manifests`: generate the files of a deployment from the program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kubewright.cli.common._folders import OUT_FOLDER
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import (
-    program_of,
-    project_from,
+    load_program,
+    load_project,
     recorded_image,
     targets_argument,
-    targets_or_project,
+    targets_or_current_project,
 )
 
 if TYPE_CHECKING:
@@ -37,36 +37,34 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     "--out",
     type=OUT_FOLDER,
     metavar="FOLDER",
-    help="Where the files go; made if it is not there.  [default: config; chart with --package helm]",
+    help="The folder to write to; created if it does not exist.  [default: config; chart with --package helm]",
 )
 @click.option(
     "--package",
     type=click.Choice(["kustomize", "helm"]),
-    help="Write all that runs the operator too: as a kustomize tree, or as a Helm chart.",
+    help="Also generate the whole deployment, as a kustomize tree or as a Helm chart.",
 )
 @click.option(
     "--image",
     metavar="IMAGE",
-    help="With --package: the operator's image; as the last build was told, or <operator>:<version>, unless given.",
+    help="With --package: the operator's image. Default: the image of the last build, or <operator>:<version>.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 3 and say how the files differ, if they do.")
-@click.option(
-    "--namespace", metavar="NAME", help="The namespace that the operator runs in; <operator>-system unless given."
-)
+@click.option("--check", is_flag=True, help="Write nothing; print how the files differ, and exit with 3 if they do.")
+@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
 @click.option(
     "--descriptions",
     type=click.Choice(["full", "short", "off"]),
     default="full",
     show_default=True,
-    help="How much of the docstrings goes into the definitions; short is the first sentence.",
+    help="How much of the docstrings the definitions contain; short is the first sentence.",
 )
+@click.option("--exclude", multiple=True, metavar="GROUP", help="Skip the kinds of this API group. May be repeated.")
 @click.option(
-    "--exclude", multiple=True, metavar="GROUP", help="Leave out kinds of this API group. May be given several times."
+    "--policies",
+    is_flag=True,
+    help="Also generate the CEL rules of each kind as a ValidatingAdmissionPolicy in policy/.",
 )
-@click.option(
-    "--policies", is_flag=True, help="Write the CEL rules of each kind as a ValidatingAdmissionPolicy, too: policy/."
-)
-@click.option("--overwrite", is_flag=True, help="Replace files that are in the way and were not generated.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
 @output_option
 def command(
     targets: Sequence[str],
@@ -81,26 +79,26 @@ def command(
     overwrite: bool,
     output: Output,
 ) -> None:
-    """Write definitions and roles from the program that needs them.
+    """Generate CustomResourceDefinitions and roles from the program.
 
-    Each FILE_OR_MODULE is a Python file, or the name of a module, with kinds (classes under @resource), an Operator, or
-    both; `foo.py:operator` takes one operator of several. They are imported, nothing is run. In the folder of a project
-    it need not be named.
+    FILE_OR_MODULE is a Python file or a module with kinds (classes with @resource), an Operator, or both;
+    `foo.py:operator` selects one operator of several. The modules are imported, nothing is run. In a project you can
+    leave it out.
 
     \b
-      crd/bases/GROUP_PLURAL.yaml   a definition of each kind
-      rbac/                         service account, roles and bindings, with just the rules that follow from what
-                                    the operator declares; viewer, editor and admin roles of each kind
-      */kustomization.yaml          to apply either with `kubectl apply --server-side -k`
+      crd/bases/GROUP_PLURAL.yaml   a definition for each kind
+      rbac/                         service account, roles and bindings, with exactly the rules that the operator
+                                    needs; viewer, editor and admin roles for each kind
+      */kustomization.yaml          for `kubectl apply --server-side -k`
 
-    With --package also the Deployment, its Services, webhooks and the rest: settings are those of a
-    kubewright.manifests.Project among the names of FILE_OR_MODULE, or the usual ones.
+    With --package, also the Deployment, its Services, webhooks and so on. The settings are those of a
+    kubewright.manifests.Project in FILE_OR_MODULE, or the defaults.
 
-    In a folder that has a kustomize tree or policies already, all of it is written, without saying so again: nothing
-    is removed that was written with other options. The image stays, unless --image or a build names another.
+    If the folder already contains a kustomize tree or policies, these are updated without repeating the options. The
+    image stays, unless --image or a build names another one.
 
     The same program always gives the same bytes. Either all files are written or none. Generated files that are no
-    longer wanted are removed; files of your own are not touched.
+    longer needed are deleted; your own files are not touched.
 
     \b
     Example:
@@ -115,18 +113,19 @@ def command(
 
     found = None if package else out or Path("config")
     if found is not None and has_kustomize_tree(found):
-        package = "kustomize"  # definitions and roles are parts of it, and are another there
+        package = "kustomize"  # definitions and roles are part of the tree, with other content than alone
     if image and not package:
-        raise click.UsageError("--image goes with --package: definitions and roles name no image")
+        raise click.UsageError("--image requires --package: definitions and roles contain no image")
     if namespace is not None and not _NAMESPACE.fullmatch(namespace):
-        raise click.UsageError(f"--namespace is lower case letters, digits and '-', at most 63, not {namespace!r}")
+        raise click.UsageError(f"--namespace must be lower case letters, digits and '-', at most 63, not {namespace!r}")
     out = out or Path("chart" if package == "helm" else "config")
     if policies and package and found is None:
-        raise click.UsageError("--policies goes without --package: what a package has, it applies")
+        raise click.UsageError(
+            "--policies and --package exclude each other: applying a package would also apply the policies"
+        )
     policies = policies or (package != "helm" and _has_policies(out))
-    files = _files(
-        targets_or_project(targets), namespace, descriptions, exclude, package, image, policies=policies, kept=found
-    )
+    chosen = targets_or_current_project(targets)
+    files = _files(chosen, namespace, descriptions, exclude, package, image, policies=policies, kept=found)
     own = KUSTOMIZE_FOLDERS if package != "helm" else ()
     if check:
         drifts = compare(out, files, own=own)
@@ -163,12 +162,12 @@ def _files(
     policies: bool,
     kept: Path | None,
 ) -> list[File]:
-    """The files. `kept` is the folder with the package that was found there, whose image stays."""
+    """Returns the files. `kept` is the folder of an existing kustomize tree, whose image stays."""
     from kubewright.crd import check_rules, crds_of
     from kubewright.manifests import chart_files, crd_files, kustomize_files, kustomize_image, rbac_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
-    program = program_of(targets, exclude)
+    program = load_program(targets, exclude)
     crds = crds_of(*program.kinds, descriptions=described)
     check_rules(*program.kinds)
     for crd in crds:
@@ -177,14 +176,14 @@ def _files(
     if package:
         if kept is not None and image is None and not program.projects:
             image = recorded_image(targets) or kustomize_image(kept)
-        project = project_from(targets, program=program, image=image, namespace=namespace, descriptions=described)
+        project = load_project(targets, program=program, image=image, namespace=namespace, descriptions=described)
         return [*kustomize_files(project), *more] if package == "kustomize" else chart_files(project)
     definitions = crd_files(crds, converted=program.converted)
     return [*definitions, *rbac_files(program.operators, program.kinds, namespace=namespace), *more]
 
 
 def _has_policies(out: Path) -> bool:
-    """Whether --policies was given before, so that its files stay up to date."""
+    """Whether the folder has policies, which stay up to date without repeating --policies."""
     from kubewright.manifests import is_generated
 
     return any(is_generated(path) for path in (out / "policy").glob("*.yaml"))
@@ -195,7 +194,7 @@ def _policy_files(kinds: Sequence[type[Object]]) -> list[File]:
 
     files, left_out = policy_files(kinds)
     for text in left_out:
-        click.echo(f"Warning: no policy has the rule of {text}.", err=True)
+        click.echo(f"Warning: no policy contains the rule of {text}.", err=True)
     return files
 
 
@@ -206,8 +205,8 @@ def _warn_of_size(crd: CustomResourceDefinition, *, shorter: bool) -> None:
     if size > MOST_ANNOTATIONS:
         hint = ", or make it smaller with --descriptions=short or off" if shorter else ""
         click.echo(
-            f"Warning: {crd.metadata.name} is too large for `kubectl apply`: {size:,} bytes would be in an annotation,"
-            f" and all annotations of an object may have {MOST_ANNOTATIONS:,}. Use"
-            f" `kubectl apply --server-side`{hint}.",
+            f"Warning: {crd.metadata.name} is too large for `kubectl apply`, which would store {size:,} bytes in an"
+            f" annotation; the annotations of an object may have {MOST_ANNOTATIONS:,}. Use `kubectl apply"
+            f" --server-side`{hint}.",
             err=True,
         )

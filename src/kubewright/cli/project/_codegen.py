@@ -1,4 +1,4 @@
-"""`kubewright codegen`: typed models from CustomResourceDefinitions."""
+"""`kubewright codegen`: generate typed models from CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -38,44 +38,45 @@ __all__ = ["command"]
     type=OUT_PATH,
     required=True,
     metavar="PATH",
-    help="Where to write: a file NAME.py for one group version, or a folder, which becomes a package with a module for "
-    "each.",
+    help="Where to write: a file NAME.py for one group version, or a folder, which becomes a package with a module"
+    " for each.",
 )
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     metavar="NAME",
-    help="Only this kind: Certificate, certificates or certificates.cert-manager.io. May be given several times.",
+    help="Generate this kind only: Certificate, certificates or certificates.cert-manager.io. May be repeated.",
 )
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="KIND=CLASS",
-    help="Call the class of a kind so. May be given several times.",
+    help="The class name of a kind. May be repeated.",
 )
 @click.option(
     "--descriptions/--no-descriptions",
     default=True,
-    help="Whether to keep the descriptions of the "
-    "definition, as docstrings and texts below attributes; they are kept unless asked not to.",
+    help="Whether to keep the descriptions of the definition as docstrings. Default: keep them.",
 )
 @click.option(
     "--lenient",
     is_flag=True,
-    help="Take what has no type for any JSON, instead of refusing a schema that is not structural.",
+    help="Accept fields without a type as any JSON, instead of rejecting a schema that is not structural.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 3 when a file is not as it would be written.")
-@click.option("--allow-http", is_flag=True, help="Also fetch http:// URLs, which anybody on the way can change.")
-@click.option("--cluster", is_flag=True, help="Take the kinds of the cluster of the kubeconfig.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 if a file differs from what would be written.")
+@click.option(
+    "--allow-http", is_flag=True, help="Also download from http:// URLs, whose content can be changed in transit."
+)
+@click.option("--cluster", is_flag=True, help="Read the kinds from the cluster of the kubeconfig.")
 @click.option(
     "--kubeconfig",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="With --cluster: the file that names it; otherwise KUBECONFIG, the pod's own account, ~/.kube/config.",
+    help="With --cluster: the kubeconfig file. Default: KUBECONFIG, the pod's service account, or ~/.kube/config.",
 )
 @click.option(
-    "--context", metavar="NAME", shell_complete=contexts, help="With --cluster: the context in the kubeconfig."
+    "--context", metavar="NAME", shell_complete=contexts, help="With --cluster: the context of the kubeconfig."
 )
 @output_option
 def command(
@@ -92,10 +93,10 @@ def command(
     context: str | None,
     output: Output,
 ) -> None:
-    """Write typed models for the custom resources of others.
+    """Generate typed models for custom resources of other projects.
 
-    Each SOURCE is a YAML file with CustomResourceDefinitions (also old ones, of v1beta1), a folder of such files, or
-    an https:// URL; --cluster takes the kinds of a live cluster.
+    SOURCE is a YAML file with CustomResourceDefinitions (also of v1beta1), a folder of such files, or an https:// URL.
+    --cluster reads the kinds from a live cluster.
 
     \b
     Examples:
@@ -103,17 +104,16 @@ def command(
       kubewright codegen crds/ --out my_operator/crds --no-descriptions
       kubewright codegen --cluster --kind Certificate --kind Issuer --out my_operator/crds
 
-    The same definitions always give the same files. Kinds of Kubernetes itself need none of this: they are in
-    kubewright.api.
+    The same definitions always give the same files. Built-in kinds of Kubernetes are already in kubewright.api.
     """
     if not sources and not cluster:
-        raise click.UsageError("Name a file, a folder or a URL, or say --cluster.")
+        raise click.UsageError("Name a file, a folder or a URL, or use --cluster.")
     if (kubeconfig or context) and not cluster:
-        raise click.UsageError("--kubeconfig and --context are for --cluster.")
+        raise click.UsageError("--kubeconfig and --context require --cluster.")
     try:
         found, missing = _read(sources, kinds, descriptions=descriptions, lenient=lenient, allow_http=allow_http)
         if cluster and (missing or not kinds):
-            with output.waiting("Asking the cluster"):
+            with output.waiting("Reading from the cluster"):
                 found += _read_cluster(missing, kubeconfig, context, descriptions=descriptions)
         elif missing:
             raise WrongRequest(", ".join(sources), " ".join(missing.values()))
@@ -123,11 +123,11 @@ def command(
         raise WrongUse(str(error)) from error
     except CodegenError as error:
         raise click.ClickException(str(error)) from error
-    kinds_found = list(dict.fromkeys(f"{kind.plural}.{kind.group}" for kind in found))  # one may be in several files
+    kinds_found = list(dict.fromkeys(f"{kind.plural}.{kind.group}" for kind in found))
     output.document(kinds=kinds_found, **{"differ" if check else "written": [str(path) for path in changed]})
     if check and changed:
         for path in changed:
-            output.line(f"not as it would be written: {path}")
+            output.line(f"differs from what would be written: {path}")
         differs()
     what = counted(kinds_found, "kind")
     output.line(f"{what}, {counted(changed, 'file')} written" if changed else f"{what}, nothing has changed")
@@ -136,7 +136,7 @@ def command(
 def _read(
     sources: Sequence[str], kinds: Sequence[str], *, descriptions: bool, lenient: bool, allow_http: bool
 ) -> tuple[list[KindSource], dict[str, str]]:
-    """The kinds in the sources that are asked for, and what is to be said of each name that none of them has."""
+    """Returns the requested kinds of the sources, and a message for each requested name that was not found."""
 
     def skipped(note: str) -> None:
         click.echo(f"Skipped: {note}", err=True)
@@ -161,6 +161,6 @@ def _renamed(names: Sequence[str]) -> dict[str, str]:
     for name in names:
         kind, equals, class_name = name.partition("=")
         if not equals or not class_name.isidentifier():
-            raise click.UsageError(f"--name is KIND=CLASS, as in Gateway=IstioGateway, not {name!r}.")
+            raise click.UsageError(f"--name must be KIND=CLASS, as in Gateway=IstioGateway, not {name!r}.")
         renamed[kind] = class_name
     return renamed

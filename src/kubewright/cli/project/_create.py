@@ -1,4 +1,4 @@
-"""`kubewright create api` and `kubewright create webhook`: more for the project."""
+"""`kubewright create api` and `kubewright create webhook`: add a kind or webhooks to the project."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 from kubewright.cli.common._completing import groups, kinds, owned, versions
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
-from kubewright.cli.common._project_command import ProjectCommand, this_project
-from kubewright.cli.project._plans import carried_out, tell
+from kubewright.cli.common._project_command import ProjectCommand, require_project
+from kubewright.cli.project._plans import print_result, write_plan
 from kubewright.scaffold import ScaffoldError, new_api, new_webhook
 
 __all__ = ["command"]
@@ -22,7 +22,7 @@ _EXAMPLE: Final = {"--group": "webapp", "--version": "v1", "--kind": "Guestbook"
 
 @click.group("create")
 def command() -> None:
-    """Add a kind, or webhooks of one, to the project.
+    """Add a kind or webhooks to the project.
 
     \b
     Example:
@@ -34,10 +34,10 @@ def command() -> None:
 def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
     for flag, help_, offered in (
         ("--kind", "The kind, in CamelCase.", kinds),
-        ("--version", "Its version, such as v1alpha1.", versions),
-        ("--group", "Its group, without the project's domain.", groups),
+        ("--version", "The API version, such as v1alpha1.", versions),
+        ("--group", "The API group, without the project's domain.", groups),
     ):
-        # Not `required`, since click then names the first that is missing, and not the others.
+        # Not `required`: click would report only the first missing option.
         wrapped = click.option(flag, help=f"{help_}  [required]", shell_complete=offered)(wrapped)
     return wrapped
 
@@ -45,7 +45,7 @@ def _kind(wrapped: Callable[..., Any]) -> Callable[..., Any]:
 def _named(
     command: str, group: str | None, version: str | None, kind: str | None, further: str = ""
 ) -> tuple[str, str, str]:
-    """The three names of a kind; those that are missing are told together, with a command that has all."""
+    """Returns group, version and kind. Reports all missing options together, with a complete example."""
     if not (group is None or version is None or kind is None or further):
         return group, version, kind
     given = {"--group": group, "--version": version, "--kind": kind}
@@ -58,18 +58,20 @@ def _named(
 @command.command("api", cls=ProjectCommand)
 @_kind
 @click.option(
-    "--namespaced/--cluster", default=True, help="Whether its objects live in namespaces.  [default: they do]"
+    "--namespaced/--cluster",
+    default=True,
+    help="Whether the kind is namespaced or cluster-scoped.  [default: namespaced]",
 )
-@click.option("--resource/--no-resource", default=True, help="Whether the class and its sample are written.")
-@click.option("--controller/--no-controller", default=True, help="Whether it gets a reconciler.")
+@click.option("--resource/--no-resource", default=True, help="Whether to write the class and its sample.")
+@click.option("--controller/--no-controller", default=True, help="Whether to write a reconciler.")
 @click.option(
     "--owns",
     multiple=True,
     metavar="KIND",
     shell_complete=owned,
-    help="A kind that its reconciler makes. May be repeated.",
+    help="A kind that the reconciler creates. May be repeated.",
 )
-@click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @output_option
 def api(
     group: str | None,
@@ -82,9 +84,9 @@ def api(
     force: bool,
     output: Output,
 ) -> None:
-    """Add a kind: its class, its reconciler, its tests, and a sample.
+    """Add a kind: its class, its reconciler, its tests and a sample.
 
-    Of a kind that the project has already, this is one more version.
+    If the project already has the kind, this adds a version.
 
     \b
     Example:
@@ -92,27 +94,27 @@ def api(
     """
     if not resource:
         raise click.UsageError(
-            "--no-resource: a reconciler of a kind that is not yours needs no scaffold. Register it in a module of your"
-            " own: @operator.reconciles(apps.Deployment), and import that module in the package's __init__.py"
+            "--no-resource: a reconciler for a built-in kind needs no scaffold. Register it in a module of your own:"
+            " @operator.reconciles(apps.Deployment), and import that module in the package's __init__.py"
         )
     group, version, kind = _named("api", group, version, kind)
-    folder = this_project()
+    folder = require_project()
     try:
         plan = new_api(
             folder, group=group, version=version, kind=kind, namespaced=namespaced, controller=controller, owns=owns
         )
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    done = carried_out(plan, folder, force=force)
-    tell(done, folder, output, f"give {kind}Spec its fields, and run `make manifests test`.")
+    done = write_plan(plan, folder, force=force)
+    print_result(done, folder, output, f"add fields to {kind}Spec, then run `make manifests test`.")
 
 
 @command.command("webhook", cls=ProjectCommand)
 @_kind
-@click.option("--defaulting", is_flag=True, help="Fill in what is missing.")
-@click.option("--programmatic-validation", "validation", is_flag=True, help="Check objects by code.")
+@click.option("--defaulting", is_flag=True, help="Set default values.")
+@click.option("--programmatic-validation", "validation", is_flag=True, help="Validate objects by code.")
 @click.option("--conversion", is_flag=True, help="Convert objects between the versions of the kind.")
-@click.option("--force", is_flag=True, help="Overwrite files that are in the way.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @output_option
 def webhook(
     group: str | None,
@@ -124,7 +126,7 @@ def webhook(
     force: bool,
     output: Output,
 ) -> None:
-    """Add webhooks to a kind: the API server then asks the operator before it stores an object.
+    """Add webhooks to a kind. The API server then calls the operator before it stores an object.
 
     \b
     Example:
@@ -132,7 +134,7 @@ def webhook(
     """
     what = "" if defaulting or validation or conversion else "--defaulting, --programmatic-validation or --conversion"
     group, version, kind = _named("webhook", group, version, kind, what)
-    folder = this_project()
+    folder = require_project()
     try:
         plan = new_webhook(
             folder,
@@ -145,5 +147,5 @@ def webhook(
         )
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    done = carried_out(plan, folder, force=force)
-    tell(done, folder, output, "say there what is filled in and what is refused, and run `make manifests test`.")
+    done = write_plan(plan, folder, force=force)
+    print_result(done, folder, output, "write the defaults and rules there, then run `make manifests test`.")

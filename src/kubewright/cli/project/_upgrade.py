@@ -1,4 +1,4 @@
-"""`kubewright upgrade`: the scaffold of this release, merged into the project."""
+"""`kubewright upgrade`: merge the templates of this release into a project."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 from kubewright.cli.common._completing import files
 from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._output import Output, output_option
-from kubewright.cli.common._project_command import ProjectCommand, this_project
-from kubewright.cli.project._plans import carried_out
+from kubewright.cli.common._project_command import ProjectCommand, require_project
+from kubewright.cli.project._plans import write_plan
 from kubewright.scaffold import ScaffoldError, plan_upgrade
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_TOLD = {
+_REASONS = {
     "added": "new in the scaffold",
     "updated": "you had not changed it",
     "merged": "your changes and the scaffold's",
     "rewritten": "names that Kubewright has renamed",
-    "renamed": "the scaffold calls it so now; your changes are kept",
+    "renamed": "the scaffold uses this name now; your changes are kept",
     "removed": "no longer in the scaffold, and you had not changed it",
     "conflict": "you and the scaffold changed the same lines",
-    "deleted": "you have removed it, so it stays away",
-    "kept": "no longer in the scaffold, but you have changed it: remove it when you do not need it",
+    "deleted": "you have deleted it, so it is not restored",
+    "kept": "no longer in the scaffold, but you have changed it: delete it when you do not need it",
 }
 
 
 @click.command("upgrade", cls=ProjectCommand)
-@click.option("--check", is_flag=True, help="Write nothing; exit with 3 when there is something to upgrade.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 3 if there is something to upgrade.")
 @click.option(
     "--write-conflicts",
     is_flag=True,
@@ -47,17 +47,19 @@ _TOLD = {
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Leave this file as it is. May be given several times.",
+    help="Leave this file unchanged. May be repeated.",
 )
-@click.option("--allow-dirty", is_flag=True, help="Also where git knows of changes that are not committed.")
+@click.option("--allow-dirty", is_flag=True, help="Upgrade even if git has uncommitted changes.")
 @output_option
 def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty: bool, output: Output) -> None:
     """Bring the project to the scaffold of this release.
 
-    What the scaffold has changed since it made the project is merged into your files, line by line: what you changed
-    stays. Where both changed the same lines, the conflict is shown, and that file is left as it is until you say
-    --write-conflicts or --keep; the command then exits with 3. Files that you have removed stay away. All files are
-    written or none, and to do it again is harmless.
+    Changes of the scaffold since it created the project are merged into your files, line by line. Your changes stay.
+    Names that Kubewright has renamed are rewritten in all Python files.
+
+    If you and the scaffold changed the same lines, the conflict is shown, the file stays as it is, and the command
+    exits with 3. Use --write-conflicts or --keep to go on. Files that you deleted are not restored. Either all files
+    are written or none. Running it again is safe.
 
     \b
     Example:
@@ -65,7 +67,7 @@ def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty
       kubewright upgrade
       kubewright upgrade --keep Makefile --write-conflicts
     """
-    folder = this_project()
+    folder = require_project()
     keep = [Path(os.path.relpath(each, folder)).as_posix() for each in keep]
     try:
         upgrade = plan_upgrade(folder)
@@ -76,25 +78,25 @@ def command(check: bool, write_conflicts: bool, keep: Sequence[str], allow_dirty
     if not check and (plan.changes or plan.removals) and not allow_dirty:
         _refuse_dirty(folder, {file.path for file in upgrade.files if file.what == "settled"})
     if not check:
-        carried_out(plan, folder, force=False)
-    _tell(upgrade, plan, open_conflicts, keep, output, check=check)
+        write_plan(plan, folder, force=False)
+    _print(upgrade, plan, open_conflicts, keep, output, check=check)
     if open_conflicts or (check and upgrade.needed):
         differs()
 
 
 def _refuse_dirty(folder: Path, settled: set[str]) -> None:
-    """Fail when git knows of changes, but for those that an earlier upgrade has made."""
+    """Raises an error if git has uncommitted changes, except those of an earlier upgrade."""
     changed = [path for path in _uncommitted(folder) if path not in settled]
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise click.ClickException(
-            f"there are changes that are not committed: {', '.join(changed[:3])}{more}. Commit them first, so that you"
-            " can see what the upgrade changes, and undo it; or say --allow-dirty"
+            f"there are uncommitted changes: {', '.join(changed[:3])}{more}. Commit them first, so that you can"
+            " review and undo the upgrade, or use --allow-dirty"
         )
 
 
 def _uncommitted(folder: Path) -> list[str]:
-    """What git would commit below a folder; nothing without git, or outside of a repository."""
+    """Returns the uncommitted files below a folder; none without git or outside of a repository."""
     try:
         prefix = _git(folder, "rev-parse", "--show-prefix").strip()
         asked = ("status", "--porcelain", "--no-renames", "--untracked-files=all", "-z", "--", ".")
@@ -108,7 +110,7 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-def _tell(
+def _print(
     upgrade: Upgrade,
     plan: Plan,
     open_conflicts: Sequence[FileUpgrade],
@@ -126,7 +128,7 @@ def _tell(
         written=[] if check else [*plan.changes, *plan.removals],
     )
     if not upgrade.needed:
-        output.line(f"The project has the scaffold of this release, version {after}: there is nothing to do.")
+        output.line(f"The project is up to date with the scaffold of this release, version {after}.")
         return
     for file in upgrade.files:
         if file.what == "settled":
@@ -135,7 +137,7 @@ def _tell(
         if file.is_among(keep):
             output.line(f"kept      {file.former or file.path}: as you asked")
             continue
-        output.line(f"{file.what:<9} {name}: {file.why or _TOLD[file.what]}")
+        output.line(f"{file.what:<9} {name}: {file.why or _REASONS[file.what]}")
         for conflict in file.conflicts:
             output.line(f"  {file.path}:{conflict.line}")
             output.line("\n".join(f"    {line}" for line in conflict.shown(*upgrade.names).splitlines()))
@@ -146,12 +148,12 @@ def _ending(upgrade: Upgrade, plan: Plan, open_conflicts: Sequence[FileUpgrade],
     before, after = upgrade.names
     these = ", ".join(file.path for file in open_conflicts)
     if check:
-        return f"The project has {before}, and this release has {after}: run `kubewright upgrade`."
+        return f"The project has {before}, this release has {after}: run `kubewright upgrade`."
     if any(file.path not in plan.changes for file in open_conflicts):
         return (
-            f"Left as it is: {these}. Say --write-conflicts to get both sides into the file, or --keep FILE to leave it"
-            f" so; until then the project has {before}."
+            f"Not changed: {these}. Use --write-conflicts to write both sides into the file, or --keep FILE to keep"
+            f" yours. Until then the project has {before}."
         )
     if open_conflicts:
-        return f"From {before} to {after}. Solve the conflicts in {these}, between the markers."
-    return f"From {before} to {after}. See what has changed with `git diff`, and run `make manifests test`."
+        return f"Upgraded from {before} to {after}. Solve the conflicts in {these}, between the markers."
+    return f"Upgraded from {before} to {after}. Review the changes with `git diff`, then run `make manifests test`."

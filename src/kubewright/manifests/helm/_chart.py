@@ -1,11 +1,12 @@
 """The Helm chart of a project.
 
-The templates are made from the same typed objects as everything else: names and namespaces become holes, settings
-become values, and what the parts add becomes conditions. With the values as they are, the chart renders what
-`objects` gives, except for what Helm does itself: the namespace.
+The templates are made from the same typed objects as everything else: names and namespaces become placeholders,
+settings become values, and optional parts become conditions. With default values, the chart renders the result of
+`objects`, except for the namespace, which Helm creates.
 
-Definitions are templates and not in Helm's folder `crds/`: Helm never upgrades what is there, and a definition with a
-conversion webhook has to know the release's namespace. `crds.keep` lets them survive the release, with all objects.
+Definitions are templates and not in Helm's folder `crds/`: Helm never upgrades that folder, and a definition with a
+conversion webhook needs the release's namespace. `crds.keep` keeps them, with all objects, when the release is
+uninstalled.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ _FROM_SECRET: Final = f'{_SECURE} (ne .Values.metrics.certificates "self-signed"
 _WEBHOOK: Final = ".Values.webhook.enabled"
 _SEVERAL: Final = "gt (int .Values.replicas) 1"
 _KEEP: Final = "helm.sh/resource-policy"
-# What the objects use that is youngest: eviction policies of disruption budgets and match conditions of webhooks.
+# The newest features of the objects: eviction policies of disruption budgets and match conditions of webhooks.
 _KUBERNETES: Final = ">=1.30.0-0"
 
 
 def chart_files(project: Project) -> list[File]:
-    """All files of the chart, below a folder of any name. `helm install` deploys it."""
+    """Returns all files of the chart, below a folder of any name. `helm install` deploys it."""
     holed = _with_holes(project)
     return [
         yaml_file("Chart.yaml", _chart(project)),
@@ -80,7 +81,7 @@ def chart_files(project: Project) -> list[File]:
 
 
 def _templates(project: Project) -> Iterator[tuple[str, list[str]]]:
-    """The path of each template, and its documents."""
+    """Returns the path of each template, and its documents."""
     write = _Writer(project)
     yield "namespace.yaml", write(namespace(project), when=".Values.namespace.create")
     for definition in definitions(_as(project, certificates="self-managed")):
@@ -132,7 +133,7 @@ def _manager(project: Project) -> dict[str, Any]:
 
 
 def _additions(project: Project) -> Iterator[tuple[str, Addition]]:
-    """What each part adds to the manager, and when."""
+    """Returns what each part adds to the manager, and its condition."""
     yield _METRICS, metrics_addition(project)
     yield _SECURE, metrics_security_addition(_as(project, metrics_secure=True))
     yield _PLAIN, metrics_security_addition(_as(project, metrics_secure=False))
@@ -192,13 +193,13 @@ def _configurations(project: Project) -> Iterator[dict[str, Any]]:
         tree = _tree(configuration)
         tree["metadata"]["annotations"] = When(_with("cert-manager"), injected_from(project))
         for webhook in tree["webhooks"]:
-            # The first member of an element is written before anything conditional: admissionReviewVersions.
+            # The first member of an element precedes anything conditional: admissionReviewVersions.
             _trust(webhook)
         yield tree
 
 
 def _trust(webhook: dict[str, Any]) -> None:
-    """Let the values say whom the API server trusts, where certificates come from files."""
+    """Makes the trusted CA a value if certificates come from files."""
     given = f"and (eq .Values.webhook.certificates {json.dumps('files')}) .Values.webhook.caBundle"
     webhook["clientConfig"]["caBundle"] = When(given, Value(".Values.webhook.caBundle | quote"))
 
@@ -222,7 +223,7 @@ def _chart(project: Project) -> dict[str, Any]:
 
 
 def _schema_file(project: Project) -> File:
-    # JSON has no comments; the mark is a member, on the first line like every other mark.
+    # JSON has no comments; the mark is a member on the first line.
     text = json.dumps(values_schema(project), indent=2).removeprefix("{\n")
     return File("values.schema.json", f'{{"$comment": {json.dumps(MARK)},\n{text}\n')
 
@@ -238,9 +239,9 @@ def _tree(obj: Object) -> dict[str, Any]:
 
 
 def _with_holes(project: Project) -> Project:
-    """The project with names that Helm fills in, in the form that it has while nothing is switched on.
+    """Returns the project with names that Helm fills in, and with all parts disabled.
 
-    An operator that looks at its own namespace looks at the release's.
+    An operator that watches its own namespace watches the release's.
     """
     program = copy.copy(project.operator)
     watched = (hole("namespace") if name == project.namespace else name for name in program.namespaces)
@@ -261,7 +262,7 @@ def _with_holes(project: Project) -> Project:
 
 
 def _as(project: Project, **settings: object) -> Project:
-    """The project with other settings, which are not checked: holes are no names."""
+    """Returns the project with other settings without validation: placeholders are not valid names."""
     made = copy.copy(project)
     for name, value in settings.items():
         object.__setattr__(made, name, value)
@@ -269,7 +270,7 @@ def _as(project: Project, **settings: object) -> Project:
 
 
 class _Writer:
-    """Writes the documents of a template, with the holes of its chart."""
+    """Writes the documents of a template, with the placeholders of its chart."""
 
     def __init__(self, project: Project) -> None:
         name = project.name

@@ -1,4 +1,4 @@
-"""The two files of a chart that are prose and functions, not objects: `_helpers.tpl` and `NOTES.txt`."""
+"""The two files of a chart that are not objects: `_helpers.tpl` and `NOTES.txt`."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ Only accounts with this role may read its metrics:
 
 
 def helpers(project: Project) -> str:
-    """The functions that the templates include."""
+    """Returns the functions that the templates include."""
     return _named(_HELPERS + _METRICS_HELPERS + (_WEBHOOK_HELPERS if project.serves_webhooks else ""), project)
 
 
 def notes(project: Project) -> str:
-    """What `helm install` says at the end."""
+    """Returns the message at the end of `helm install`."""
     return _named(_NOTES, project)
 
 

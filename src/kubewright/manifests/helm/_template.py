@@ -1,15 +1,14 @@
-"""Helm templates from trees: an object's plain dicts and lists, in which some places are left to Helm.
+"""Helm templates from plain dicts and lists, in which Helm fills in some values.
 
-A template is written by one function that knows both where it is indented and what has to be quoted; nobody pastes
-lines. What a place is left to is said by what stands there:
+One function writes a template, with correct indentation and quotes. These nodes are left to Helm:
 
-- a `hole` in a text: a name that only Helm knows, such as that of the release; it may stand inside a longer text;
-- `Value(expression)`: a number or a text, written so that YAML reads it as what it is;
-- `Structure(expression)`: a list or a mapping out of the values;
-- `When(condition, node)`: a member, or several elements of a list, that are there under a condition;
-- `Splice(expression)`: in a list, the elements of another one out of the values.
+- a `hole` in a string: a name that only Helm knows, such as that of the release; it may be part of a longer string;
+- `Value(expression)`: a number or a string, written so that YAML reads it as such;
+- `Structure(expression)`: a list or a mapping from the values;
+- `When(condition, node)`: a member, or several elements of a list, under a condition;
+- `Splice(expression)`: in a list, the elements of another list from the values.
 
-Everything else is written as it is; text that looks like a template is escaped.
+Everything else is written as it is. Text that looks like a template is escaped.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ from kubewright.api import to_yaml
 
 __all__ = ["Splice", "Structure", "Value", "When", "hole", "template"]
 
-# Characters that belong to nobody, so that no text of a user's looks like a hole.
+# Private-use characters, so that no user's text looks like a hole.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _HOLE: Final = re.compile(f"{_OPEN}([a-z]+){_CLOSE}")
 
 
 def hole(name: str) -> str:
-    """A piece of text that Helm fills in; `template` is told with what. It may stand inside of other texts."""
+    """Returns a part of a string that Helm fills in, by the expression that `template` gets for its name."""
     return f"{_OPEN}{name}{_CLOSE}"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number, a truth value or a text. A text has `| quote` in its expression."""
+    """A number, a boolean or a string. The expression of a string ends with `| quote`."""
 
     expression: str
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A list or a mapping. Members whose structure may be empty are better left out by a `When`."""
+    """A list or a mapping. Use `When` for a member whose structure may be empty."""
 
     expression: str
 
@@ -51,7 +50,7 @@ class Structure:
 class When:
     """As the value of a member: the member exists under the condition. In a list: the elements of `node` do.
 
-    A member may have another value otherwise; None is no value.
+    A member may have another value otherwise; None for no value.
     """
 
     condition: str
@@ -67,9 +66,9 @@ class Splice:
 
 
 def template(tree: Mapping[str, Any], holes: Mapping[str, str], *, when: str = "") -> str:
-    """The template of one document: members sorted, as in every other file. With `when`, all of it has a condition.
+    """Returns the template of one document, with sorted members. `when` is a condition for all of it.
 
-    `holes` has the expression for each name of a hole.
+    `holes` contains the expression for each hole.
     """
     text = "".join(f"{line}\n" for line in _Writer(holes).members(tree, ""))
     return f"{{{{- if {when} }}}}\n{text}{{{{- end }}}}\n" if when else text
@@ -131,7 +130,7 @@ class _Writer:
     def _scalar(self, value: Any) -> str:
         if isinstance(value, Value):
             return f"{{{{ {value.expression} }}}}"
-        # In quotes, whatever fills the hole: a namespace that is called 42 is not a number.
+        # In quotes, whatever fills the hole: a namespace called 42 is not a number.
         pieces = _HOLE.split(value)
         for position, piece in enumerate(pieces):
             is_hole = position % 2

@@ -1,6 +1,6 @@
-"""The values of a chart: one typed model, of which `values.yaml`, its comments and its schema are made.
+"""The values of a chart: one typed model, from which `values.yaml`, its comments and its schema are made.
 
-A misspelled value is refused by Helm, because the schema knows no others.
+Helm rejects a misspelled value, because the schema allows no others.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ _WIDTH = 118
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A mapping that takes no other members."""
+    """A mapping that allows no other members."""
 
 
 class ImageValues(_Section, kw_only=True):
-    """The image that the manager runs."""
+    """The image of the manager."""
 
     repository: Annotated[str, Meta(min_length=1)]
-    tag: Annotated[str, Meta(description="The chart's appVersion unless given.")] = ""
-    digest: Annotated[str, Meta(description="Such as sha256:...; what is pulled is exactly this.")] = ""
+    tag: Annotated[str, Meta(description="Default: the chart's appVersion.")] = ""
+    digest: Annotated[str, Meta(description="Such as sha256:...; pulls exactly this image.")] = ""
     pull_policy: Annotated[
         PullPolicy, Meta(description="IfNotPresent also works for images that were loaded into a node.")
     ]
 
 
 class ServiceAccountValues(_Section, kw_only=True):
-    """The account that the manager runs as."""
+    """The service account of the manager."""
 
-    annotations: Annotated[dict[str, str], Meta(description="For clouds that give accounts roles of their own.")] = {}
+    annotations: Annotated[
+        dict[str, str], Meta(description="Annotations, such as for the workload identity of a cloud.")
+    ] = {}
 
 
 class DefinitionValues(_Section, kw_only=True):
@@ -49,7 +51,7 @@ class DefinitionValues(_Section, kw_only=True):
     install: Annotated[bool, Meta(description="Install and upgrade them with the release.")] = True
     keep: Annotated[
         bool,
-        Meta(description="Keep them when the release is uninstalled: with a definition go all its objects."),
+        Meta(description="Keep them when the release is uninstalled. Deleting a definition deletes all its objects."),
     ] = True
 
 
@@ -58,7 +60,7 @@ class NamespaceValues(_Section, kw_only=True):
 
     create: Annotated[
         bool,
-        Meta(description="For those who render and apply; `helm install --create-namespace` makes it by itself."),
+        Meta(description="For `helm template`; `helm install --create-namespace` creates it by itself."),
     ] = False
 
 
@@ -81,13 +83,15 @@ class MetricsValues(_Section, kw_only=True):
     ]
     certificates: Annotated[
         MetricsCertificates,
-        Meta(description="self-signed: encrypted, but not verified; cert-manager; files: from a Secret that is there."),
+        Meta(description="self-signed: encrypted, but not verified; cert-manager; files: from an existing Secret."),
     ]
     secret_name: Annotated[
         str,
         Meta(description="The Secret with tls.crt, tls.key and ca.crt. Default: <full name>-metrics-certificate."),
     ] = ""
-    service_monitor: Annotated[ServiceMonitorValues, Meta(description="Needs the Prometheus operator in the cluster.")]
+    service_monitor: Annotated[
+        ServiceMonitorValues, Meta(description="Requires the Prometheus operator in the cluster.")
+    ]
 
 
 class NetworkPolicyValues(_Section, kw_only=True):
@@ -95,7 +99,7 @@ class NetworkPolicyValues(_Section, kw_only=True):
 
     enabled: bool
     egress: Annotated[
-        list[dict[str, Any]], Meta(description="Rules for other traffic out, besides DNS and the API server.")
+        list[dict[str, Any]], Meta(description="Rules for further outgoing traffic, besides DNS and the API server.")
     ] = []
 
 
@@ -105,10 +109,10 @@ class WebhookValues(_Section, kw_only=True):
     enabled: bool = True
     certificates: Annotated[
         Certificates,
-        Meta(description="self-managed: by the operator itself; cert-manager; files: from a Secret that is there."),
+        Meta(description="self-managed: by the operator; cert-manager; files: from an existing Secret."),
     ]
     secret_name: Annotated[
-        str, Meta(description="The Secret with the certificate; <full name>-webhook-certificate unless given.")
+        str, Meta(description="The Secret with the certificate. Default: <full name>-webhook-certificate.")
     ] = ""
     ca_bundle: Annotated[
         str, Meta(description="With files: the certificates that the API server trusts, PEM in base64.")
@@ -116,37 +120,39 @@ class WebhookValues(_Section, kw_only=True):
 
 
 class Values(_Section, kw_only=True):
-    """Everything that can be set."""
+    """All values."""
 
     image: ImageValues
     image_pull_secrets: Annotated[list[dict[str, str]], Meta(description="Such as [{name: my-registry}].")] = []
-    replicas: Annotated[int, Meta(ge=1, description="One of them leads, the others are ready to take over.")]
-    fullname_override: Annotated[str, Meta(description="What the names of all objects begin with.")] = ""
-    resources: Annotated[dict[str, Any], Meta(description="What the manager asks for and may take.")] = {}
-    extra_args: Annotated[list[str], Meta(description="Flags of `kubewright run`, such as --log-level=debug.")] = []
+    replicas: Annotated[int, Meta(ge=1, description="One of them leads, the others are on standby.")]
+    fullname_override: Annotated[str, Meta(description="The prefix of all object names.")] = ""
+    resources: Annotated[dict[str, Any], Meta(description="The requests and limits of the manager.")] = {}
+    extra_args: Annotated[list[str], Meta(description="Options of `kubewright run`, such as --log-level=debug.")] = []
     extra_env: Annotated[list[dict[str, Any]], Meta(description="More environment variables, as in a container.")] = []
     node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")] = {}
-    tolerations: Annotated[list[dict[str, Any]], Meta(description="Taints of nodes that do not matter.")] = []
+    tolerations: Annotated[list[dict[str, Any]], Meta(description="Tolerated taints of nodes.")] = []
     service_account: ServiceAccountValues
     crds: Annotated[DefinitionValues, Meta(description="CustomResourceDefinitions.")]
     namespace: NamespaceValues
     metrics: MetricsValues
     network_policy: Annotated[
         NetworkPolicyValues,
-        Meta(description="Only namespaces with the label metrics=enabled may read the metrics then."),
+        Meta(description="If enabled, only namespaces with the label metrics=enabled may read the metrics."),
     ]
-    # What a chart above this one passes down; it is not ours to refuse.
+    # Passed down by a parent chart.
     global_: dict[str, Any] = msgspec.field(name="global", default_factory=dict)
 
 
 class ValuesWithWebhooks(Values, kw_only=True):
-    """The same for an operator that serves webhooks."""
+    """The values of an operator with webhooks."""
 
-    webhook: Annotated[WebhookValues, Meta(description="Without them the API server accepts what they would refuse.")]
+    webhook: Annotated[
+        WebhookValues, Meta(description="Without them, the API server accepts objects that they would reject.")
+    ]
 
 
 def values_of(project: Project) -> Values:
-    """The values that make of the chart what the project is."""
+    """Returns the values of a project."""
     image = Image.parse(project.image)
     common: dict[str, Any] = {
         "image": ImageValues(
@@ -188,19 +194,19 @@ def _metrics_values(project: Project) -> MetricsValues:
 
 
 def values_schema(project: Project) -> dict[str, Any]:
-    """The JSON schema of the values."""
+    """Returns the JSON schema of the values."""
     schema = msgspec.json.schema(type(values_of(project)))
     if not project.leader_election:
         top = schema["$defs"][schema["$ref"].rpartition("/")[2]]
         top["properties"]["replicas"] |= {
             "maximum": 1,
-            "description": "One: this operator says that it does without leader election.",
+            "description": "One, because this operator runs without leader election.",
         }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def values_text(project: Project) -> str:
-    """`values.yaml`, each value with its description above it."""
+    """Returns `values.yaml`, with a description above each value."""
     return "".join(f"{line}\n" for line in _lines(values_of(project), ""))
 
 
@@ -221,7 +227,7 @@ def _lines(section: msgspec.Struct, indent: str) -> Iterator[str]:
 
 
 def _description(hint: Any) -> str:
-    """What the annotation says, or else what the section says about itself."""
+    """Returns the description of the annotation, or else of the section."""
     for meta in getattr(hint, "__metadata__", ()):
         if isinstance(meta, Meta) and meta.description:
             return meta.description

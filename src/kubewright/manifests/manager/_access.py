@@ -1,4 +1,4 @@
-"""What the manager may do: its account, its roles, and the roles that parts of the deployment bring along."""
+"""The permissions of the manager: its account, its roles, and the roles of optional parts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def service_account(project: Project) -> core.ServiceAccount:
-    """The account that the manager runs as."""
+    """Returns the service account of the manager."""
     account = service_account_of(project.operator, namespace=project.namespace)
     account.metadata.name = project.prefix
     return account
 
 
 def operator_access(project: Project) -> list[Object]:
-    """The roles that follow from what the operator declares, leader election included, and their bindings."""
+    """Returns the roles that the operator needs, including leader election, and their bindings."""
     made = roles_of(project.operator, namespace=project.namespace)
     for role in made.roles:
         role.metadata.name = project.prefix
@@ -34,12 +34,12 @@ def operator_access(project: Project) -> list[Object]:
 
 
 def people_access(project: Project) -> list[Object]:
-    """Roles for the people who work with the project's kinds."""
+    """Returns the roles for users of the project's kinds."""
     return [role for _, role in people_roles(project.kinds or ())]
 
 
 def certificate_access(project: Project) -> list[Object]:
-    """What a certificate that the operator manages itself asks for: in the cluster, and in its own namespace."""
+    """Returns the roles for a certificate that the operator manages itself: in the cluster, and in its namespace."""
     permissions = certificate_permissions(project)
     name = f"{project.prefix}-webhook-certificate"
     subjects = [rbac.Subject(kind="ServiceAccount", name=project.prefix, namespace=project.namespace)]

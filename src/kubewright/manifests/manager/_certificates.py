@@ -1,13 +1,13 @@
-"""The certificate of the webhook server, and how the API server comes to trust it. Three ways, one setting.
+"""The certificate of the webhook server, and how the API server trusts it. One setting selects one of three ways.
 
-- `self-managed`: the operator makes its own CA and certificate, keeps both in a Secret, and writes the CA into the
-  webhook configurations and definitions. It may touch that Secret and those objects, by name, and no others.
-- `cert-manager`: cert-manager fills the Secret, and its injector writes the CA where an annotation asks for it. The CA
-  is another than the certificate, and lives long: so a renewed certificate is trusted before it is served. (One that
-  signs itself, as many manifests have it, is a new CA each time, which is trusted at another moment than it is served.)
-- `files`: somebody else fills the Secret; the CA is part of the manifests, or added by somebody else too.
+- `self-managed`: the operator creates its own CA and certificate, stores both in a Secret, and writes the CA into the
+  webhook configurations and definitions. It may change only that Secret and those objects, by name.
+- `cert-manager`: cert-manager fills the Secret, and its injector writes the CA into annotated objects. The CA is
+  separate from the certificate and long-lived, so a renewed certificate is trusted before it is served. A self-signed
+  certificate, as in many manifests, would be a new CA each time, trusted later than it is served.
+- `files`: another program fills the Secret. The CA is part of the manifests, or added by that program as well.
 
-The fourth, OLM's, is not for manifests but for bundles: see `webhook_definitions`.
+OLM's way is for bundles: see `webhook_definitions`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Authority(Model):
 
 
 class IssuerSpec(Model):
-    """Who signs: one of these."""
+    """The type of issuer: one of these."""
 
     self_signed: SelfSigned | None = None
     ca: Authority | None = None
@@ -66,14 +66,14 @@ class IssuerReference(Model):
 
 
 class PrivateKey(Model):
-    """How the key is made."""
+    """The settings of the private key."""
 
     algorithm: str
     rotation_policy: str
 
 
 class CertificateSpec(Model):
-    """What is certified; the fields that are needed here."""
+    """The requested certificate; the fields that are used here."""
 
     issuer_ref: IssuerReference
     private_key: PrivateKey
@@ -87,16 +87,16 @@ class CertificateSpec(Model):
 
 @resource("cert-manager.io/v1")
 class Issuer(Resource[IssuerSpec, None]):
-    """cert-manager's word for who signs."""
+    """A cert-manager Issuer."""
 
 
 @resource("cert-manager.io/v1")
 class Certificate(Resource[CertificateSpec, None]):
-    """cert-manager's word for a certificate that it keeps in a Secret and renews."""
+    """A cert-manager Certificate, which is stored in a Secret and renewed."""
 
 
 def certificate_addition(project: Project) -> Addition:
-    """How the manager finds its certificate."""
+    """Returns how the manager finds its certificate."""
     way = core.EnvVar(name="KUBEWRIGHT_WEBHOOK_CERTIFICATES", value=project.certificates)
     if project.certificates == "self-managed":
         return Addition(env=[way, core.EnvVar(name="KUBEWRIGHT_WEBHOOK_SECRET", value=project.certificate_secret)])
@@ -109,7 +109,7 @@ def certificate_addition(project: Project) -> Addition:
 
 
 def certificate_permissions(project: Project) -> list[Permission]:
-    """What a self-managed certificate asks for: its Secret, and the objects that the CA is written into."""
+    """Returns the permissions for a self-managed certificate: its Secret, and the objects with its CA."""
     return certificates.certificate_permissions(
         project.certificate_secret,
         mutating=[project.prefix] if has_mutating(project) else [],
@@ -119,17 +119,17 @@ def certificate_permissions(project: Project) -> list[Permission]:
 
 
 def cert_manager_objects(project: Project) -> list[Object]:
-    """The certificate of the webhook Service, and its own CA."""
+    """Returns the certificate of the webhook Service, and its CA."""
     return _issued(project, webhook_service_name(project), project.certificate_secret)
 
 
 def metrics_cert_manager_objects(project: Project) -> list[Object]:
-    """The certificate of the metrics, and its own CA. It also names localhost, for clients behind a forwarded port."""
+    """Returns the certificate of the metrics, and its CA. It also names localhost, for forwarded ports."""
     return _issued(project, metrics_service_name(project), project.metrics_secret, "localhost")
 
 
 def _issued(project: Project, service: str, secret: str, *names: str) -> list[Object]:
-    """A CA of the project's own, and the certificate of a Service, with a new key each time it is renewed."""
+    """Returns a CA of the project, and the certificate of a Service with a new key at each renewal."""
     authority, root = f"{service}-ca", f"{service}-root"
     host = f"{service}.{project.namespace}.svc"
     key = PrivateKey(algorithm="ECDSA", rotation_policy="Always")
@@ -161,7 +161,7 @@ def _issued(project: Project, service: str, secret: str, *names: str) -> list[Ob
 
 
 def injected_from(project: Project) -> dict[str, str]:
-    """The annotation that asks cert-manager's injector for the CA."""
+    """Returns the annotation for cert-manager's CA injector."""
     return {INJECT: f"{project.namespace}/{webhook_service_name(project)}"}
 
 

@@ -1,7 +1,7 @@
-"""The manager: the Deployment that runs the operator, and what stands around it.
+"""The Deployment that runs the operator, its namespace and its disruption budget.
 
-Parts that can be switched on and off (metrics, webhooks) say what they add to the manager as an `Addition`, so that a
-kustomize component and a condition of a Helm chart can add the very same.
+Optional parts (metrics, webhooks) describe what they add to the manager as an `Addition`, so that a kustomize component
+and a Helm condition add the same.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Addition:
     volumes: Sequence[core.Volume] = ()
 
     def by_place(self) -> Iterator[tuple[tuple[str | int, ...], list[Any]]]:
-        """Which lists of a pod's spec become longer: the path of each, and what is added, in plain JSON.
+        """Yields the lists of a pod's spec that become longer: the path of each, and the new elements as plain JSON.
 
-        Each of them has a first element that is always there, so there is always a list.
+        Each list has a first element that always exists.
         """
         for path, added in (
             (("containers", 0, "args"), self.args),
@@ -47,12 +47,12 @@ class Addition:
 
 
 def namespace(project: Project) -> core.Namespace:
-    """The operator's namespace, in which only pods of the strictest Pod Security level may run."""
+    """Returns the operator's namespace, which enforces the restricted Pod Security level."""
     return core.Namespace(metadata=ObjectMeta(name=project.namespace, labels={**project.labels, **RESTRICTED}))
 
 
 def deployment(project: Project, additions: Sequence[Addition] = ()) -> apps.Deployment:
-    """The Deployment, with what the switched-on parts add to it."""
+    """Returns the Deployment with what the enabled parts add."""
     labels = {**project.labels, **project.selector}
     return apps.Deployment(
         metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=labels),
@@ -70,9 +70,9 @@ def deployment(project: Project, additions: Sequence[Addition] = ()) -> apps.Dep
 
 def _strategy(project: Project) -> apps.DeploymentStrategy:
     if not project.leader_election:
-        # Without a lease nothing else keeps the old process and the new one from working at once.
+        # Without a lease, nothing else prevents the old and the new process from running at the same time.
         return apps.DeploymentStrategy(type="Recreate")
-    # A new replica fills its caches while the old one leads, and takes over warm.
+    # A new replica fills its caches while the old one leads.
     update = apps.RollingUpdateDeployment(max_surge=1, max_unavailable=0)
     return apps.DeploymentStrategy(type="RollingUpdate", rolling_update=update)
 
@@ -81,7 +81,7 @@ def _pod(project: Project, additions: Sequence[Addition]) -> core.PodSpec:
     scratch = core.Volume(name=_TMP, empty_dir=core.EmptyDirVolumeSource())
     return core.PodSpec(
         service_account_name=project.prefix,
-        # A variable for each Service of the namespace is of no use here, and its name may look like a setting.
+        # Variables for each Service of the namespace are not needed, and their names may look like settings.
         enable_service_links=False,
         security_context=core.PodSecurityContext(
             run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
@@ -105,13 +105,13 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
         command=["kubewright", "run", project.target],
         args=[
             elect,
-            # The same that the operator says; here it can be changed together with the roles.
+            # Same as the operator's setting; here it can be changed together with the roles.
             *(f"--namespace={name}" for name in project.operator.namespaces),
             bind,
             *(text for addition in additions for text in addition.args),
         ],
         env=[
-            # The root file system is read-only; Python need not try.
+            # The root file system is read-only.
             core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1"),
             *(variable for addition in additions for variable in addition.env),
         ],
@@ -132,7 +132,7 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
 
 
 def health_port() -> core.ContainerPort:
-    """Where the kubelet asks whether the manager lives and is ready."""
+    """Returns the port of the kubelet's liveness and readiness probes."""
     return core.ContainerPort(name="health", container_port=HEALTH_PORT, protocol="TCP")
 
 
@@ -141,12 +141,12 @@ def _probe(path: str, *, initial_delay: int, period: int) -> core.Probe:
         http_get=core.HTTPGetAction(path=path, port="health"),
         initial_delay_seconds=initial_delay,
         period_seconds=period,
-        timeout_seconds=5,  # an event loop that is busy for a second is no reason to start anew
+        timeout_seconds=5,  # an event loop that is busy for a second must not cause a restart
     )
 
 
 def spread(project: Project) -> core.TopologySpreadConstraint:
-    """Replicas on different nodes where there are enough of them, counted for each version apart."""
+    """Returns the constraint that spreads replicas over nodes, for each version separately."""
     return core.TopologySpreadConstraint(
         max_skew=1,
         topology_key="kubernetes.io/hostname",
@@ -157,7 +157,7 @@ def spread(project: Project) -> core.TopologySpreadConstraint:
 
 
 def budget(project: Project) -> policy.PodDisruptionBudget:
-    """One replica at a time, when nodes are drained."""
+    """Returns the budget: one replica at a time when nodes are drained."""
     return policy.PodDisruptionBudget(
         metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=project.labels),
         spec=policy.PodDisruptionBudgetSpec(

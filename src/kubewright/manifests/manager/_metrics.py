@@ -1,10 +1,10 @@
-"""Metrics: the endpoint, its Service, its roles, and the ServiceMonitor that tells the Prometheus operator about it.
+"""Metrics: the endpoint, its Service, its roles, and the ServiceMonitor for the Prometheus operator.
 
-The endpoint is HTTPS. The operator lets the API server review the token of each client, which needs a ClusterRole
+The endpoint is HTTPS. The operator lets the API server review the token of each client, which requires a ClusterRole
 (`-metrics-auth`). Another one (`-metrics-reader`) is for clients: bind it to the account of Prometheus.
 
-The ServiceMonitor verifies the certificate when that comes from a Secret with a `ca.crt`. A self-signed one cannot be
-verified: the traffic is encrypted, but Prometheus does not know to whom it sends its token.
+The ServiceMonitor verifies the certificate if it comes from a Secret with a `ca.crt`. A self-signed certificate cannot
+be verified: the traffic is encrypted, but Prometheus does not know who receives its token.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SecretKey(Model):
 
 
 class SecretOrConfigMap(Model):
-    """Where a certificate is; the field that is needed here."""
+    """The location of a certificate; the field that is used here."""
 
     secret: SecretKey
 
@@ -63,7 +63,7 @@ class TLSConfig(Model):
 
 
 class Endpoint(Model):
-    """A port to scrape; the fields that are needed here."""
+    """A port to scrape; the fields that are used here."""
 
     port: str
     path: str
@@ -73,7 +73,7 @@ class Endpoint(Model):
 
 
 class ServiceMonitorSpec(Model):
-    """Which Services are scraped, and where; the fields that are needed here."""
+    """The Services to scrape; the fields that are used here."""
 
     selector: meta.LabelSelector
     endpoints: list[Endpoint]
@@ -81,11 +81,11 @@ class ServiceMonitorSpec(Model):
 
 @resource("monitoring.coreos.com/v1")
 class ServiceMonitor(Resource[ServiceMonitorSpec, None]):
-    """The Prometheus operator's word for Services that are scraped."""
+    """A ServiceMonitor of the Prometheus operator."""
 
 
 def metrics_addition(project: Project) -> Addition:
-    """The manager serves metrics."""
+    """Lets the manager serve metrics."""
     return Addition(
         args=[f"--metrics-bind={project.bind_address}:{METRICS_PORT}"],
         ports=[core.ContainerPort(name=_PORT, container_port=METRICS_PORT, protocol="TCP")],
@@ -93,12 +93,12 @@ def metrics_addition(project: Project) -> Addition:
 
 
 def metrics_security_addition(project: Project) -> Addition:
-    """The manager serves them over HTTPS to authorized clients, or over plain HTTP to all. It is always explicit."""
+    """Lets the manager serve them over HTTPS to authorized clients, or over plain HTTP to all. Always explicit."""
     return Addition(args=["--metrics-secure" if project.metrics_secure else "--no-metrics-secure"])
 
 
 def metrics_certificate_addition(project: Project) -> Addition:
-    """The manager finds its certificate in the Secret."""
+    """Lets the manager use the certificate in the Secret."""
     return Addition(
         args=[f"--metrics-cert-path={_FOLDER}"],
         mounts=[core.VolumeMount(name=_VOLUME, mount_path=_FOLDER, read_only=True)],
@@ -107,7 +107,7 @@ def metrics_certificate_addition(project: Project) -> Addition:
 
 
 def metrics_additions(project: Project) -> list[Addition]:
-    """Everything that metrics add to the manager."""
+    """Returns everything that metrics add to the manager."""
     made = [metrics_addition(project), metrics_security_addition(project)]
     if project.metrics_certificates != "self-signed":
         made.append(metrics_certificate_addition(project))
@@ -115,7 +115,7 @@ def metrics_additions(project: Project) -> list[Addition]:
 
 
 def metrics_access(project: Project) -> list[Object]:
-    """The roles of secure metrics: what the manager needs to review tokens, and what a client needs to read them."""
+    """Returns the roles of secure metrics: one for the manager to review tokens, one for clients to read them."""
     auth, reader = f"{project.prefix}-metrics-auth", f"{project.prefix}-metrics-reader"
     account = rbac.Subject(kind="ServiceAccount", name=project.prefix, namespace=project.namespace)
     read = rbac.PolicyRule(non_resource_urls=["/metrics"], verbs=["get"])
@@ -131,12 +131,12 @@ def metrics_access(project: Project) -> list[Object]:
 
 
 def metrics_service_name(project: Project) -> str:
-    """What the Service of the metrics is called."""
+    """Returns the name of the metrics Service."""
     return f"{project.prefix}-metrics"
 
 
 def metrics_service(project: Project) -> core.Service:
-    """The Service through which each replica's metrics are found. Without an address: nobody wants just any replica."""
+    """Returns the headless Service of the metrics, through which each replica is found."""
     return core.Service(
         metadata=_meta(project, metrics_service_name(project)),
         spec=core.ServiceSpec(
@@ -148,7 +148,7 @@ def metrics_service(project: Project) -> core.Service:
 
 
 def service_monitor(project: Project) -> ServiceMonitor:
-    """The ServiceMonitor for that Service."""
+    """Returns the ServiceMonitor of the metrics Service."""
     return ServiceMonitor(
         metadata=_meta(project, metrics_service_name(project)),
         spec=ServiceMonitorSpec(
@@ -159,7 +159,7 @@ def service_monitor(project: Project) -> ServiceMonitor:
 
 
 def metrics_endpoint(project: Project) -> Endpoint:
-    """How Prometheus reads the metrics: with the token of its own account, and with the CA of the Secret."""
+    """Returns how Prometheus reads the metrics: with the token of its account and the CA of the Secret."""
     if not project.metrics_secure:
         return Endpoint(port=_PORT, path="/metrics")
     if project.metrics_certificates == "self-signed":

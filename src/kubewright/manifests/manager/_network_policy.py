@@ -1,4 +1,4 @@
-"""What may talk to the manager, and to whom it may talk."""
+"""The network policy of the manager."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from kubewright.manifests.manager._webhooks import WEBHOOK_PORT
 __all__ = ["METRICS_LABEL", "metrics_ingress", "network_policy", "webhook_ingress"]
 
 METRICS_LABEL: Final = {"metrics": "enabled"}
-"""The label of namespaces whose pods may read the metrics; the one that kubebuilder's projects use."""
+"""The label of namespaces whose pods may read the metrics, as in kubebuilder's projects."""
 
 _DNS: Final = 53
-# What an API server listens at behind its Service, and the Service itself. Its address is nothing that a policy could
-# name: it is usually no pod.
+# The ports of an API server and of its Service. A policy cannot select it, because it is usually not a pod.
 _API_SERVER: Final = (443, 6443)
 
 
 def network_policy(
     project: Project, ingress: Sequence[networking.NetworkPolicyIngressRule]
 ) -> networking.NetworkPolicy:
-    """Only that traffic comes in; out go DNS, the API server, and what the project names. Probes always come in."""
+    """Returns the policy. Egress: DNS, the API server, and the project's rules. Probes are always allowed."""
     return networking.NetworkPolicy(
         metadata=ObjectMeta(name=project.prefix, namespace=project.namespace, labels=project.labels),
         spec=networking.NetworkPolicySpec(
@@ -41,13 +40,13 @@ def network_policy(
 
 
 def metrics_ingress() -> networking.NetworkPolicyIngressRule:
-    """Metrics, from namespaces with the label."""
+    """Allows metrics from namespaces with the label."""
     peer = networking.NetworkPolicyPeer(namespace_selector=meta.LabelSelector(match_labels=METRICS_LABEL))
     return networking.NetworkPolicyIngressRule(from_=[peer], ports=[_port(METRICS_PORT)])
 
 
 def webhook_ingress() -> networking.NetworkPolicyIngressRule:
-    """Webhooks, from anywhere: the API server calls from an address that a policy cannot name."""
+    """Allows webhooks from anywhere: a policy cannot select the API server."""
     return networking.NetworkPolicyIngressRule(ports=[_port(WEBHOOK_PORT)])
 
 

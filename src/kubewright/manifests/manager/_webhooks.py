@@ -1,4 +1,4 @@
-"""Webhooks as the API server is told about them: configurations, the Service, conversion in definitions."""
+"""Webhook configurations, the webhook Service, and conversion in definitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PORT: Final = "webhook"
 
 
 def webhook_service_name(project: Project) -> str:
-    """The Service that the API server calls."""
+    """Returns the name of the Service that the API server calls."""
     return f"{project.prefix}-webhook"
 
 
@@ -43,7 +43,7 @@ def has_validating(project: Project) -> bool:
 
 
 def webhook_addition(project: Project) -> Addition:
-    """The manager serves webhooks."""
+    """Lets the manager serve webhooks."""
     return Addition(
         env=[
             core.EnvVar(name="KUBEWRIGHT_WEBHOOK_BIND", value=f"{project.bind_address}:{WEBHOOK_PORT}"),
@@ -54,7 +54,7 @@ def webhook_addition(project: Project) -> Addition:
 
 
 def webhook_service(project: Project) -> core.Service:
-    """The Service in front of every replica: webhooks need no leader."""
+    """Returns the Service of all replicas: webhooks need no leader."""
     return core.Service(
         metadata=ObjectMeta(name=webhook_service_name(project), namespace=project.namespace, labels=project.labels),
         spec=core.ServiceSpec(
@@ -65,13 +65,13 @@ def webhook_service(project: Project) -> core.Service:
 
 
 def validating_configuration(project: Project) -> admissionregistration.ValidatingWebhookConfiguration:
-    """Everything that only says yes or no."""
+    """Returns the configuration of the validating webhooks."""
     where = partial(_client_config, project)
     return configurations.validating_configuration(project.prefix, project.webhooks, where, project.labels)
 
 
 def mutating_configuration(project: Project) -> admissionregistration.MutatingWebhookConfiguration:
-    """Everything that may change objects."""
+    """Returns the configuration of the mutating webhooks."""
     where = partial(_client_config, project)
     return configurations.mutating_configuration(project.prefix, project.webhooks, where, project.labels)
 
@@ -88,7 +88,7 @@ def _client_config(project: Project, path: str) -> admissionregistration.Webhook
 def with_conversion(
     project: Project, definition: apiextensions.CustomResourceDefinition
 ) -> apiextensions.CustomResourceDefinition:
-    """The definition, converted by the program if that is declared."""
+    """Returns the definition, with its conversion if it is declared."""
     for conversion in project.conversions:
         info = info_of(conversion.kind)
         if definition.metadata.name == f"{info.plural}.{info.group}":
