@@ -25,10 +25,10 @@ DOMAINS = {
 }
 PROJECTS = {
     "Guestbook": "lower case letters, digits and '-', begin with a letter",
-    "1st": "begins with a letter",
+    "1st": "begin with a letter",
     "a_b": "lower case letters, digits and '-'",
     "a-": "lower case letters, digits and '-'",
-    "x" * 56: "has at most 55",
+    "x" * 56: "have at most 55",
     "class": "its package could not be imported; use --name",
     "kubewright": "its package could not be imported; use --name",
 }
@@ -56,10 +56,10 @@ KINDS = {
     "Guest_Book": "CamelCase",
     "1Page": "CamelCase",
     "Page" * 16: "CamelCase",
-    "Operator": "there could be no module operator.py for it",
-    "Class": "there could be no module class.py for it",
-    "None": "there could be no module none.py for it",
-    "Ctx": "the code that is written for it calls other things so",
+    "Operator": "its module operator.py would not work",
+    "Class": "its module class.py would not work",
+    "None": "its module none.py would not work",
+    "Ctx": "the generated code uses that name otherwise",
 }
 
 
