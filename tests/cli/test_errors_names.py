@@ -92,7 +92,7 @@ def test_a_project_is_checked_before_it_is_made(
         refused(["init", "guestbook", "--domain", domain], message, tmp_path, capsys)
     for name, message in PROJECTS.items():
         refused(["init", "somewhere", "--name", name], message, tmp_path, capsys)
-    refused(["init", "x", "--repo", 'a"b'], "has characters that kubewright.toml does not keep", tmp_path, capsys)
+    refused(["init", "x", "--repo", 'a"b'], "has characters that kubewright.toml does not support", tmp_path, capsys)
     assert not list(tmp_path.iterdir())
 
 
