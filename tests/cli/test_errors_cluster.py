@@ -159,7 +159,7 @@ async def test_what_an_account_may_not_do_names_verb_resource_and_account(
         assert told.startswith("Error: your account is not allowed to do this: ")
         assert f'User "somebody-small" {refusal}' in told
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["codegen"], "--kubeconfig", config]) == 1
-    assert "you may not list its definitions; name the kinds with --kind" in said(capsys)
+    assert "you are not allowed to list definitions; name the kinds with --kind" in said(capsys)
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["doctor"], "--kubeconfig", config]) == 1
     assert "this account is not allowed to watch pages.errors.example.com" in said(capsys)
 

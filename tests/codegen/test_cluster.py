@@ -127,7 +127,7 @@ async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
 ) -> None:
     await documented(client)
     async with Client.connect(kubeconfig=control_plane.add_user("reader")) as reader:
-        with pytest.raises(CodegenError, match="you may not list its definitions; name the kinds with --kind"):
+        with pytest.raises(CodegenError, match="you are not allowed to list definitions; name the kinds with --kind"):
             await from_cluster(reader)
         (found,) = await from_cluster(reader, [f"lamps.{GROUP}"])
         with pytest.raises(CodegenError, match=r"it serves no kind Nonsense; .*kinds of Kubernetes itself"):

@@ -103,17 +103,17 @@ def test_parts_of_definitions_are_skipped_with_a_note(
     patch = source.parent / "patch.yaml"
     patch.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n")
     assert run(["codegen", str(source.parent), "--out", str(tmp_path / "a.py")]) == 0
-    assert capsys.readouterr().err == f"Skipped: {patch} has only a part of a definition\n"
+    assert capsys.readouterr().err == f"Skipped: {patch} has only a partial definition\n"
 
 
 @pytest.mark.promise("Types from definitions", "A file that was not generated is never overwritten.")
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nowhere.yaml", "--out", "a.py"], 2, "nowhere.yaml: there is no such file or folder"),
+        (["nowhere.yaml", "--out", "a.py"], 2, "nowhere.yaml: no such file or folder"),
         (["http://127.0.0.1:1/a.yaml", "--out", "a.py"], 2, "only https:// is fetched"),
         (["{source}", "--kind", "Thign", "--out", "a.py"], 2, "there is no kind Thign in it; did you mean Thing?"),
-        (["{source}", "--out", "a.txt"], 2, "a.txt: this is neither a file NAME.py nor a folder"),
+        (["{source}", "--out", "a.txt"], 2, "a.txt: the output must be a file NAME.py, or a folder"),
         (["{source}", "--out", "bad-name.py"], 2, "bad-name.py: 'bad-name' cannot be imported"),
         (["{source}", "--out", "class.py", "--check"], 2, "such as class_"),
         (["{source}", "--out", "bad name"], 2, "such as bad_name"),
@@ -122,7 +122,7 @@ def test_parts_of_definitions_are_skipped_with_a_note(
         (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context require --cluster."),
         (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name must be KIND=CLASS, as in Gateway=IstioGateway"),
         (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name must be KIND=CLASS"),
-        (["{source}", "--out", "mine.py"], 1, "this file was not generated, and would be lost; name another place"),
+        (["{source}", "--out", "mine.py"], 1, "this file was not generated and would be overwritten; choose another path"),
         (["{twice}", "--out", "a.py"], 2, "there are 2 group versions (example_com/v1, example_com/v2)"),
         (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),
         (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),

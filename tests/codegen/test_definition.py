@@ -73,7 +73,7 @@ def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"properties": {}}, "Thing v1: the type is missing. The API server would not accept this schema: it is not"),
+        ({"properties": {}}, "Thing v1: the type is missing. The API server would reject this schema, because it is not"),
         (thing({"properties": {"a": TEXT}}), "Thing v1.spec: the type is missing."),
         (thing({"type": "object", "properties": {"a": {"type": "text"}}}), "Thing v1.spec.a: there is no type 'text'."),
         (thing({"type": "array"}), "Thing v1.spec: the items of the list have no schema."),
@@ -133,15 +133,15 @@ def test_a_lenient_reader_takes_what_has_no_type_for_any_json(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"group": "example"}, "'example' is not a group"),
-        ({"group": "../../etc.d"}, r"'../../etc.d' is not a group"),
-        ({"names": {"kind": "A B", "plural": "abs"}}, "'A B' is not a kind"),
-        ({"names": {"kind": "Ab", "plural": 'a"b'}}, "is not a plural"),
-        ({"names": {"kind": "Ab", "plural": "abs", "shortNames": ["a\nb"]}}, "is not a short name"),
-        ({"names": {"kind": "Ab"}}, "not a whole CustomResourceDefinition: 'plural' is missing"),
-        ({"names": None}, "not a whole CustomResourceDefinition: it has another form"),
-        ({"versions": None}, "not a whole CustomResourceDefinition: 'version' is missing"),
-        ({"versions": [{"name": "V1", "served": True, "storage": True}]}, "'V1' is not a version"),
+        ({"group": "example"}, "would reject the group 'example'"),
+        ({"group": "../../etc.d"}, r"would reject the group '../../etc.d'"),
+        ({"names": {"kind": "A B", "plural": "abs"}}, "would reject the kind 'A B'"),
+        ({"names": {"kind": "Ab", "plural": 'a"b'}}, "would reject the plural"),
+        ({"names": {"kind": "Ab", "plural": "abs", "shortNames": ["a\nb"]}}, "would reject the short name"),
+        ({"names": {"kind": "Ab"}}, "not a complete CustomResourceDefinition: 'plural' is missing"),
+        ({"names": None}, "not a complete CustomResourceDefinition: unexpected structure"),
+        ({"versions": None}, "not a complete CustomResourceDefinition: 'version' is missing"),
+        ({"versions": [{"name": "V1", "served": True, "storage": True}]}, "would reject the version 'V1'"),
         ({"versions": [{"name": "v1", "served": True, "storage": False}]}, "exactly one version .* must be the stored"),
         ({"versions": [{"name": "v1", "served": True, "storage": True}] * 2}, "has a version twice: v1, v1"),
     ],

@@ -51,20 +51,20 @@ def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
     notes: list[str] = []
     (kind,) = read_sources([str(tmp_path)], skipped=notes.append)
     assert (kind.kind, kind.source) == ("Thing", str(tmp_path / "bases" / "thing.yaml"))
-    assert notes == [f"{tmp_path / 'patch.yml'} has only a part of a definition"]
+    assert notes == [f"{tmp_path / 'patch.yml'} has only a partial definition"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("absent.yaml", None, "there is no such file or folder"),
-        ("a.yaml", b"a: [", "this is not YAML: line 2, column 1: did not find"),
-        ("a.yaml", b"a: {{ .Values.a }} {{", "this looks like a template: render it first"),
-        ("a.yaml", b"\xff\xfe\x00", "this is not text in UTF-8"),
-        ("a.yaml", b"", "there is no CustomResourceDefinition in it"),
-        ("a.yaml", b"kind: ConfigMap\n", "there is no CustomResourceDefinition in it"),
-        ("a.yaml", PATCH.encode(), "this is not a whole CustomResourceDefinition: 'spec' is missing"),
-        ("", None, "there is no CustomResourceDefinition in any file of this folder"),
+        ("absent.yaml", None, "no such file or folder"),
+        ("a.yaml", b"a: [", "not YAML: line 2, column 1: did not find"),
+        ("a.yaml", b"a: {{ .Values.a }} {{", "it looks like a template: render it first"),
+        ("a.yaml", b"\xff\xfe\x00", "it is not UTF-8"),
+        ("a.yaml", b"", "it has no CustomResourceDefinition"),
+        ("a.yaml", b"kind: ConfigMap\n", "it has no CustomResourceDefinition"),
+        ("a.yaml", PATCH.encode(), "not a complete CustomResourceDefinition: 'spec' is missing"),
+        ("", None, "no file in this folder has a CustomResourceDefinition"),
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_name_that_yaml_takes_for_a_boolean_is_explained(tmp_path: Path) -> No
 @pytest.mark.parametrize("value", [".nan", "{~: 2}", "{[a]: 2}", "!!set {a}"])
 def test_what_json_cannot_say_is_refused(value: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{a: {value}}}\n")
-    with pytest.raises(CodegenError, match="this is not YAML: line 4"):
+    with pytest.raises(CodegenError, match="not YAML: line 4"):
         read_sources([str(tmp_path / "a.yaml")])
 
 
@@ -130,7 +130,7 @@ def test_a_url_is_fetched(server: str) -> None:
 @pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
 def test_only_https_is_fetched_unless_told(server: str) -> None:
     with pytest.raises(
-        CodegenError, match=r"only https:// is fetched: anybody on the way could change it; --allow-http"
+        CodegenError, match=r"only https:// is fetched, because http:// can be tampered with; --allow-http"
     ):
         read_sources([f"{server}/thing.yaml"])
     for url in ("file:///etc/passwd", "ftp://127.0.0.1/a"):
@@ -147,7 +147,7 @@ def test_a_redirect_is_checked_too(server: str) -> None:
 def test_what_a_server_does_wrong_is_named_without_secrets(server: str) -> None:
     with pytest.raises(CodegenError) as caught:
         fetch(f"{server}/absent?token=hidden", allow_http=True)
-    assert str(caught.value) == f"{server}/absent: the server answers 404 Not Found"
+    assert str(caught.value) == f"{server}/absent: the server responds 404 Not Found"
     with pytest.raises(CodegenError) as caught:
         fetch(f"{server.replace('//', '//me:secret@')}/thing.yaml", allow_http=True)
     assert str(caught.value).startswith(f"{server}/thing.yaml: a URL with a user name or password is not fetched")

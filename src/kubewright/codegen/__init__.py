@@ -1,14 +1,14 @@
-"""Types from definitions: the way back from a CustomResourceDefinition to classes.
+"""Generates typed classes from CustomResourceDefinitions.
 
-- `read_sources` finds definitions in files, folders and behind URLs; `from_cluster` in a live cluster. Both give the
-  kinds that are defined, of `apiextensions.k8s.io/v1` and of the older v1beta1.
-- `generate` writes modules of typed models for them, one for each group version, as text by path. The same kinds
-  always give the same text. `write` puts them into a folder or a file.
+- `read_sources` reads definitions from files, folders and URLs, `from_cluster` from a live cluster. Both return the
+  defined kinds, of `apiextensions.k8s.io/v1` and of the older v1beta1.
+- `generate` returns the source of modules with typed models, one for each group version, by path. The same kinds
+  always produce the same source. `write` writes it into a folder or a file.
 - `Selection` picks kinds by the names that kubectl accepts.
 
-The classes give the same schema again (`kubewright.crd.crd_of`), in the normal form that `normal_schema` makes: what
-no type and no rule can say is said word for word by `kw.Schema`. Whatever goes wrong is a `CodegenError`;
-a `WrongRequest` when it is in what was asked for.
+The classes produce the same schema again (`kubewright.crd.crd_of`), in the normal form of `normal_schema`. `kw.Schema`
+contains what no type or constraint can express. Every failure is a `CodegenError`; a `WrongRequest` if the request is
+the cause.
 """
 
 from __future__ import annotations

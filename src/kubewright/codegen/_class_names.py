@@ -1,4 +1,4 @@
-"""Names for the classes of a module: the shortest end of a path that tells them apart, shallow ones first."""
+"""Names the classes of a module: the shortest unique end of a path, shallow ones first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["name_classes"]
 
 
 def name_classes(walk: Walk) -> None:
-    """Name every class. `Kind` is given; then come `KindSpec` and `KindStatus`, then all others."""
+    """Names every class: first `KindSpec` and `KindStatus`, then all others. Kinds already have names."""
     used = set(TAKEN) | {kind.name for kind in walk.kinds}
     for kind in walk.kinds:
         for annotation, what in ((kind.spec, "Spec"), (kind.status, "Status")):

@@ -48,7 +48,7 @@ class Field:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Model:
-    """A class. `uses` are the paths of all positions with this schema, `annotations` those that can have a description."""
+    """A class. `uses` are the paths of its schema, `annotations` its uses that can have a description."""
 
     fields: list[Field] = field(default_factory=list)
     rules: list[Constraint] = field(default_factory=list)

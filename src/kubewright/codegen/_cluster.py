@@ -1,4 +1,4 @@
-"""Definitions in a live cluster."""
+"""Reads definitions from a live cluster."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SOURCE: Final = "the cluster"
 
 
 async def from_cluster(client: Client, kinds: Sequence[str] = (), *, descriptions: bool = True) -> list[KindSource]:
-    """The kinds that a cluster defines: all of them, or those that are named (`Certificate`, `certificates`,
+    """Returns the kinds of a cluster: all of them, or those named (`Certificate`, `certificates`,
     `certificates.cert-manager.io`).
 
-    The definitions are read if that is permitted. Kinds that are named and have none (those of aggregated servers), or
-    whose definitions may not be read, are taken from the OpenAPI document that everybody may read; it tells all of the
-    schema but not the columns. Raises CodegenError for a kind that is not there.
+    Reads the definitions, if the user is allowed to. Named kinds without a readable definition, such as those of
+    aggregated servers, are read from the OpenAPI document, which every user can read. It has the schema, but not the
+    columns. Raises CodegenError for a kind that does not exist.
     """
     selection = Selection(kinds)
     try:
@@ -33,7 +33,7 @@ async def from_cluster(client: Client, kinds: Sequence[str] = (), *, description
     except (Forbidden, NotFound):
         if not kinds:
             raise CodegenError(
-                _SOURCE, "you may not list its definitions; name the kinds with --kind, and OpenAPI will tell of them"
+                _SOURCE, "you are not allowed to list definitions; name the kinds with --kind to read them from OpenAPI"
             ) from None
         documents = []
     found = [
@@ -53,7 +53,7 @@ async def _definitions(client: Client) -> list[dict[str, Any]]:
         try:
             page = msgspec.json.decode(await client.request("GET", _PATH, query=query))
         except msgspec.DecodeError:
-            raise WrongRequest(_SOURCE, "what answers is no Kubernetes API server; is the address right?") from None
+            raise WrongRequest(_SOURCE, "the response is not from a Kubernetes API server; check the address") from None
         documents += [{"apiVersion": "apiextensions.k8s.io/v1"} | each for each in page["items"]]
         following = page["metadata"].get("continue")
         if not following:
@@ -71,9 +71,9 @@ async def _described(client: Client, name: str, *, descriptions: bool) -> KindSo
     groups = sorted({f"{resource.info.plural}.{resource.info.group}" for resource in served})
     if not served:
         hint = selection.near(name)
-        raise WrongRequest(_SOURCE, f"it serves no kind {name}{hint}; kinds of Kubernetes itself are in kubewright.api")
+        raise WrongRequest(_SOURCE, f"it serves no kind {name}{hint}; built-in kinds are in kubewright.api")
     if len(groups) > 1:
-        raise WrongRequest(_SOURCE, f"{name} may mean {' or '.join(groups)}; name one of these")
+        raise WrongRequest(_SOURCE, f"{name} is ambiguous: {' or '.join(groups)}; name one of these")
     documents = {}
     for resource in served:
         info = resource.info

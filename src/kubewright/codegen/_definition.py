@@ -1,4 +1,4 @@
-"""Definitions as they are found, in one form: CustomResourceDefinitions of apiextensions v1 and v1beta1."""
+"""Reads CustomResourceDefinitions of apiextensions v1 and v1beta1 into one form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class VersionSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindSource:
-    """A kind as a definition tells of it. `source` says where it was found."""
+    """A kind of a definition. `source` is where the definition was found."""
 
     source: str
     group: str
@@ -74,15 +74,15 @@ def is_definition(document: object) -> bool:
 def read_definition(
     document: Mapping[str, Any], source: str, *, descriptions: bool = True, lenient: bool = False
 ) -> KindSource:
-    """The kind that a CustomResourceDefinition defines. Raises CodegenError.
+    """Returns the kind that a CustomResourceDefinition defines. Raises CodegenError.
 
-    A `lenient` reader takes what has no type for any JSON, which the API server would refuse.
+    With `lenient`, a schema without a type is any JSON; the API server would reject it.
     """
     try:
         return _read(document, source, descriptions=descriptions, lenient=lenient)
     except (KeyError, TypeError, AttributeError) as error:
-        missing = f"{error} is missing" if isinstance(error, KeyError) else f"it has another form ({error})"
-        raise CodegenError(source, f"this is not a whole CustomResourceDefinition: {missing}") from error
+        missing = f"{error} is missing" if isinstance(error, KeyError) else f"unexpected structure ({error})"
+        raise CodegenError(source, f"not a complete CustomResourceDefinition: {missing}") from error
 
 
 def _read(document: Mapping[str, Any], source: str, *, descriptions: bool, lenient: bool) -> KindSource:
@@ -114,7 +114,7 @@ def _read(document: Mapping[str, Any], source: str, *, descriptions: bool, lenie
 
 
 def _check_names(kind: KindSource) -> None:
-    """Raise CodegenError for what the API server would not accept, and what would not be fit for a program's text."""
+    """Raises CodegenError for names that the API server rejects, or that cannot be part of a program."""
     names = [("group", kind.group, _GROUP), ("kind", kind.kind, _KIND)]
     names += [("kind of lists", kind.list_kind, _KIND), ("plural", kind.plural, _LABEL)]
     names += [("singular", kind.singular, _LABEL)]
@@ -123,12 +123,12 @@ def _check_names(kind: KindSource) -> None:
     names += [("version", version.name, _VERSION) for version in kind.versions]
     for what, text, form in names:
         if not form.fullmatch(text):
-            raise CodegenError(kind.source, f"{text!r} is not a {what} that the API server would accept")
+            raise CodegenError(kind.source, f"the API server would reject the {what} {text!r}")
     for version in kind.versions:
         try:
             _check_beside_schema(version)
         except ValueError as error:
-            raise CodegenError(kind.source, f"the API server would not accept {kind.name}: {error}") from None
+            raise CodegenError(kind.source, f"the API server would reject {kind.name}: {error}") from None
     versions = [version.name for version in kind.versions]
     if len(set(versions)) < len(versions):
         raise CodegenError(kind.source, f"{kind.name} has a version twice: {', '.join(versions)}")
@@ -137,10 +137,10 @@ def _check_names(kind: KindSource) -> None:
 
 
 def _check_beside_schema(version: VersionSource) -> None:
-    """Raise ValueError, which names the field, for what `@resource` would refuse, as the server does."""
+    """Raises ValueError, which names the field, for values that `@resource` and the server reject."""
     if not isinstance(version.served, bool):
         raise ValueError(f"served of version {version.name} must be true or false, not {version.served!r:.60}")
-    warning: object = version.deprecated  # whatever the file says
+    warning: object = version.deprecated  # can be anything in the file
     if not isinstance(warning, bool | str) or (
         isinstance(warning, str) and not (len(warning) <= _LONGEST_WARNING and warning.isprintable())
     ):
@@ -174,7 +174,7 @@ def _check_selectable(version: VersionSource, path: str) -> None:
 
 
 def _versions(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The versions, also of files from before there could be several."""
+    """Returns the versions, also from old files with a single version."""
     versions = spec.get("versions")
     return list(versions) if versions else [{"name": spec["version"], "served": True, "storage": True}]
 
@@ -209,7 +209,7 @@ def _scale(scale: Mapping[str, Any] | None) -> dict[str, str] | None:
 
 
 def _column(column: Mapping[str, Any]) -> dict[str, Any]:
-    """A column with its path as v1 spells it."""
+    """Returns a column with the field names of v1."""
     made = {("jsonPath" if name == "JSONPath" else name): value for name, value in column.items() if value}
     return {"name": made["name"], "type": made["type"], "jsonPath": made["jsonPath"]} | made
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as one exception, and one of its kinds."""
+"""The errors of code generation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["CodegenError", "WrongRequest"]
 
 
 class CodegenError(ValueError):
-    """No types can be written; the text names the source and the position in it, and says why and what to do."""
+    """No types can be generated. The message has the source, the position in it, the reason and the fix."""
 
     def __init__(self, source: str, reason: str) -> None:
         super().__init__(f"{source}: {reason}")
@@ -15,4 +15,4 @@ class CodegenError(ValueError):
 
 
 class WrongRequest(CodegenError):
-    """What was asked for cannot be: a file that is not there, a kind that nothing defines, a name for no class."""
+    """The request is invalid: a file or a kind that does not exist, or an invalid class name."""

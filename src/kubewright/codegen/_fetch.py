@@ -1,4 +1,4 @@
-"""One file over HTTPS."""
+"""Fetches a file over HTTPS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT: Final = 30.0
 
 
 def fetch(url: str, *, allow_http: bool = False, most_bytes: int = MOST_BYTES) -> str:
-    """The text behind a URL. Only `https://` is taken, also of redirects, unless `allow_http`. Raises CodegenError."""
+    """Returns the text at a URL. Redirects too must be `https://`, unless `allow_http` is set. Raises CodegenError."""
     shown = _without_credentials(url)
     _check(url, shown, allow_http=allow_http)
 
@@ -32,17 +32,17 @@ def fetch(url: str, *, allow_http: bool = False, most_bytes: int = MOST_BYTES) -
             content: bytes = answer.read(most_bytes + 1)
     except urllib.error.HTTPError as error:
         error.close()
-        raise CodegenError(shown, f"the server answers {error.code} {error.reason}") from None
+        raise CodegenError(shown, f"the server responds {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         raise CodegenError(shown, f"it cannot be fetched: {error.reason}") from None
     except (OSError, ValueError) as error:
         raise CodegenError(shown, f"it cannot be fetched: {error}") from None
     if len(content) > most_bytes:
-        raise CodegenError(shown, f"it is larger than {most_bytes} bytes, which no definition is")
+        raise CodegenError(shown, f"it is larger than {most_bytes} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise CodegenError(shown, "this is not text in UTF-8, so it cannot be YAML") from None
+        raise CodegenError(shown, "it is not UTF-8, so it is not YAML") from None
 
 
 def _check(url: str, shown: str, *, allow_http: bool) -> None:
@@ -51,13 +51,13 @@ def _check(url: str, shown: str, *, allow_http: bool) -> None:
         raise WrongRequest(shown, "a URL with a user name or password is not fetched; download the file first")
     if scheme == "http" and not allow_http:
         raise WrongRequest(
-            shown, "only https:// is fetched: anybody on the way could change it; --allow-http allows it"
+            shown, "only https:// is fetched, because http:// can be tampered with; --allow-http permits it"
         )
     if scheme not in ("http", "https"):
         raise WrongRequest(shown, f"only https:// is fetched, not {scheme}://")
 
 
 def _without_credentials(url: str) -> str:
-    """The URL as it may be shown: without a password, and without a query, which may hold a token."""
+    """Returns the URL without credentials and without the query, which may contain a token."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

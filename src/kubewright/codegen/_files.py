@@ -1,4 +1,4 @@
-"""Modules into files."""
+"""Writes modules into files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["files_of", "write"]
 
 
 def files_of(modules: Mapping[tuple[str, str], str], out: Path) -> dict[Path, str]:
-    """What belongs into which file: one module into a file `out`, or any number into packages below a folder `out`."""
+    """Returns the content by file: one module in the file `out`, or any number in packages below the folder `out`."""
     if out.suffix == ".py":
         _check_name(out, out.stem)
         if len(modules) != 1:
             names = ", ".join(f"{package}/{version}" for package, version in modules)
             raise WrongRequest(
-                str(out), f"there are {len(modules)} group versions ({names}), and each is a module; name a folder"
+                str(out), f"there are {len(modules)} group versions ({names}), each is a module: name a folder"
             )
         return {out: next(iter(modules.values()))}
     if not out.is_dir() and (out.suffix or out.exists()):
-        raise WrongRequest(str(out), "this is neither a file NAME.py nor a folder, whose name has no dot")
-    if not out.is_dir():  # one that is there may be where Python looks for packages, whatever its name
+        raise WrongRequest(str(out), "the output must be a file NAME.py, or a folder whose name has no dot")
+    if not out.is_dir():  # an existing folder may be on Python's path, whatever its name
         _check_name(out, out.name)
     files = {out / "__init__.py": f'"""Types of custom resources.\n\n{HEADER}\n"""\n'}
     for (package, version), text in modules.items():
@@ -39,15 +39,15 @@ def _check_name(out: Path, name: str) -> None:
     if not name.isidentifier() or iskeyword(name):
         raise WrongRequest(
             str(out),
-            f"{name!r} cannot be imported: a module is called as a name in Python, such as {module_name(name)}",
+            f"{name!r} cannot be imported: use a Python name, such as {module_name(name)}",
         )
 
 
 def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = False) -> list[Path]:
-    """Write what has changed, all of it or nothing, and say which files these are; with `check`, only say so.
+    """Writes the files that have changed, all or none, and returns them. With `check`, writes nothing.
 
-    A file that was not generated is never overwritten: an `__init__.py` of yours is left as it is, any other raises
-    CodegenError, before anything is written.
+    Never overwrites a file that was not generated: it keeps your `__init__.py`, and raises CodegenError for any other
+    file before it writes anything.
     """
     changed: dict[Path, str] = {}
     for path, text in files_of(modules, out).items():
@@ -55,7 +55,7 @@ def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = Fa
         if there is None or (HEADER in there[:1000] and there != text):
             changed[path] = text
         elif HEADER not in there[:1000] and path.name != "__init__.py":
-            raise CodegenError(str(path), "this file was not generated, and would be lost; name another place")
+            raise CodegenError(str(path), "this file was not generated and would be overwritten; choose another path")
     if not check:
         write_all(Path(), {str(path): text for path, text in changed.items()})
     return list(changed)
@@ -64,7 +64,7 @@ def write(modules: Mapping[tuple[str, str], str], out: Path, *, check: bool = Fa
 def _there(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):  # the latter is told when the folder is made
+    except (FileNotFoundError, NotADirectoryError):  # creating the folder reports the latter
         return None
     except UnicodeDecodeError:
         return ""

@@ -1,4 +1,4 @@
-"""From kinds to modules."""
+"""Generates modules from kinds."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["generate"]
 
 
 def generate(kinds: Iterable[KindSource], *, names: Mapping[str, str] | None = None) -> dict[tuple[str, str], str]:
-    """The text of a module for each group version, by the names of its package and module.
+    """Returns the source of a module for each group version, by package and module name.
 
-    `names` renames the classes of kinds: `{"Gateway": "IstioGateway"}`. Raises CodegenError when two definitions of a
-    kind disagree.
+    `names` renames the classes of kinds: `{"Gateway": "IstioGateway"}`. Raises CodegenError if two definitions of a
+    kind differ.
     """
     renamed = dict(names or {})
     modules: dict[tuple[str, str], tuple[str, Walk]] = {}
     unused = set(renamed)
     for name in renamed.values():
         if not name.isidentifier() or name in TAKEN:
-            raise WrongRequest("--name", f"no class can be called {name}")
+            raise WrongRequest("--name", f"{name} is not a valid class name")
     for kind in sorted(_distinct(kinds), key=lambda each: (each.group, each.kind, each.plural)):
         unused -= {kind.kind}
         for version in sorted(kind.versions, key=lambda each: each.name):
@@ -50,7 +50,7 @@ def _module(api_version: str, walk: Walk) -> str:
         if other != kind.source.plural:
             raise CodegenError(
                 kind.source.source,
-                f"the class of {kind.source.name} would have the name of another, {kind.name}; --name renames one",
+                f"{kind.source.name} and another kind have the class name {kind.name}; rename one with --name",
             )
     name_classes(walk)
     choose_docs([*walk.models, *walk.kinds])
@@ -58,12 +58,14 @@ def _module(api_version: str, walk: Walk) -> str:
 
 
 def _distinct(kinds: Iterable[KindSource]) -> list[KindSource]:
-    """Each kind once; the same definition may be found in several files."""
+    """Returns each kind once. Several files can contain the same definition."""
     found: dict[str, KindSource] = {}
     for kind in kinds:
         first = found.setdefault(kind.name, kind)
         if first is not kind and _content(first) != _content(kind):
-            raise CodegenError(kind.source, f"{kind.name} is defined otherwise in {first.source}; name one of the two")
+            raise CodegenError(
+                kind.source, f"{kind.name} is defined differently in {first.source}; name one of them"
+            )
     return list(found.values())
 
 

@@ -1,4 +1,4 @@
-"""From the schemas of kinds to classes: which there are, which of them are shared, and what each field is."""
+"""Turns the schemas of kinds into classes, shares identical ones, and annotates their fields."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _key = msgspec.json.Encoder(order="sorted").encode
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """Where the walk is. The names are for classes; the rest says what `schema_of` will do here."""
+    """The current position of the walk: names for classes, and what `schema_of` does at this position."""
 
     names: tuple[str, ...]
     defaults: bool = True
     old_self: bool = True
-    embedded: bool = False  # in an object whose metadata the server knows by itself
+    embedded: bool = False  # in an embedded object, whose metadata schema the server knows
 
     def __truediv__(self, name: str) -> _Position:
         return replace(self, names=(*self.names, name), embedded=self.embedded and name == "metadata")
@@ -52,22 +52,22 @@ class Walk:
 
     def __init__(self) -> None:
         self.kinds: list[Kind] = []
-        self.models: list[Model] = []  # each after those that it needs
+        self.models: list[Model] = []  # dependencies first
         self._shared: dict[Any, Model] = {}
 
     def add(self, source: KindSource, version: VersionSource, class_name: str) -> Kind:
-        """Add the class of one version of a kind."""
+        """Adds the class of one version of a kind."""
         kind = Kind(source=source, version=version, name=class_name, doc=version.schema.get("description"))
         schema = version.schema
         properties: dict[str, Any] = dict(schema["properties"])
-        taken_away: dict[str, Any] = {}
+        removed: dict[str, Any] = {}
         if schema.get(_ANYTHING) and not properties.keys() - set(_HEAD):
-            # The server keeps what it does not know, so there is something to type after all.
-            taken_away = {"spec": None, "status": None}
+            # The server keeps unknown fields, so a spec and a status are useful.
+            removed = {"spec": None, "status": None}
             properties |= {"spec": {_ANYTHING: True, "nullable": True}, "status": {_ANYTHING: True, "nullable": True}}
         position = _Position((class_name,))
         said: dict[str, Any] = {"type": "object", "required": []}
-        changes: dict[str, Any] = dict(taken_away)
+        changes: dict[str, Any] = dict(removed)
         if "spec" in properties:
             kind.spec = self._annotation(properties.pop("spec"), position / "spec", shared=False)
             kind.status = Annotation(text="None", shape=Shape(category="any"), said={})
@@ -92,9 +92,9 @@ class Walk:
         return kind
 
     def _annotation(self, node: dict[str, Any], position: _Position, *, shared: bool = True) -> Annotation:
-        """The annotation for a schema, without what is said about the position itself."""
+        """Returns the annotation for a schema, without `FIELD_MEMBERS`."""
         if position.embedded:
-            # The schema says nothing about it, but the server keeps it; a class without fields would lose it.
+            # The schema has no properties, but the server keeps the metadata; a class without fields would drop it.
             shape, said = Shape(category="object", type="object"), {"type": "object"}
             made = Annotation(text="ObjectMeta", shape=shape, said=said, members={"properties": None})
         elif node.get("type") == "object":
@@ -127,7 +127,7 @@ class Walk:
             if node.get(_ANYTHING) or inner is True:
                 anything = Annotation(text="JSON", shape=Shape(category="any"), said={})
                 shape = Shape(category="object", type="object", element=JSON)
-                # PreserveUnknown takes the schema of the elements away again.
+                # PreserveUnknown removes the schema of the elements again.
                 made = Annotation(text="dict", element=anything, shape=shape, said=said | {"additionalProperties": {}})
                 if inner is True:
                     made.members["additionalProperties"] = True
@@ -135,14 +135,14 @@ class Walk:
         return Annotation(model=self._model(node, position, shared=shared), shape=Shape(category="object"), said=said)
 
     def _element(self, node: dict[str, Any], position: _Position) -> Annotation:
-        """An element of a list or map: there, None can only be null."""
+        """Returns the annotation of an element of a list or map, where None is null."""
         made = self._annotation(node, position)
         if made.text == "JSON":
-            said = _say_null(made, node)
+            said = _null_of_json(made, node)
         else:
             made.optional = bool(node.get("nullable"))
             said = {"nullable": True} if made.optional else {}
-        made.members |= _unsaid_of_place(said, node)
+        made.members |= _unsaid_of_field(said, node)
         if made.model is not None:
             made.model.annotations.append(made)
         elif made.description:
@@ -180,22 +180,22 @@ class Walk:
         said: dict[str, Any] = {}
         nullable = bool(node.get("nullable"))
         if annotation.text == "JSON":
-            said = _say_null(annotation, node)
+            said = _null_of_json(annotation, node)
         elif nullable and required and "default" not in node:
-            annotation.optional = said["nullable"] = True  # by itself
+            annotation.optional = said["nullable"] = True  # the annotation implies it
         elif nullable:
             annotation.optional = True
             annotation.rules.append(Nullable())
             said["nullable"] = True
         if not required or "default" in node:
             self._default(made, node, position, said)
-        annotation.members |= _unsaid_of_place(said, node)
+        annotation.members |= _unsaid_of_field(said, node)
         if annotation.model is not None:
             annotation.model.annotations.append(annotation)
         return made
 
     def _default(self, made: Field, node: dict[str, Any], position: _Position, said: dict[str, Any]) -> None:
-        """A default as a value of Python where it is a plain one; else the server fills it in alone."""
+        """Sets the default, if it can be written as a plain Python value. Otherwise only the server sets it."""
         value = node.get("default")
         if value is None or not _is_plain(made.annotation, value) or violations(node, value):
             made.default = None
@@ -209,7 +209,7 @@ class Walk:
 def _bind(
     spec: Annotation, status: Annotation, properties: Mapping[str, Any], said: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    """What `Resource[Spec, Status]` says about both, and where the definition says something else."""
+    """Applies what `Resource[Spec, Status]` implies, and collects where the definition differs."""
     spec.optional = spec.text == "JSON"
     if not spec.optional and (spec.model is None or spec.model.required):
         said["required"] = ["spec"]
@@ -233,7 +233,7 @@ def _bind(
 
 
 def _is_plain(annotation: Annotation, value: Any) -> bool:
-    """Whether the value can stand in the code as it is, where this type is expected."""
+    """Whether the value can be written as a literal of this type."""
     match annotation.text:
         case "list":
             element = annotation.element
@@ -262,25 +262,25 @@ def _is_plain(annotation: Annotation, value: Any) -> bool:
 
 
 def _whole_rules(model: Model, node: dict[str, Any], said: dict[str, Any], *, old_self: bool) -> None:
-    """The rules of a class as a whole."""
+    """Sets the constraints of a class as a whole."""
     whole = Annotation(shape=Shape(category="object", type="object"), said={k: v for k, v in said.items() if v})
     add_rules(whole, node, old_self=old_self)
     model.rules, model.members = whole.rules, unsaid(whole, node)
 
 
-def _say_null(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON takes null by itself; what it then says about null."""
+def _null_of_json(annotation: Annotation, node: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what `JSON`, which accepts null by default, says about null."""
     if node.get("nullable"):
         return {"nullable": True}
     annotation.rules.append(Nullable(allowed=False))
     return {}
 
 
-def _unsaid_of_place(said: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be said word for word about a position. Descriptions wait until the classes have theirs."""
+def _unsaid_of_field(said: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the members of a field for its `Schema`. Descriptions follow when all classes are known."""
     return difference(said, {member: node[member] for member in ("nullable", "default") if member in node})
 
 
 def _filled(model: Model) -> dict[str, Any]:
-    """The defaults of a class, as an empty object of it is sent."""
+    """Returns the defaults of a class, as an empty object is sent."""
     return {field.wire: field.default for field in model.fields if field.default not in (ABSENT, None)}

@@ -1,13 +1,13 @@
-"""The normal form of a schema: what is left when everything that says nothing is gone.
+"""The normal form of a schema: without members that have no effect.
 
-Types generated from a definition give the same schema again, in this form:
+Classes that are generated from a definition produce the same schema again, in this form:
 
-- `required` is sorted, without repeats; members that are null, and flags that are false, are left out, as are an empty
-  text, an empty `required` and empty `properties`; so is a default of null;
-- members that a definition cannot have, and that the server would drop, are left out;
-- `anyOf` of integer and text, beside `x-kubernetes-int-or-string`, is left out: the flag says it already;
-- a kind has `apiVersion`, `kind` and `metadata`, as the server adds them; the texts that describe these are left out;
-- white space around descriptions, and at the ends of their lines, is left out, and around CEL rules.
+- `required` is sorted and unique.
+- Members that are null, flags that are false, empty descriptions, and empty `required` and `properties` are removed.
+- Members that a definition cannot have, and that the server drops, are removed.
+- `anyOf` of integer and string beside `x-kubernetes-int-or-string` is removed: it is redundant.
+- A kind has `apiVersion`, `kind` and `metadata`, as the server adds them, without descriptions.
+- White space around descriptions, at the ends of their lines, and around CEL rules is removed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HEAD: Final = {"apiVersion": "string", "kind": "string", "metadata": "object"}
 
 
 def normal_schema(schema: dict[str, Any], *, descriptions: bool = True) -> dict[str, Any]:
-    """The normal form of the schema of a kind; perhaps without descriptions."""
+    """Returns the normal form of the schema of a kind, optionally without descriptions."""
     made = _node(schema, descriptions=descriptions)
     head = {name: {"type": type_} | made.get("properties", {}).get(name, {}) for name, type_ in _HEAD.items()}
     for node in head.values():
@@ -44,7 +44,7 @@ def normal_schema(schema: dict[str, Any], *, descriptions: bool = True) -> dict[
 
 
 def normal_text(text: str) -> str:
-    """A description, as it comes back from a docstring."""
+    """Returns a description as `inspect.cleandoc` returns it from a docstring."""
     cleaned = "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
     return inspect.cleandoc(cleaned.strip())
 
@@ -66,10 +66,10 @@ def _node(node: dict[str, Any], *, descriptions: bool) -> dict[str, Any]:
             value = [rule | {"rule": rule["rule"].strip()} for rule in value]
         if name not in _EMPTY or value != _EMPTY[name]:
             made[name] = value
-    if made.get("x-kubernetes-int-or-string") and _says_int_or_string(made.get("anyOf")):
+    if made.get("x-kubernetes-int-or-string") and _is_int_or_string(made.get("anyOf")):
         del made["anyOf"]
     return made
 
 
-def _says_int_or_string(branches: Any) -> bool:
+def _is_int_or_string(branches: Any) -> bool:
     return isinstance(branches, list) and sorted(map(str, branches)) == ["{'type': 'integer'}", "{'type': 'string'}"]

@@ -1,4 +1,4 @@
-"""Kinds from the OpenAPI v3 document of a live cluster."""
+"""Reads kinds from the OpenAPI v3 document of a live cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANYTHING: Final = {"x-kubernetes-preserve-unknown-fields": True}
 _KIND: Final = "x-kubernetes-group-version-kind"
 _SELECTABLE: Final = "x-kubernetes-selectable-fields"
 _LOCAL: Final = "#/components/schemas/"
-# What the document spells by reference, and a definition by an extension.
+# References in the document that a definition expresses by extensions.
 _KNOWN: Final[Mapping[str, Mapping[str, Any]]] = {
     ".api.resource.Quantity": {"x-kubernetes-int-or-string": True, "pattern": QUANTITY},
     ".util.intstr.IntOrString": {"x-kubernetes-int-or-string": True},
@@ -33,9 +33,9 @@ def kind_from_openapi(
     *,
     descriptions: bool = True,
 ) -> KindSource:
-    """A kind from its served versions, the preferred one first, and the document of each. Raises CodegenError.
+    """Returns a kind from its served versions, the preferred one first, and their documents. Raises CodegenError.
 
-    The document does not say in which version objects are stored: the preferred one is called so.
+    The document does not contain the stored version; the preferred one is used.
     """
     first = served[0].info
     versions = []
@@ -68,7 +68,7 @@ def kind_from_openapi(
 
 
 class _Inlining:
-    """Writes out what the document says by reference. What contains itself becomes any JSON."""
+    """Replaces references in the document by their schemas. A recursive schema becomes any JSON."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._schemas: Mapping[str, Any] = document.get("components", {}).get("schemas", {})
@@ -107,7 +107,7 @@ class _Inlining:
 
 
 def _reference(node: Mapping[str, Any]) -> str | None:
-    """The name of what a schema refers to, also when it does so by way of `allOf`, to say more beside."""
+    """Returns the name that a schema refers to, directly or in an `allOf` with one element."""
     one = node["allOf"][0] if len(node.get("allOf") or ()) == 1 else node
     reference = one.get("$ref") if isinstance(one, Mapping) else None
     return str(reference).removeprefix(_LOCAL) if reference else None

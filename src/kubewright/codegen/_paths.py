@@ -1,4 +1,4 @@
-"""Whether the path of a column leads somewhere: the question that `@resource` will ask of the classes."""
+"""Checks JSON paths against a schema, as `@resource` checks them against classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANYWHERE: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": T
 
 
 def leads_to(schema: Mapping[str, Any], path: str, type_: str | None = None) -> bool:
-    """Whether a path leads to a field of a kind, and perhaps to one of this type."""
+    """Whether a path leads to a field of a kind, optionally of this type."""
     try:
         steps = parse_path(path)
         if steps[0].member == "metadata" and len(steps) > 1:

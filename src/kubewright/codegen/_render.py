@@ -1,4 +1,4 @@
-"""Modules as text."""
+"""Renders modules as source code."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FROM_API: Final = ("JSON", "IntOrString", "ObjectMeta", "Quantity", "Time")
 
 
 def render_module(title: str, walk: Walk) -> str:
-    """The text of a module with all the classes of a walk, those first that others need."""
+    """Returns the source of a module with all classes of a walk, dependencies first."""
     classes: list[Model] = [*walk.models, *walk.kinds]
     body = "".join(f"\n\n{_class(model)}\n" for model in classes)
     return f'"""{title}\n\n{HEADER}\n"""\n\n# fmt: off\n# ruff: noqa\n{_imports(body)}\n{_exports(classes)}\n{body}'
 
 
 def _imports(body: str) -> str:
-    """What the body uses. Names are unmistakable: no class may be called by any of them."""
+    """Returns the imports of the body. They can be found by name, because no class can have these names."""
 
     def used(name: str, behind: str) -> bool:
         return any(f"{before}{name}{behind}" in body for before in (" ", "[", "("))
@@ -132,7 +132,7 @@ def _rule(rule: Constraint) -> Doc:
 
 
 def _arguments(rule: msgspec.Struct) -> Iterator[Doc]:
-    """The arguments of a rule that are not what they are anyway, by name as soon as one was left out."""
+    """Yields the arguments of a constraint that differ from the defaults, by keyword after the first omitted one."""
     named = False
     for index, field in enumerate(msgspec.structs.fields(rule)):
         value = getattr(rule, field.name)
@@ -145,34 +145,34 @@ def _arguments(rule: msgspec.Struct) -> Iterator[Doc]:
 
 
 def _resource(kind: Kind) -> Doc:
-    """The call of `@resource`: what does not follow from the class."""
+    """Returns the call of `@resource`, with the arguments that differ from the defaults."""
     source, version = kind.source, kind.version
     given: dict[str, Doc] = {}
 
-    def say(name: str, value: Any, *, usual: Any) -> None:
-        if value != usual:
+    def add(name: str, value: Any, *, default: Any) -> None:
+        if value != default:
             given[name] = value_doc(value)
 
-    say("kind", source.kind, usual=kind.name)
-    # `@resource` takes a kind in small letters only from those who spell out its plural too.
-    say("plural", source.plural, usual=pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
-    say("singular", source.singular, usual=source.kind.lower())
-    say("list_kind", source.list_kind, usual=f"{source.kind}List")
-    say("short_names", list(source.short_names), usual=[])
-    say("categories", list(source.categories), usual=[])
-    say("scope", "Namespaced" if source.namespaced else "Cluster", usual="Namespaced")
+    add("kind", source.kind, default=kind.name)
+    # `@resource` accepts a kind in lower case only with an explicit plural.
+    add("plural", source.plural, default=pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
+    add("singular", source.singular, default=source.kind.lower())
+    add("list_kind", source.list_kind, default=f"{source.kind}List")
+    add("short_names", list(source.short_names), default=[])
+    add("categories", list(source.categories), default=[])
+    add("scope", "Namespaced" if source.namespaced else "Cluster", default="Namespaced")
     by_itself = kind.status is not None and kind.status.model is not None
-    say("status_subresource", version.has_status, usual=by_itself)
+    add("status_subresource", version.has_status, default=by_itself)
     if version.scale is not None:
         given["scale_subresource"] = _scale(kind)
     if version.columns:
         columns = tuple(prefixed(f"{literal(column['name'])}: ", _column(kind, column)) for column in version.columns)
         given["columns"] = Group("{", columns, "}")
-    say("selectable_fields", list(version.selectable_fields), usual=[])
-    say("served", version.served, usual=True)
-    say("storage", version.storage if len(source.versions) > 1 else None, usual=None)
-    say("deprecated", version.deprecated, usual=False)
-    say("api_approved", source.approval, usual=None)
+    add("selectable_fields", list(version.selectable_fields), default=[])
+    add("served", version.served, default=True)
+    add("storage", version.storage if len(source.versions) > 1 else None, default=None)
+    add("deprecated", version.deprecated, default=False)
+    add("api_approved", source.approval, default=None)
     api_version = f"{source.group}/{version.name}"
     return call("kw.resource", value_doc(api_version), *(prefixed(f"{name}=", doc) for name, doc in given.items()))
 
@@ -191,7 +191,7 @@ def _scale(kind: Kind) -> Doc:
 
 
 def _column(kind: Kind, column: Mapping[str, Any]) -> Doc:
-    """A column. Its type is always said: it may be another than that of the field."""
+    """Returns a column. Its type is always written, because it can differ from the type of the field."""
     arguments = [value_doc(column["jsonPath"])]
     arguments += [
         prefixed(f"{name}=", value_doc(column[name]))

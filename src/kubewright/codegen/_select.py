@@ -1,4 +1,4 @@
-"""Kinds by name, as kubectl takes them."""
+"""Selects kinds by name, as kubectl does."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ __all__ = ["Selection"]
 
 
 class Selection:
-    """The kinds that are asked for: `Certificate`, `certificates` or `certificates.cert-manager.io`; without names,
-    all."""
+    """The requested kinds: `Certificate`, `certificates` or `certificates.cert-manager.io`. Default: all."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = dict.fromkeys(names, False)
         self._seen: dict[str, str] = {}
 
     def takes(self, kind: str, plural: str, group: str) -> bool:
-        """Whether a kind is asked for; if so, its name is found."""
+        """Whether a kind is requested. If so, its name counts as found."""
         forms = {kind.lower(), plural, f"{plural}.{group}", f"{kind.lower()}.{group}"}
         self._seen |= dict.fromkeys(forms, kind)
         taken = [name for name in self._names if name.lower() in forms]
@@ -26,10 +25,10 @@ class Selection:
         return bool(taken) or not self._names
 
     def missing(self) -> list[str]:
-        """The names that no kind had."""
+        """Returns the requested names that no kind had."""
         return [name for name, found in self._names.items() if not found]
 
     def near(self, name: str) -> str:
-        """The end of a sentence about a name that no kind had: the kind that was meant, if one looks like it."""
+        """Returns a suggestion for a name that no kind had; empty if no kind is similar."""
         meant = nearest(name.lower(), self._seen)
         return f"; did you mean {self._seen[meant]}?" if meant else ""

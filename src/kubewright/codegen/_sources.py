@@ -1,4 +1,4 @@
-"""Definitions in files, folders and behind URLs."""
+"""Reads definitions from files, folders and URLs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_sources(
     allow_http: bool = False,
     skipped: Callable[[str], None] = lambda _note: None,
 ) -> list[KindSource]:
-    """The kinds that are defined in files, in folders (and those below) and behind `https://` URLs.
+    """Returns the kinds that are defined in files, folders (recursively) and at `https://` URLs.
 
-    A file that is named must have a definition in it. Of a folder, files without one are passed over, and parts of
-    definitions (as patches of kustomize are) are reported to `skipped`. Raises CodegenError.
+    A named file must contain a definition. In a folder, files without one are ignored, and partial definitions, such as
+    kustomize patches, are reported to `skipped`. Raises CodegenError.
     """
     found: list[KindSource] = []
     for source in sources:
@@ -52,18 +52,18 @@ def _read_folder(folder: Path, skipped: Callable[[str], None]) -> Iterator[tuple
             continue
         for document in definitions_in(text, str(path)):
             if not (document.get("spec") or {}).get("names"):
-                skipped(f"{path} has only a part of a definition")
+                skipped(f"{path} has only a partial definition")
                 continue
             seen = True
             yield document, str(path)
     if not seen:
-        raise CodegenError(str(folder), "there is no CustomResourceDefinition in any file of this folder")
+        raise CodegenError(str(folder), "no file in this folder has a CustomResourceDefinition")
 
 
 def _read(text: str, source: str) -> Iterable[tuple[dict[str, Any], str]]:
     found = [(each, source) for each in definitions_in(text, source)]
     if not found:
-        raise CodegenError(source, "there is no CustomResourceDefinition in it")
+        raise CodegenError(source, "it has no CustomResourceDefinition")
     return found
 
 
@@ -71,20 +71,20 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise WrongRequest(str(path), "there is no such file or folder") from None
+        raise WrongRequest(str(path), "no such file or folder") from None
     except UnicodeDecodeError:
-        raise CodegenError(str(path), "this is not text in UTF-8, so it cannot be YAML") from None
+        raise CodegenError(str(path), "it is not UTF-8, so it is not YAML") from None
     except OSError as error:
         raise CodegenError(str(path), error.strerror or str(error)) from None
 
 
 def definitions_in(text: str, source: str) -> Iterator[dict[str, Any]]:
-    """The definitions among the documents of a YAML file, also inside lists. Raises CodegenError."""
+    """Yields the definitions among the documents of a YAML file, also inside lists. Raises CodegenError."""
     try:
         documents = load_yaml_documents(text, literal_keys=True)
     except InvalidYAML as error:
-        hint = "; this looks like a template: render it first" if "{{" in text else ""
-        raise CodegenError(source, f"this is not YAML: {error}{hint}") from None
+        hint = "; it looks like a template: render it first" if "{{" in text else ""
+        raise CodegenError(source, f"not YAML: {error}{hint}") from None
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
         for each in [document, *(items if isinstance(items, list) else ())]:

@@ -1,4 +1,4 @@
-"""Whether a schema is structural, as the API server requires it of every definition."""
+"""Checks that a schema is structural, as the API server requires."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["check_field_names", "check_structural", "loosened"]
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 _DEEPEST: Final = 200
-_NOT_IN_A_NAME: Final = re.compile(r'["\\\x00-\x1f]')  # msgspec writes names as they are
+_NOT_IN_A_NAME: Final = re.compile(r'["\\\x00-\x1f]')  # msgspec does not escape names
 _FREE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def check_structural(schema: Any, source: str, where: str) -> None:
-    """Raise CodegenError, which names the position, for a schema whose values have no one type."""
+    """Raises CodegenError, which names the position, for a schema that is not structural."""
     reason = _check(schema, where, 0)
     if reason:
         raise CodegenError(
             source,
-            f"{reason} The API server would not accept this schema: it is not structural;"
-            " --lenient takes what has no type for any JSON",
+            f"{reason} The API server would reject this schema, because it is not structural;"
+            " --lenient treats a missing type as any JSON",
         )
 
 
@@ -52,7 +52,7 @@ def _check(node: Any, path: str, depth: int) -> str | None:
 
 
 def check_field_names(schema: Any, source: str, where: str) -> None:
-    """Raises CodegenError, which names the position, for a field that no class can have."""
+    """Raises CodegenError, which names the position, for a field name that no class can have."""
     waiting = [(schema, where)]
     while waiting:
         node, path = waiting.pop()
@@ -70,7 +70,7 @@ def check_field_names(schema: Any, source: str, where: str) -> None:
 
 
 def loosened(node: Any, depth: int = 0) -> Any:
-    """The same schema, with any JSON where the type is missing."""
+    """Returns the schema with any JSON where the type is missing."""
     if not isinstance(node, dict) or depth > _DEEPEST:
         return node
     made = dict(node)

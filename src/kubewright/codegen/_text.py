@@ -1,4 +1,4 @@
-"""Python's text for values: literals, calls, docstrings, broken into lines where they are long."""
+"""Python source for values: literals, calls and docstrings, wrapped at the line length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Something in brackets: on one line if it fits, else each part on a line of its own."""
+    """A bracketed expression: on one line if it fits, else one line per part."""
 
     opening: str
     parts: tuple[Doc, ...]
@@ -25,22 +25,22 @@ Doc: TypeAlias = str | Group
 
 
 def call(name: str, *parts: Doc) -> Doc:
-    """A call of a function."""
+    """Returns a function call."""
     return Group(f"{name}(", parts, ")") if parts else f"{name}()"
 
 
 def prefixed(prefix: str, doc: Doc) -> Doc:
-    """The same with something before it: a keyword, a key."""
+    """Returns the expression after a prefix, such as a keyword or a key."""
     return prefix + doc if isinstance(doc, str) else Group(prefix + doc.opening, doc.parts, doc.closing)
 
 
 def suffixed(doc: Doc, suffix: str) -> Doc:
-    """The same with something behind it."""
+    """Returns the expression before a suffix."""
     return doc + suffix if isinstance(doc, str) else Group(doc.opening, doc.parts, doc.closing + suffix)
 
 
 def layout(doc: Doc, indent: int = 0, *, behind: int = 0) -> str:
-    """The text, lines after the first indented."""
+    """Returns the source. Lines after the first are indented."""
     flat = _flat(doc)
     if isinstance(doc, str) or not doc.parts or indent + len(flat) + behind <= WIDTH:
         return flat
@@ -54,12 +54,12 @@ def _flat(doc: Doc) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value on one line."""
+    """Returns a value on one line."""
     return _flat(value_doc(value))
 
 
 def value_doc(value: Any) -> Doc:
-    """A value of JSON as Python writes it. Characters that do not show are escaped."""
+    """Returns a JSON value as Python source. Unprintable characters are escaped."""
     if isinstance(value, dict):
         return Group("{", tuple(prefixed(f"{literal(key)}: ", value_doc(each)) for key, each in value.items()), "}")
     if isinstance(value, list | tuple):
@@ -68,11 +68,11 @@ def value_doc(value: Any) -> Doc:
         return _quoted(value)
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return repr(value)
-    raise TypeError(f"{value!r} is not a value of JSON")
+    raise TypeError(f"{value!r} is not a JSON value")
 
 
 def _quoted(text: str) -> str:
-    """A text between double quotes, raw where that spares backslashes."""
+    """Returns a string in double quotes, as a raw string if that avoids backslashes."""
     if "\\" in text and '"' not in text and text.isprintable() and not text.endswith("\\"):
         return f'r"{text}"'
     shown = repr(text)
@@ -82,7 +82,7 @@ def _quoted(text: str) -> str:
 
 
 def docstring(text: str, indent: int) -> Iterator[str]:
-    """The lines of a docstring, which `inspect.cleandoc` turns back into the text."""
+    """Yields the lines of a docstring. `inspect.cleandoc` returns the same text."""
     first, *rest = [_escaped(line) for line in text.split("\n")]
     margin = " " * indent
     if not rest:
@@ -94,7 +94,7 @@ def docstring(text: str, indent: int) -> Iterator[str]:
 
 
 def _escaped(line: str) -> str:
-    """The line as it stands inside a docstring: no quotes that would end it, nothing that does not show."""
+    """Returns a line of a docstring, with closing quotes and unprintable characters escaped."""
     shown: list[str] = []
     quotes = 0
     for index, char in enumerate(line):
