@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubewright
-from kubewright.arguments import Unsuitable
+from kubewright.arguments import InvalidValue
 from kubewright.durations import format_age, format_duration, more_than_zero, parse_duration
 
 
@@ -75,9 +75,9 @@ def test_parses_numbers_strings_and_timedeltas(given_: object, seconds: float) -
 
 @pytest.mark.parametrize("given_", ["", "soon", "1d", "1m 30s", -1, True, None, float("nan"), timedelta(seconds=-1)])
 def test_rejects_what_is_not_a_duration(given_: object) -> None:
-    with pytest.raises(Unsuitable, match="such as 30s, 1m30s, 500ms"):
+    with pytest.raises(InvalidValue, match="such as 30s, 1m30s, 500ms"):
         parse_duration(given_)
-    with pytest.raises(Unsuitable, match="and more than 0"):
+    with pytest.raises(InvalidValue, match="and more than 0"):
         more_than_zero(0)
 
 

@@ -1,4 +1,4 @@
-"""Options that are checked where they are written: a typo fails at import, and the error names the valid ones."""
+"""Checks of options at the call: a typo fails at import, with the list of valid options."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import ParamSpec, TypeVar
 
 from kubewright.suggestions import nearest
 
-__all__ = ["Unsuitable", "are_texts", "are_texts_by_name", "check_text", "known_options", "unknown_name"]
+__all__ = ["InvalidValue", "check_string", "is_string_collection", "is_string_mapping", "known_options", "unknown_name"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Unsuitable(ValueError):
-    """What the value should have been: the words between "is" and "not"."""
+class InvalidValue(ValueError):
+    """An invalid value. The message is what the value should be: the words between "is" and "not"."""
 
 
-def check_text(what: str, given: object, such_as: str) -> str:
-    """A text; anything else is refused with what would be one."""
+def check_string(what: str, given: object, example: str) -> str:
+    """Returns a string. Raises TypeError, with an example, for anything else."""
     if not isinstance(given, str):
-        raise TypeError(f"{what} is a text, such as {such_as}, not {given!r}")
+        raise TypeError(f"{what} is a string, such as {example}, not {given!r}")
     return given
 
 
-def are_texts(given: object) -> bool:
-    """Whether it is a list of texts, or the like. A text alone is none: its letters are not what was meant."""
+def is_string_collection(given: object) -> bool:
+    """Whether it is a collection of strings. A single string is not: its letters are not what was meant."""
     return isinstance(given, Collection) and not isinstance(given, str) and all(isinstance(one, str) for one in given)
 
 
-def are_texts_by_name(given: object) -> bool:
-    """Whether it is a dict of texts, or the like."""
-    return isinstance(given, Mapping) and are_texts(given) and are_texts(given.values())
+def is_string_mapping(given: object) -> bool:
+    """Whether it is a mapping of strings to strings."""
+    return isinstance(given, Mapping) and is_string_collection(given) and is_string_collection(given.values())
 
 
 def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
-    """The sentence for a name that does not exist: the nearest one, and all of them."""
+    """Returns the message for an unknown option: the closest one, and all of them."""
     names = sorted(valid)
     meant = nearest(name, names)
     hint = f" Did you mean {meant!r}?" if meant else ""
@@ -45,7 +45,7 @@ def unknown_name(what: str, name: str, valid: Iterable[str]) -> str:
 
 
 def known_options(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a function answer an unknown keyword with the valid ones, where Python would only say that it is unknown."""
+    """Makes a function reject an unknown keyword argument with a message that lists the valid ones."""
     parameters = inspect.signature(function).parameters.values()
     valid = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
     accepted = {parameter.name for parameter in parameters}

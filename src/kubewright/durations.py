@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from kubewright.arguments import Unsuitable
+from kubewright.arguments import InvalidValue
 
 __all__ = ["Duration", "format_age", "format_duration", "more_than_zero", "parse_duration"]
 
@@ -25,7 +25,7 @@ _A_DURATION: Final = "a length of time, such as 30s, 1m30s, 500ms, or a number o
 def parse_duration(given: object) -> float:
     """Returns a duration in seconds, from a number, a timedelta or a string as Go writes them. Never negative.
 
-    Raises `Unsuitable`, which says what a duration is.
+    Raises `InvalidValue`, which says what a duration is.
     """
     if isinstance(given, timedelta):
         found = given.total_seconds()
@@ -34,9 +34,9 @@ def parse_duration(given: object) -> float:
     elif isinstance(given, int | float) and not isinstance(given, bool):
         found = float(given)
     else:
-        raise Unsuitable(_A_DURATION)
+        raise InvalidValue(_A_DURATION)
     if not (math.isfinite(found) and found >= 0):
-        raise Unsuitable(_A_DURATION)
+        raise InvalidValue(_A_DURATION)
     return found
 
 
@@ -44,7 +44,7 @@ def more_than_zero(given: object) -> float:
     """Returns the same, but rejects 0."""
     found = parse_duration(given)
     if found <= 0:
-        raise Unsuitable(f"{_A_DURATION}, and more than 0")
+        raise InvalidValue(f"{_A_DURATION}, and more than 0")
     return found
 
 
@@ -88,5 +88,5 @@ def _seconds_of(text: str) -> float:
         return float(text)
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise Unsuitable(_A_DURATION)
+        raise InvalidValue(_A_DURATION)
     return math.fsum(float(number) * _UNITS[unit] for number, unit in parts)

@@ -1,4 +1,4 @@
-"""What names may look like, and what the server says of those that do not."""
+"""Validates names as the API server does, with its messages."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _longer_than(text: str, most: int, unit: str = "bytes") -> list[str]:
 
 
 def subdomain_problems(name: str) -> list[str]:
-    """The rule for most names: a DNS subdomain."""
+    """Returns the problems of a DNS subdomain, the form of most names."""
     found = _longer_than(name, 253, "characters")
     return found if _SUBDOMAIN.fullmatch(name) else [*found, _SUBDOMAIN_RULE]
 
 
 def label_problems(name: str) -> list[str]:
-    """The rule for names of namespaces and services: one label of DNS."""
+    """Returns the problems of a DNS label, the form of names of namespaces and Services."""
     found = _longer_than(name, 63, "characters")
     if _LABEL.fullmatch(name):
         return found
@@ -66,20 +66,20 @@ def label_problems(name: str) -> list[str]:
 
 
 def label_1035_problems(name: str) -> list[str]:
-    """The rule of old for names that begin with a letter."""
+    """Returns the problems of a DNS-1035 label, which starts with a letter."""
     found = _longer_than(name, 63, "characters")
     return found if _LABEL_1035.fullmatch(name) else [*found, _LABEL_1035_RULE]
 
 
 def path_segment_problems(name: str) -> list[str]:
-    """The rule for names of roles: anything that can stand in a path."""
+    """Returns the problems of a path segment, the form of names of roles."""
     if name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in name]
 
 
 def qualified_name_problems(name: str) -> list[str]:
-    """The rule for keys of labels and annotations, and for finalizers."""
+    """Returns the problems of a qualified name, the form of label keys, annotation keys and finalizers."""
     prefix, slash, last = name.rpartition("/")
     if "/" in prefix:
         text = "a valid label key " + _QUALIFIED_RULE
@@ -100,6 +100,6 @@ def qualified_name_problems(name: str) -> list[str]:
 
 
 def label_value_problems(value: str) -> list[str]:
-    """The rule for values of labels."""
+    """Returns the problems of a label value."""
     found = _longer_than(value, 63)
     return found if _LABEL_VALUE.fullmatch(value) else [*found, _LABEL_VALUE_RULE]

@@ -1,9 +1,9 @@
-"""Regular expressions of Kubernetes: Go's syntax (RE2), evaluated in linear time.
+"""Regular expressions of Kubernetes: RE2 syntax, evaluated in linear time.
 
 A pattern comes from a CustomResourceDefinition, which another client may have written. Python's `re` backtracks:
-`^(a+)+$` against 30 letters takes seconds. RE2 (google-re2, part of the extra `test`) takes a time that grows with the
-text alone, and means what the API server means: found anywhere in the text, ASCII `\\d` and `\\w`, `$` only at the end.
-There is no fallback to `re`.
+`^(a+)+$` against 30 letters takes seconds. RE2 (google-re2, in the extra `test`) takes linear time, and has the API
+server's semantics: a match anywhere in the string, ASCII `\\d` and `\\w`, `$` only at the end. There is no fallback to
+`re`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUANTITY: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
-"""The pattern of a quantity, word for word as Go's tools write it. It does not backtrack, so it needs no engine."""
+"""The pattern of a quantity, exactly as Go's tools write it. It does not backtrack, so it needs no RE2."""
 
 _GO_WORDS: Final = {
     "missing )": "missing closing )",
@@ -45,22 +45,22 @@ _GO_WORDS: Final = {
     "invalid named capture group": "invalid named capture",
     "pattern too large - compile failed": "expression too large",
 }
-"""Where RE2 and Go say the same in different words."""
+"""Go's messages for RE2's."""
 _TOKEN: Final = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|[()]", re.DOTALL)
 _MOST_NESTED: Final = 1000
 _KEPT: Final = 128
-"""Compiled patterns: each may take some megabytes."""
+"""Compiled patterns in the cache. Each can take megabytes."""
 
 
 class InvalidPattern(ValueError):
-    """A pattern that Go does not compile. The message is Go's: "error parsing regexp: missing closing ): `(`"."""
+    """A pattern that Go cannot compile. The message is Go's: "error parsing regexp: missing closing ): `(`"."""
 
     def __init__(self, problem: str, part: str) -> None:
         super().__init__(f"error parsing regexp: {problem}: `{part}`")
 
 
 class EngineMissing(ImportError):
-    """A pattern must be evaluated, and google-re2 is not installed."""
+    """A pattern must be evaluated, but google-re2 is not installed."""
 
     def __init__(self) -> None:
         super().__init__("patterns need the package google-re2: pip install 'kubewright[test]'")
@@ -72,18 +72,18 @@ def has_engine(regex: str = "") -> bool:
 
 
 def check_pattern(regex: str) -> None:
-    """Raises `InvalidPattern` for a pattern that the API server refuses. Without the engine, the server decides."""
+    """Raises `InvalidPattern` for a pattern that the API server rejects. Without google-re2, accepts every pattern."""
     if has_engine(regex):
         _compiled(regex)
 
 
 def text_matches(regex: str, text: str) -> bool:
-    """Returns whether the pattern is found anywhere in the text. Raises `InvalidPattern` or `EngineMissing`."""
+    """Returns whether the pattern matches anywhere in the text. Raises `InvalidPattern` or `EngineMissing`."""
     return _compiled(regex).search(_utf8(text)) is not None
 
 
 def find_all(regex: str, text: str) -> Iterator[str]:
-    """Yields everything that the pattern finds, from left to right, as Go's FindAllString does."""
+    """Yields all matches from left to right, as Go's FindAllString does."""
     end = -1
     for found in _compiled(regex).finditer(_utf8(text)):
         if found.start() < found.end() or found.start() != end:
@@ -93,7 +93,7 @@ def find_all(regex: str, text: str) -> Iterator[str]:
 
 @cache
 def skip_pattern() -> None:
-    """Logs, once per process, that patterns are not checked because the engine is missing."""
+    """Logs, once per process, that patterns are not checked because google-re2 is missing."""
     log.warning(
         "patterns are not checked here, the API server checks them: google-re2 is not installed;"
         " to check them, pip install 'kubewright[test]'"
@@ -119,7 +119,7 @@ def _compiled(regex: str) -> Any:
 
 
 def _check_for_go(regex: str) -> None:
-    """Refuses the two things that RE2 takes and Go does not."""
+    """Rejects the two things that RE2 accepts and Go does not."""
     depth = 0
     for token in _TOKEN.finditer(regex):
         if token[0] == "\\C":
@@ -130,5 +130,5 @@ def _check_for_go(regex: str) -> None:
 
 
 def _utf8(text: str) -> bytes:
-    """Half of a surrogate pair, which UTF-8 does not have, becomes a question mark."""
+    """Encodes a string. A lone surrogate, which UTF-8 cannot encode, becomes a question mark."""
     return text.encode(errors="replace")

@@ -1,4 +1,4 @@
-"""What Python knows of a function that a user hands in: what it takes, and whether it is async."""
+"""Inspects functions that users pass: their arguments, and whether they are async."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = [
     "check_keywords",
     "is_async",
     "is_generator",
+    "location_of",
     "method_of",
     "name_of",
-    "place_of",
     "return_annotation_of",
     "signature_of",
 ]
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a function takes by position."""
+    """The positional parameters of a function."""
 
     whole: inspect.Signature
     parameters: list[inspect.Parameter]
     required: int
-    """How many of them have no default."""
+    """The number of parameters without a default."""
 
 
 def signature_of(function: Callable[..., Any]) -> Signature:
-    """What a function takes."""
+    """Returns the signature of a function."""
     whole = _evaluated(function)
     parameters = [
         parameter
@@ -44,41 +44,41 @@ def signature_of(function: Callable[..., Any]) -> Signature:
 
 
 def check_keywords(name: str, signature: Signature) -> None:
-    """Refuse a function that needs an argument by name: it is called by position alone."""
+    """Raises TypeError for a function with a required keyword argument: it is called with positional ones only."""
     parameters = signature.whole.parameters.values()
     needed = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     if needed:
         raise TypeError(
-            f"{name} needs {' and '.join(needed)}, which nobody gives it: give {needed[0]} a default, or hand in"
-            f" functools.partial(..., {needed[0]}=...)"
+            f"{name} requires the keyword argument {' and '.join(needed)}, which Kubewright does not pass: give"
+            f" {needed[0]} a default, or pass functools.partial(..., {needed[0]}=...)"
         )
 
 
 def is_async(function: Any) -> bool:
-    """Whether it is a coroutine function or an async generator, or an object that is called like one."""
-    call = getattr(function, "__call__", None)  # noqa: B004  # its own method, to see whether that is async
+    """Whether it is a coroutine function, an async generator function, or an object with such a `__call__`."""
+    call = getattr(function, "__call__", None)  # noqa: B004  # the method, to check whether it is async
     return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
 
 
 def is_generator(function: Any) -> bool:
-    """Whether it has a `yield`, so that calling it, or awaiting that, does nothing yet."""
+    """Whether it has a `yield`, so that a call does not run its body."""
     call = getattr(function, "__call__", None)  # noqa: B004
     return any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in (function, call))
 
 
 def can_take(function: Callable[..., Any], count: int) -> bool:
-    """Whether it can be called with so many arguments by position; so it is where Python does not know."""
+    """Whether it can be called with this number of positional arguments. True if Python does not know."""
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
         return False
-    except ValueError:  # a function that is built in
+    except ValueError:  # a built-in function
         return True
     return True
 
 
 def method_of(given: Any, name: str) -> Callable[..., Any]:
-    """A method of an instance; of a class, as its instances will have it, plain, static or of the class."""
+    """Returns a method of an instance, or of a class as its instances have it: plain, static or class method."""
     if isinstance(given, type):
         found = inspect.getattr_static(given, name)
         found = found.__get__(object(), given) if hasattr(type(found), "__get__") else found
@@ -92,12 +92,12 @@ def method_of(given: Any, name: str) -> Callable[..., Any]:
 
 
 def name_of(function: Any) -> str:
-    """What to call it in a message."""
+    """Returns the name of a function for messages."""
     return getattr(function, "__qualname__", None) or repr(function)
 
 
-def place_of(function: Any) -> str:
-    """Returns where a function is defined, ` (foo.py:12)`, to stand behind its name; empty if Python does not know."""
+def location_of(function: Any) -> str:
+    """Returns where a function is defined, as ` (foo.py:12)`; empty if Python does not know."""
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
 
@@ -106,12 +106,12 @@ def return_annotation_of(function: Callable[..., Any]) -> Any:
     """Returns the type that a function is annotated to return; `inspect.Signature.empty` if there is none."""
     try:
         return _evaluated(function).return_annotation
-    except (TypeError, ValueError):  # a function that is built in
+    except (TypeError, ValueError):  # a built-in function
         return inspect.Signature.empty
 
 
 def _evaluated(function: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(function, eval_str=True)
-    except Exception:  # an annotation may name what exists for type checkers alone
+    except Exception:  # an annotation can name something that only type checkers import
         return inspect.signature(function)

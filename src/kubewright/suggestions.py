@@ -1,4 +1,4 @@
-"""Which of the names there are somebody meant who wrote another one."""
+"""Suggests the closest known name for a misspelled one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["nearest"]
 
 
 def nearest(wrong: str, names: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The name that is most like the wrong one; None when none is like it (1 is the same, 0 nothing alike)."""
-    from difflib import get_close_matches  # costs more than everything else here, and most runs have no typo
+    """Returns the name closest to the wrong one; None if none is similar enough (1 is equal, 0 is unrelated)."""
+    from difflib import get_close_matches  # slow to import, and most runs have no typo
 
     return next(iter(get_close_matches(wrong, list(names), 1, likeness)), None)

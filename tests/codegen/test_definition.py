@@ -73,7 +73,7 @@ def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"properties": {}}, "Thing v1: the type is missing. The API server would reject this schema, because it is not"),
+        ({"properties": {}}, "Thing v1: the type is missing. The API server would reject this schema"),
         (thing({"properties": {"a": TEXT}}), "Thing v1.spec: the type is missing."),
         (thing({"type": "object", "properties": {"a": {"type": "text"}}}), "Thing v1.spec.a: there is no type 'text'."),
         (thing({"type": "array"}), "Thing v1.spec: the items of the list have no schema."),

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kubewright.clock import Clock, SystemClock
-from kubewright.observe._sources import Sources
 
-if TYPE_CHECKING:  # an operator has metrics from the start, and these modules when it runs
+if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+    from kubewright.observe._sources import Sources
 
 __all__ = ["Metrics"]
 
@@ -28,8 +29,21 @@ class Metrics:
     """
 
     def __init__(self, sources: Sources | None = None) -> None:
-        self.sources = sources or Sources()
+        self._sources = sources
         self._registry: CollectorRegistry | None = None
+
+    @property
+    def sources(self) -> Sources:
+        """Where the numbers come from. The operator sets them while it runs."""
+        if self._sources is None:
+            from kubewright.observe._sources import Sources  # imports caches and events, which only a run needs
+
+            self._sources = Sources()
+        return self._sources
+
+    @sources.setter
+    def sources(self, sources: Sources) -> None:
+        self._sources = sources
 
     @property
     def registry(self) -> CollectorRegistry:
@@ -49,7 +63,7 @@ class Metrics:
     def leave(self, sources: Sources) -> None:
         """Drops these sources after their operator stopped, unless others have replaced them."""
         if self.sources is sources:
-            self.sources = Sources()
+            self._sources = None
 
     @property
     def clock(self) -> Clock:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from kubewright.cache import Informer
 from kubewright.clock import Clock
+from kubewright.events import EventRecorder
+from kubewright.observe._inspection import Observed
+from kubewright.observe._requests import RequestStats
+from kubewright.observe._webhooks import Expiring, WebhookStats
 
-if TYPE_CHECKING:  # an operator has metrics from the start, and these modules only while it runs
-    from kubewright.cache import Informer
+if TYPE_CHECKING:
     from kubewright.election import ElectionStatus
-    from kubewright.events import EventRecorder
-    from kubewright.observe._inspection import Observed
-    from kubewright.observe._requests import RequestStats
-    from kubewright.observe._webhooks import Expiring, WebhookStats
 
 __all__ = ["Elector", "Sources"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 import msgspec
 
 from kubewright.api import Object, Untyped, info_of
-from kubewright.arguments import are_texts_by_name, check_text, unknown_name
+from kubewright.arguments import check_string, is_string_mapping, unknown_name
 from kubewright.controller.registration import check_kind
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
@@ -179,14 +179,14 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
             raise TypeError(f"{name} of {what} must be a list, {name}=[...], not {given!r}")
     _check_rules(what, options.get("rules", ()))
     if (name_given := options.get("name")) is not None:
-        check_text(f"name of {what}", name_given, "validate.foos.example.com")
+        check_string(f"name of {what}", name_given, "validate.foos.example.com")
     timeout: object = options.get("timeout", 10)
     if not isinstance(timeout, int) or isinstance(timeout, bool):
         raise TypeError(f"timeout of {what} must be a number of seconds from 1 to 30, not {timeout!r}")
     for name, shape in _SHAPES.items():
         given = options.get(name, {})
         is_selector = isinstance(given, msgspec.Struct) and name != "match_conditions"
-        if not is_selector and not are_texts_by_name(given):
+        if not is_selector and not is_string_mapping(given):
             raise TypeError(f"{name} of {what} {shape}, not {given!r}")
     for operation in options.get("operations", ()):
         if operation not in _OPERATIONS:

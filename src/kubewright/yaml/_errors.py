@@ -6,7 +6,7 @@ __all__ = ["InvalidYAML"]
 
 
 class InvalidYAML(ValueError):
-    """A text is not YAML, cannot be said in JSON, or exceeds a bound.
+    """A document is not YAML, has no JSON equivalent, or exceeds a bound.
 
     `line` and `column` count from 1; both are 0 when the position is unknown. The message does not quote the document.
     """

@@ -1,4 +1,4 @@
-"""YAML from libyaml's events, without recursion, within bounds."""
+"""Reads YAML from libyaml's events, without recursion and with bounds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
 MAX_DEPTH: Final = 200
 """Levels of lists and maps. CustomResourceDefinitions of real projects stay below 80."""
 MAX_NODES: Final = 1_000_000
-"""Scalars, lists and maps, each alias counted with everything that it stands for."""
+"""Scalars, lists and maps. An alias counts with all its nodes."""
 MAX_SIZE: Final = 64 * 1024 * 1024
-"""Characters or bytes of the text."""
+"""Characters or bytes of the document."""
 
 _MAX_DIRECTIVES: Final = 100
 """libyaml compares each %TAG directive with all others."""
@@ -43,9 +43,9 @@ def load_yaml(
 ) -> Any:
     """Returns the JSON value of one document, None for an empty one.
 
-    Dates stay strings, keys become strings, aliases become copies, and `<<` merges maps. Of a key that is set twice the
-    last value counts; `unique_keys` refuses it. `strings_only` leaves every scalar a string. Raises `InvalidYAML`, also
-    for a second document, unless `first_only` leaves unread what follows the first one.
+    Dates stay strings, keys become strings, aliases become copies, and `<<` merges maps. The last value of a duplicate
+    key counts; `unique_keys` rejects duplicates. `strings_only` keeps every scalar a string. Raises `InvalidYAML`, also
+    for a second document, unless `first_only` ignores what follows the first one.
     """
     reader = _Values(max_depth, max_nodes, max_size, strings_only=strings_only)
     documents = reader.read(text, single=True, first_only=first_only)
@@ -58,13 +58,13 @@ def load_yaml(
 def load_yaml_documents(text: str | bytes, *, literal_keys: bool = False) -> list[Any]:
     """Returns the JSON values of all documents; an empty document is None.
 
-    `literal_keys` refuses a key that YAML changes: `on` and `y` become "true". Raises `InvalidYAML`.
+    `literal_keys` rejects a key that YAML changes: `on` and `y` become "true". Raises `InvalidYAML`.
     """
     return _Values(MAX_DEPTH, MAX_NODES, MAX_SIZE, literal_keys=literal_keys).read(text, single=False)
 
 
 def duplicate_keys(text: str | bytes) -> list[str]:
-    """Returns the keys that a map of the first document sets twice, in the words of Go's library.
+    """Returns the duplicate keys in maps of the first document, with the messages of Go's library.
 
     Raises `InvalidYAML`.
     """
@@ -74,16 +74,16 @@ def duplicate_keys(text: str | bytes) -> list[str]:
 
 
 def compose_yaml(text: str, *, max_nodes: int = MAX_NODES, max_size: int = MAX_SIZE) -> Any:
-    """Returns PyYAML's node of one document, with positions in the text; None for an empty one.
+    """Returns PyYAML's node of one document, with positions; None for an empty one.
 
-    An alias is the node that it refers to, so a node may be in several places. Raises `InvalidYAML`.
+    An alias is the node that it refers to, so a node can occur several times. Raises `InvalidYAML`.
     """
     documents = _Nodes(MAX_DEPTH, max_nodes, max_size).read(text, single=True)
     return documents[0] if documents else None
 
 
 class _Built(NamedTuple):
-    """A value, with the number of nodes and levels that it has once its aliases are expanded."""
+    """A value, with the number of its nodes and levels after expanding aliases."""
 
     value: Any
     nodes: int
@@ -256,7 +256,7 @@ class _Values(_Reader):
 
 
 class _Nodes(_Reader):
-    """Builds PyYAML's nodes, for callers that need positions in the text."""
+    """Builds PyYAML's nodes, for callers that need positions."""
 
     def scalar(self, event: Any, *, is_key: bool) -> Any:
         import yaml
@@ -319,8 +319,8 @@ def _events(text: str) -> Iterator[Any]:
         yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise InvalidYAML(error.problem or error.context or "not YAML", *place) from None
+        position = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise InvalidYAML(error.problem or error.context or "not YAML", *position) from None
     except yaml.YAMLError as error:
         raise InvalidYAML(getattr(error, "reason", None) or "not YAML") from None
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Scalars as Kubernetes reads them (sigs.k8s.io/yaml): YAML 1.1 booleans, no dates, no numbers to base 60.
+"""Scalars as Kubernetes reads them (sigs.k8s.io/yaml): YAML 1.1 booleans, no dates, no base-60 numbers.
 
-A number without a fraction is an integer, also when it is written as `1e3`. An integer beyond 64 bits is a float, and
-a string when no float can hold it.
+A number without a fraction is an integer, even if it is written as `1e3`. An integer beyond 64 bits is a float, or a
+string if no float can hold it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LONGEST_INTEGER: Final = 70
 
 
 def plain_value(text: str) -> Scalar:
-    """Returns the value of a plain scalar: a boolean, null, a number, or the text itself."""
+    """Returns the value of a plain scalar: a boolean, null, a number, or the string itself."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC:
@@ -62,7 +62,7 @@ def tagged_value(tag: str, text: str, line: int) -> Scalar:
         try:
             return base64.b64decode(text, validate=False).decode(errors="replace")
         except binascii.Error:
-            raise InvalidYAML("!!binary holds something else than base64", line, 1) from None
+            raise InvalidYAML("!!binary is not base64", line, 1) from None
     value = plain_value(text)
     if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
         return value

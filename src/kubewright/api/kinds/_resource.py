@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
 from kubewright.api.kinds._definition import Column, Conversion, Definition, Scale, make_definition
-from kubewright.arguments import check_text, known_options
+from kubewright.arguments import check_string, known_options
 
 __all__ = ["definition_of", "pluralize", "resource"]
 
@@ -87,7 +87,7 @@ def resource(
             f"@kw.resource needs the group and version of {given.__name__}: write"
             ' @kw.resource("example.com/v1") above the class'
         )
-    check_text("@resource: the api version", given, '"example.com/v1"')
+    check_string("@resource: the api version", given, '"example.com/v1"')
     group, version = _split_api_version(api_version)
 
     def decorate(cls: ObjectT) -> ObjectT:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kubewright.arguments import Unsuitable
+from kubewright.arguments import InvalidValue
 from kubewright.cli.common._completing import Complete, contexts, files, one_of
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._importing import importing
@@ -117,7 +117,7 @@ def _attach_console(operator: Operator, bind: str) -> None:
 
     try:
         host, port = split_address(bind)
-    except Unsuitable as error:
+    except InvalidValue as error:
         raise click.UsageError(f"--console-bind is {error}, not {bind!r}") from None
     if not console_installed():
         raise click.ClickException(MISSING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubewright.arguments import check_text
+from kubewright.arguments import check_string
 
 if TYPE_CHECKING:
     from kubewright.api import ResourceInfo
@@ -24,6 +24,6 @@ def finalizer_name(info: ResourceInfo, operator: str, name: str | None) -> str:
                 f'give it a name under your own domain, finalizes({info.kind}, name="example.com/{operator}")'
             )
         name = f"{info.group}/{operator}"
-    if not _NAME.fullmatch(check_text(f"finalizes({info.kind}): name", name, "example.com/cleanup")):
+    if not _NAME.fullmatch(check_string(f"finalizes({info.kind}): name", name, "example.com/cleanup")):
         raise ValueError(f"finalizer {name!r} must be a name under a domain, such as example.com/cleanup")
     return name

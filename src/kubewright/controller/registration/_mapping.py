@@ -17,7 +17,7 @@ from kubewright.cache import Change, Labels, ObjectKey, Snapshot
 from kubewright.controller.registration._options import check_kind, check_labels
 from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
 from kubewright.rbac import check_verbs
-from kubewright.signatures import can_take, is_async, name_of, place_of, return_annotation_of, signature_of
+from kubewright.signatures import can_take, is_async, location_of, name_of, return_annotation_of, signature_of
 
 __all__ = [
     "MapFunction",
@@ -119,7 +119,7 @@ class Watch(Generic[R]):
         self.map = _with_reader(map)
         self.when: Predicate | None = None if when is None else predicate(when)
         self.labels = check_labels(f"Watch({self.info.kind})", labels)
-        self.map_name = f"{name_of(map)}{place_of(map)}"
+        self.map_name = f"{name_of(map)}{location_of(map)}"
         self.map_returns = tuple(_kinds_in(return_annotation_of(map)))
         self.wakes: ResourceInfo | None = None
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_origin
 import msgspec
 
 from kubewright.api import Object, ResourceInfo
-from kubewright.arguments import Unsuitable
+from kubewright.arguments import InvalidValue
 from kubewright.cache import Labels, ObjectKey
 from kubewright.controller.registration._handlers import Handler, Handlers
 from kubewright.controller.registration._mapping import Owns, Watch
@@ -116,7 +116,7 @@ def check_resync(given: Duration | None) -> float | None:
 def _duration(name: str, given: object, read: Callable[[object], float]) -> float:
     try:
         return read(given)
-    except Unsuitable as error:
+    except InvalidValue as error:
         is_time = isinstance(given, str | int | float | timedelta) and not isinstance(given, bool)
         raise (ValueError if is_time else TypeError)(f"{name} is {error}, not {given!r}") from None
 
