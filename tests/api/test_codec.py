@@ -57,7 +57,7 @@ class Part(Model):
         (b'{"spec":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
     ],
 )
-def test_what_does_not_fit_names_the_object_the_field_and_the_reason(raw: bytes, message: str) -> None:
+def test_decode_error_names_object_field_and_reason(raw: bytes, message: str) -> None:
     with pytest.raises(DecodeError, match=message):
         decode(core.Pod, raw)
 
@@ -82,7 +82,7 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
         ({"choice": 2}, "choice: expected `str`, got `int`$"),
     ],
 )
-def test_what_does_not_fit_is_told_without_the_value(content: dict[str, Any], told: str) -> None:
+def test_decode_error_does_not_contain_the_value(content: dict[str, Any], told: str) -> None:
     class Secretive(Model):
         table: dict[str, Quantity] = msgspec.field(default_factory=dict)
         choice: Literal["a", "b"] = "a"
@@ -130,7 +130,7 @@ def test_built_in_kinds_read_null_and_missing_required_fields_as_go_does() -> No
     assert decode(Status, ready).conditions[0].last_transition_time is None
 
 
-def test_a_users_own_model_does_not_get_values_that_nobody_wrote() -> None:
+def test_user_models_are_not_repaired() -> None:
     with pytest.raises(DecodeError, match="missing required field `size`"):
         decode(Part, b'{"names":[],"table":{}}')
     with pytest.raises(DecodeError, match="names: expected `array`, got `null`"):
@@ -158,7 +158,7 @@ def test_an_untyped_object_keeps_everything_but_types_its_metadata() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"{", b'{"metadata":{"name":1}}'])
-def test_an_untyped_object_that_is_none_is_refused(raw: bytes) -> None:
+def test_rejects_untyped_object_that_is_not_an_object(raw: bytes) -> None:
     with pytest.raises(DecodeError, match="Foo"):
         decode(Foo, raw)
 
@@ -168,7 +168,7 @@ def test_untyped_metadata_of_null_is_empty() -> None:
     assert decode(Foo, b'{"metadata":{"name":"a","labels":null}}').metadata.labels == {}
 
 
-def test_the_content_of_a_secret_is_shown_nowhere() -> None:
+def test_secret_content_is_never_shown() -> None:
     secret = core.Secret(metadata=meta.ObjectMeta(name="key"), data={"password": b"s3cret"})
     assert repr(secret) == "<Secret key, content hidden>"
     assert "s3cret" not in str(secret.__rich_repr__())
@@ -206,6 +206,6 @@ def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
         ("[]", "^ConfigMap: expected `object`, got `array`"),
     ],
 )
-def test_yaml_that_is_no_such_object_is_told(text: str, message: str) -> None:
+def test_from_yaml_rejects_other_documents(text: str, message: str) -> None:
     with pytest.raises(DecodeError, match=f"(?s){message}"):
         from_yaml(core.ConfigMap, text)

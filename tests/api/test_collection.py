@@ -8,7 +8,7 @@ from kubewright.api import collection_paused
 
 
 @pytest.mark.promise("What the cache keeps", "While a long list is built, the garbage collector rests.")
-def test_the_collector_rests_and_goes_on_also_after_an_error() -> None:
+def test_collector_pauses_and_resumes_after_error() -> None:
     with collection_paused():
         assert not gc.isenabled()
         with collection_paused():
@@ -20,7 +20,7 @@ def test_the_collector_rests_and_goes_on_also_after_an_error() -> None:
     assert gc.isenabled()
 
 
-def test_a_collector_that_somebody_switched_off_stays_off() -> None:
+def test_disabled_collector_stays_disabled() -> None:
     gc.disable()
     try:
         with collection_paused():

@@ -151,7 +151,7 @@ def test_conditions_of_built_in_kinds_can_be_read() -> None:
         (("Ready", True, "R", "m" * 32769), "condition Ready: the message has 32769 characters, at most 32768"),
     ],
 )
-def test_what_the_server_would_refuse_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_rejects_conditions_that_the_server_rejects(arguments: tuple[Any, ...], message: str) -> None:
     status = FooStatus()
     with pytest.raises(ValueError) as caught:
         set_condition(status, *arguments, now=START)
@@ -159,7 +159,7 @@ def test_what_the_server_would_refuse_is_refused(arguments: tuple[Any, ...], mes
     assert status.conditions is None
 
 
-def test_a_negative_generation_and_a_naive_time_are_refused() -> None:
+def test_rejects_negative_generation_and_naive_time() -> None:
     with pytest.raises(ValueError, match="observed_generation -1 must not be negative"):
         set_condition(FooStatus(), "Ready", True, "R", now=START, observed_generation=-1)
     with pytest.raises(ValueError, match="has no time zone"):

@@ -96,7 +96,7 @@ class Frozen(kw.Model):
         (lambda: kw.Scale(selector=".metadata.x"), "below .spec or .status"),
     ],
 )
-def test_a_rule_that_cannot_be_meant_is_refused_when_it_is_made(make: Callable[[], object], message: str) -> None:
+def test_rejects_invalid_constraint_in_constructor(make: Callable[[], object], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         make()
 
@@ -157,7 +157,7 @@ class Colour(Enum):
         (Annotated[int, msgspec.Meta(ge=1)], "msgspec.Meta with constraints would make stored objects unreadable"),
     ],
 )
-def test_a_rule_at_the_wrong_place_is_refused_when_the_class_becomes_a_kind(hint: Any, message: str) -> None:
+def test_resource_rejects_constraint_that_does_not_apply(hint: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         kind_with(hint)
 
@@ -180,11 +180,11 @@ def test_a_rule_at_its_place_is_taken(hint: Any) -> None:
     assert kind_with(hint).__resource__.kind == "Thing"
 
 
-def test_a_type_without_a_schema_can_still_be_a_kind_of_somebody_elses() -> None:
+def test_type_without_schema_can_be_a_kind() -> None:
     assert kind_with(timedelta).__resource__.kind == "Thing"
 
 
-def test_a_default_that_breaks_its_own_rule_is_refused() -> None:
+def test_rejects_default_that_violates_its_constraints() -> None:
     message = r"the default of Thing.spec.value violates its own constraints: .* at least 1, not 0"
     with pytest.raises(TypeError, match=message):
         kind_with(Annotated[int, kw.Range(1)], 0)
@@ -206,7 +206,7 @@ def test_an_object_that_breaks_a_rule_still_decodes() -> None:
         ("self.a", "takes constraints such as"),
     ],
 )
-def test_constrain_refuses_what_is_no_rule_for_a_model(rule: Any, message: str) -> None:
+def test_constrain_rejects_constraints_for_fields(rule: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
 
         @kw.constrain(rule)
@@ -215,7 +215,7 @@ def test_constrain_refuses_what_is_no_rule_for_a_model(rule: Any, message: str) 
             number: int = 0
 
 
-def test_constrain_stands_below_resource() -> None:
+def test_constrain_must_be_below_resource() -> None:
     with pytest.raises(TypeError, match="put @constrain below @resource"):
         kw.constrain(kw.Rule("true"))(kind_with(int))
 
@@ -273,7 +273,7 @@ class CountStatus(kw.Model):
         ({"shortnames": ["co"]}, "resource has no option 'shortnames'"),
     ],
 )
-def test_resource_refuses_arguments_that_lead_nowhere(arguments: dict[str, Any], message: str) -> None:
+def test_resource_rejects_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
 
         @kw.resource("rules.example.com/v1", **arguments)

@@ -36,12 +36,12 @@ def test_a_list_is_cut_into_its_items_whatever_is_in_them(items: list[Any], othe
 
 @settings(max_examples=20)
 @given(VALUES)
-def test_what_is_not_deep_stays_as_it_is(value: Any) -> None:
+def test_shallow_json_is_unchanged(value: Any) -> None:
     raw = json.dumps(value).encode()
     assert shallow(raw) == raw
 
 
-def test_what_is_deep_becomes_null_and_the_rest_stays() -> None:
+def test_deep_json_becomes_null() -> None:
     deep = b"[" * 9000 + b'"]}\\""' + b"]" * 9000
     found = json.loads(shallow(b'{"a":%b,"b":{"c":[%b,1]},"d":"}"}' % (deep, deep)))
     assert (found["d"], found["b"]["c"][1]) == ("}", 1)
@@ -52,6 +52,6 @@ def test_what_is_deep_becomes_null_and_the_rest_stays() -> None:
     assert levels == 31, "and one for the object around it"
 
 
-def test_what_is_no_list_or_breaks_off_is_handed_back() -> None:
+def test_returns_other_and_truncated_json_unchanged() -> None:
     for raw in (b"", b"7", b'{"items":7}', b'{"metadata":{"items":[{}]}}', b'[{"items":[]}]', b'{"items":[{"a":1}'):
         assert cut_list(raw) == (raw, [])

@@ -56,11 +56,11 @@ def class_of(definition: str) -> type[Model]:
 
 
 @pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
-def test_the_committed_modules_are_what_the_document_gives(capsys: pytest.CaptureFixture[str]) -> None:
+def test_committed_modules_match_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert generator.main(["--check"]) == 0, capsys.readouterr().err
 
 
-def test_a_check_names_what_differs_and_what_to_do(
+def test_check_names_differences_and_fix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api = tmp_path / "api"
@@ -168,7 +168,7 @@ def test_no_attribute_hides_one_that_all_models_have() -> None:
 # Types
 
 
-def test_what_is_required_has_no_default_unless_its_emptiness_is_valid() -> None:
+def test_required_fields_have_no_default_unless_empty_is_valid() -> None:
     def required(kind: type[Model]) -> set[str]:
         return {field.name for field in msgspec.structs.fields(kind) if field.required}
 
@@ -202,7 +202,7 @@ def test_fields_named_like_types_work() -> None:
     assert encode(attribute) == raw
 
 
-def test_a_custom_resource_definition_with_every_kind_of_schema_comes_back_equal() -> None:
+def test_definition_with_every_schema_round_trips() -> None:
     schema = {
         "$ref": "#/a",
         "$schema": "http://json-schema.org/schema#",
@@ -254,7 +254,7 @@ def test_a_custom_resource_definition_with_every_kind_of_schema_comes_back_equal
 
 
 @pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
-def test_every_served_kind_is_where_the_servers_discovery_says() -> None:
+def test_served_kinds_match_discovery() -> None:
     """The generator reads the paths of the OpenAPI document; this is another document, of the same server."""
     expected: dict[tuple[str, str, str], tuple[str, str, bool, set[str]]] = {}
     for each in json.loads((folder() / "discovery/api__v1.json").read_bytes())["resources"]:
@@ -293,7 +293,7 @@ def test_every_served_kind_is_where_the_servers_discovery_says() -> None:
     assert len(expected) == 95
 
 
-def test_lists_know_what_tells_their_elements_apart() -> None:
+def test_lists_have_keys_of_their_elements() -> None:
     for name, schema in schemas().items():
         keys = getattr(class_of(name), "__list_keys__", {})
         for wire, each in schema.get("properties", {}).items():

@@ -93,12 +93,12 @@ def test_constructors_take_keywords_only_also_in_subclasses() -> None:
     assert Derived(more=1).size == 1
 
 
-def test_a_misspelled_attribute_is_refused() -> None:
+def test_rejects_misspelled_attribute() -> None:
     with pytest.raises(TypeError, match="szie"):
         Inner(szie=1)  # type: ignore[call-arg]
 
 
-def test_the_representation_leaves_out_what_is_absent() -> None:
+def test_representation_omits_absent_fields() -> None:
     assert repr(Inner(size=3)) == "Inner(size=3)"
     assert "absent" not in repr(Everything(required="x"))
 
@@ -118,13 +118,13 @@ def test_defaults_stay_readable_for_schema_writers() -> None:
         ({}, "DeploymentSpec needs the field 'selector'"),
     ],
 )
-def test_a_typo_in_a_field_is_told_with_the_model_and_what_was_meant(fields: dict[str, Any], message: str) -> None:
+def test_unknown_field_error_names_model_and_suggestion(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError) as told:
         apps.DeploymentSpec(**fields)
     assert str(told.value).startswith(message)
 
 
-def test_what_a_model_of_the_user_raises_is_passed_on() -> None:
+def test_errors_of_user_models_propagate() -> None:
     class Odd(Model):
         number: int = 0
 

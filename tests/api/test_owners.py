@@ -95,7 +95,7 @@ def test_set_controller_again_updates_the_reference() -> None:
 
 
 @pytest.mark.promise("Typed objects", "Owner references.")
-def test_another_controller_is_refused_and_named() -> None:
+def test_rejects_second_controller_and_names_it() -> None:
     owned, owner = config(), web()
     set_controller(owned, owner=owner)
     with pytest.raises(AlreadyOwned) as caught:

@@ -96,7 +96,7 @@ def test_an_object_decodes_and_encodes_by_its_aliases() -> None:
     }
 
 
-def test_what_does_not_fit_names_the_object_and_the_field() -> None:
+def test_decode_error_names_object_and_field() -> None:
     raw = RAW.replace(b'"number":2', b'"number":"two"')
     with pytest.raises(DecodeError, match=r"Thing default/a: spec: ports\[1\].number: Input should be a valid integer"):
         decode(Thing, raw)
@@ -106,7 +106,7 @@ def test_what_does_not_fit_names_the_object_and_the_field() -> None:
     "Types from definitions",
     "A pydantic model can be spec or status, and unknown fields survive an update.",
 )
-def test_an_update_sends_what_changed_and_unknown_fields_survive() -> None:
+def test_update_sends_changes_and_keeps_unknown_fields() -> None:
     thing = decode(Thing, RAW)
     assert changes(thing) == []
     thing.spec.ports.pop(0)
@@ -233,7 +233,7 @@ class Dog(BaseModel):
         (Annotated[str, kw.Range(1)], "Refused.spec.value: Range is for"),
     ],
 )
-def test_what_a_definition_cannot_say_is_refused_with_the_field(hint: Any, message: str) -> None:
+def test_rejects_inexpressible_types_with_field(hint: Any, message: str) -> None:
     made = pydantic.create_model("Made", value=(hint, ...))
     kind: Any = types.new_class("Refused", (kw.Resource[made, None],))  # type: ignore[valid-type]
     with pytest.raises(TypeError, match=message):
@@ -269,7 +269,7 @@ def test_types_of_pydantic_have_schemas(hint: Any, schema: dict[str, Any]) -> No
     assert schema_of(kw.resource("example.com/v1")(kind))["properties"]["spec"]["properties"]["value"] == schema
 
 
-def test_a_model_that_could_not_be_read_back_is_refused_at_once() -> None:
+def test_rejects_model_that_cannot_be_read_back() -> None:
     class Inner(BaseModel):
         model_config = ConfigDict(extra="forbid")
 
@@ -309,7 +309,7 @@ async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespac
     "Types from definitions",
     "A pydantic model can be spec or status, and unknown fields survive an update.",
 )
-async def test_a_server_takes_the_definition_and_keeps_what_the_model_does_not_know(
+async def test_server_accepts_definition_and_keeps_unknown_fields(
     client: Client, namespace: str
 ) -> None:
     class OpenPort(Port):

@@ -20,7 +20,7 @@ PARSED = CASES["parse: text, canonical, format, value, milli value"]
 
 @pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("text", "canonical", "form", "value", "milli"), PARSED)
-def test_texts_are_read_as_apimachinery_reads_them(
+def test_parses_like_apimachinery(
     text: str, canonical: str, form: str, value: int | None, milli: int | None
 ) -> None:
     quantity = Quantity(text)
@@ -32,7 +32,7 @@ def test_texts_are_read_as_apimachinery_reads_them(
 
 
 @pytest.mark.parametrize("text", CASES["refused"])
-def test_what_apimachinery_refuses_is_refused(text: str) -> None:
+def test_rejects_what_apimachinery_rejects(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         Quantity(text)
 
@@ -83,7 +83,7 @@ class TestWhereGoContradictsItsDocumentation:
     """Go's answers are in the comments."""
 
     @pytest.mark.parametrize("text", ["m", "Ki", "+", "-", ".", "e3", "-.G"])  # all of them 0
-    def test_a_text_without_a_digit_is_no_quantity(self, text: str) -> None:
+    def test_rejects_string_without_digit(self, text: str) -> None:
         with pytest.raises(ValueError, match="is not a quantity"):
             Quantity(text)
 
@@ -105,7 +105,7 @@ class TestWhereGoContradictsItsDocumentation:
         assert Quantity("1.500").canonical() == "1500m"  # 1.500
 
 
-def test_the_text_is_kept_as_it_was_written() -> None:
+def test_keeps_the_original_string() -> None:
     assert str(Quantity("1000m")) == "1000m"
     assert str(Quantity("  1.5Gi\n")) == "1.5Gi"
     assert repr(Quantity("0.5")) == "Quantity('0.5')"
@@ -129,18 +129,18 @@ def test_a_quantity_can_be_made_from_another() -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), Decimal("NaN"), Decimal("-Infinity")])
-def test_what_is_not_finite_is_refused(number: float | Decimal) -> None:
+def test_rejects_nan_and_infinity(number: float | Decimal) -> None:
     with pytest.raises(ValueError, match=r"is not a quantity|cannot convert"):
         Quantity(number)
 
 
 @pytest.mark.parametrize("value", [True, None, [], b"1"])
-def test_other_types_are_refused(value: Any) -> None:
+def test_rejects_other_types(value: Any) -> None:
     with pytest.raises(TypeError, match="a quantity is a string such as '500m' or a number, not"):
         Quantity(value)
 
 
-def test_the_error_names_the_text_and_what_was_expected() -> None:
+def test_error_quotes_string_and_names_expected_form() -> None:
     with pytest.raises(ValueError) as caught:
         Quantity("5GB")
     assert str(caught.value) == (
@@ -150,7 +150,7 @@ def test_the_error_names_the_text_and_what_was_expected() -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 1001, "1e1000", "1e99999999999999999999", "1e-1000"])
-def test_hostile_sizes_are_refused_before_any_work_is_done(text: str) -> None:
+def test_rejects_hostile_sizes_early(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         Quantity(text)
 
@@ -194,7 +194,7 @@ def test_truth_absolute_value_and_float() -> None:
     assert Quantity("-100m").as_decimal() == Decimal("-0.1")
 
 
-def test_quantities_cannot_be_changed() -> None:
+def test_quantities_are_immutable() -> None:
     quantity: Any = Quantity("1")
     with pytest.raises(AttributeError, match="is immutable"):
         quantity._text = "2"
@@ -237,7 +237,7 @@ def test_decimals_go_in_and_out_unchanged(number: Decimal) -> None:
 
 
 @given(st.text(max_size=12) | st.text(alphabet="0123456789.+-eEKMGTPnumki ", max_size=12))
-def test_any_text_is_either_a_quantity_or_a_value_error(text: str) -> None:
+def test_any_string_parses_or_raises_value_error(text: str) -> None:
     try:
         quantity = Quantity(text)
     except ValueError:

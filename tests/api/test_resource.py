@@ -57,7 +57,7 @@ RAW = (
 )
 
 
-def test_the_decorator_says_where_the_kind_lives() -> None:
+def test_decorator_sets_names_of_kind() -> None:
     info = info_of(Foo)
     assert (info.group, info.version, info.kind, info.plural) == ("example.com", "v1alpha1", "Foo", "foos")
     assert info.path == "/apis/example.com/v1alpha1"
@@ -98,14 +98,14 @@ def test_an_absent_status_decodes_to_an_empty_model() -> None:
     assert decode(NoStatus, b'{"metadata":{"name":"a"}}').status is None
 
 
-def test_a_missing_spec_with_required_fields_is_refused_by_name() -> None:
+def test_rejects_missing_spec_with_required_fields() -> None:
     with pytest.raises(DecodeError, match=r"^Foo d/a: missing required field `spec`$"):
         decode(Foo, b'{"metadata":{"name":"a","namespace":"d"}}')
     with pytest.raises(TypeError, match="missing required field `spec`"):
         Foo(metadata=ObjectMeta(name="a"))  # type: ignore[call-arg]
 
 
-def test_a_status_that_cannot_be_empty_is_refused_at_import() -> None:
+def test_rejects_status_with_required_fields_at_import() -> None:
     class Strict(Model):
         phase: str
 
@@ -144,7 +144,7 @@ def test_a_mistake_in_the_decorator_fails_at_import(api_version: str, options: d
             pass
 
 
-def test_a_class_without_the_decorator_says_what_to_do() -> None:
+def test_class_without_decorator_error_names_fix() -> None:
     class Plain(Resource[OpenSpec, None]):
         pass
 

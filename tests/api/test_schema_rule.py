@@ -57,7 +57,7 @@ def test_a_schema_of_a_kind_reaches_its_metadata() -> None:
 
 
 @pytest.mark.parametrize("members", [{}, [], {1: 2}])
-def test_a_schema_without_members_is_refused(members: Any) -> None:
+def test_rejects_schema_without_members(members: Any) -> None:
     with pytest.raises(ValueError, match="Schema needs a dict of schema members by name"):
         kw.Schema(members)
 
@@ -75,7 +75,7 @@ def test_json_may_refuse_null_and_nothing_else_needs_to() -> None:
         field(Annotated[str, kw.Nullable(False)])
 
 
-def test_a_column_that_is_not_checked_may_lead_nowhere_but_needs_a_type() -> None:
+def test_unchecked_column_needs_a_type() -> None:
     @kw.resource("example.com/v1", columns={"Last": kw.Column(".status.all[-1:].name", type="string", checked=False)})
     class Shown(kw.Resource[None, None]):
         pass

@@ -25,7 +25,7 @@ def marks(matches: list[bool]) -> str:
 class TestLabelSelectors:
     @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["label selectors: text, canonical, matches"])
-    def test_what_apimachinery_reads_is_read_printed_and_matched_alike(
+    def test_parses_prints_and_matches_like_apimachinery(
         self, text: str, canonical: str, matches: str
     ) -> None:
         selector = Selector.parse(text)
@@ -33,7 +33,7 @@ class TestLabelSelectors:
         assert marks([selector.matches(labels) for labels in LABELS]) == matches
 
     @pytest.mark.parametrize("text", CASES["refused label selectors"])
-    def test_what_apimachinery_refuses_is_refused_at_a_position(self, text: str) -> None:
+    def test_rejects_what_apimachinery_rejects_with_position(self, text: str) -> None:
         with pytest.raises(SelectorError, match="label selector ") as caught:
             Selector.parse(text)
         assert caught.value.position is not None
@@ -113,7 +113,7 @@ class TestLabelSelectors:
             (SelectorOperator.LESS_THAN, (), "label 'a': '<' needs exactly one value, not 0"),
         ],
     )
-    def test_requirements_that_make_no_sense_are_refused(
+    def test_rejects_invalid_requirements(
         self, operator: SelectorOperator, values: tuple[str, ...], message: str
     ) -> None:
         with pytest.raises(SelectorError) as caught:
@@ -129,7 +129,7 @@ class TestLabelSelectors:
 
 class TestLabelSelectorObjects:
     @pytest.mark.parametrize(("content", "canonical", "matches"), CASES["LabelSelectors: object, canonical, matches"])
-    def test_they_select_what_apimachinery_selects(
+    def test_selects_like_apimachinery(
         self, content: dict[str, Any] | None, canonical: str | None, matches: str | None
     ) -> None:
         label_selector = None if content is None else msgspec.convert(content, LabelSelector)
@@ -166,7 +166,7 @@ class TestLabelSelectorObjects:
 class TestFieldSelectors:
     @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["field selectors: text, canonical, matches"])
-    def test_what_apimachinery_reads_is_read_printed_and_matched_alike(
+    def test_parses_prints_and_matches_like_apimachinery(
         self, text: str, canonical: str, matches: str
     ) -> None:
         selector = FieldSelector.parse(text)
@@ -174,7 +174,7 @@ class TestFieldSelectors:
         assert marks([selector.matches(fields) for fields in FIELDS]) == matches
 
     @pytest.mark.parametrize("text", CASES["refused field selectors"])
-    def test_what_apimachinery_refuses_is_refused_at_a_position(self, text: str) -> None:
+    def test_rejects_what_apimachinery_rejects_with_position(self, text: str) -> None:
         with pytest.raises(SelectorError, match="field selector ") as caught:
             FieldSelector.parse(text)
         assert caught.value.position is not None
@@ -221,13 +221,13 @@ class TestFieldSelectors:
         assert FieldSelector.parse("a=").matches({})
         assert not FieldSelector.parse("a!=").matches({})
 
-    def test_the_order_of_the_text_does_not_count(self) -> None:
+    def test_order_does_not_matter(self) -> None:
         assert FieldSelector.parse("b==1,a!=2") == FieldSelector.parse("a!=2,b=1")
         # Go prints these in the order in which they were spelled: a=z,a=c
         assert str(FieldSelector.parse("a==z,a=c")) == "a=c,a=z"
 
     @pytest.mark.parametrize("field", ["", "a=b", "a!", "a b", "a,b", "a\\"])
-    def test_a_field_that_would_read_differently_is_refused(self, field: str) -> None:
+    def test_rejects_field_that_would_parse_differently(self, field: str) -> None:
         with pytest.raises(SelectorError, match="expected a field such as"):
             FieldRequirement(field, "x")
 
@@ -250,7 +250,7 @@ class TestLabels:
             ("a\n", "must consist of letters, digits"),
         ],
     )
-    def test_bad_keys_are_refused_with_the_reason(self, key: str, message: str) -> None:
+    def test_rejects_invalid_keys_with_reason(self, key: str, message: str) -> None:
         with pytest.raises(ValueError, match="label key") as caught:
             check_label_key(key)
         assert message in str(caught.value)
@@ -260,7 +260,7 @@ class TestLabels:
         check_label_value(value)
 
     @pytest.mark.parametrize("value", ["-a", "a-", "a b", "é", "v" * 64, "a\n", "a/b"])
-    def test_bad_values_are_refused(self, value: str) -> None:
+    def test_rejects_invalid_values(self, value: str) -> None:
         with pytest.raises(ValueError, match="label value"):
             check_label_value(value)
 
@@ -305,7 +305,7 @@ def test_an_and_of_label_selectors_matches_when_both_do(a: Selector, b: Selector
 
 
 @given(label_sets, label_sets)
-def test_a_selector_made_from_labels_matches_what_contains_them(wanted: dict[str, str], labels: dict[str, str]) -> None:
+def test_selector_from_labels_matches_supersets(wanted: dict[str, str], labels: dict[str, str]) -> None:
     assert Selector.from_labels(wanted).matches(labels) == (wanted.items() <= labels.items())
 
 
@@ -317,7 +317,7 @@ def test_field_selectors_are_read_back_as_they_were_written(selector: FieldSelec
 
 
 @given(st.text(max_size=20) | st.text(alphabet="ab =!(),<>in\\", max_size=20))
-def test_any_text_is_either_a_selector_or_a_selector_error(text: str) -> None:
+def test_any_string_parses_or_raises_selector_error(text: str) -> None:
     for kind in (Selector, FieldSelector):
         position: int | None = 0
         try:

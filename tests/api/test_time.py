@@ -64,7 +64,7 @@ def test_rfc_3339_times_are_read_into_utc(text: str, moment: datetime) -> None:
         "2024-02-29T12:30:45Z\n",
     ],
 )
-def test_what_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
+def test_rejects_other_time_formats(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not an RFC 3339 time such as 2030-01-31T12:00:00Z"):
         parse_time(text)
 
@@ -80,7 +80,7 @@ def test_what_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
         "0001-01-01T00:00:00+01:00",
     ],
 )
-def test_a_moment_that_does_not_exist_is_refused(text: str) -> None:
+def test_rejects_nonexistent_times(text: str) -> None:
     with pytest.raises(ValueError, match="is not a valid time: "):
         parse_time(text)
 
@@ -94,7 +94,7 @@ def test_times_are_written_in_utc() -> None:
 
 
 @pytest.mark.parametrize("function", [format_time, format_micro_time, whole_seconds, MicroTime.of])
-def test_a_datetime_without_a_time_zone_is_refused(function: object) -> None:
+def test_rejects_naive_datetime(function: object) -> None:
     assert callable(function)
     with pytest.raises(ValueError) as caught:
         function(datetime(2024, 2, 29, 12, 30, 45))

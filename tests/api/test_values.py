@@ -53,7 +53,7 @@ def test_errors_name_the_field_and_what_was_found(text: str, message: str) -> No
         read(text)
 
 
-def test_foreign_types_are_refused() -> None:
+def test_rejects_unsupported_types() -> None:
     with pytest.raises(NotImplementedError, match="a complex cannot be part of a Kubernetes object"):
         enc_hook(1j)
     with pytest.raises(NotImplementedError, match="a field of a Kubernetes object cannot be a complex"):
@@ -100,6 +100,6 @@ def test_percentages_scale_as_in_apimachinery(value: int | str, total: int, up: 
 
 
 @pytest.mark.parametrize("text", ["5", "abc", "%", "5 %", " 5%", "1.5%", "%5", "50%%", ""])
-def test_other_texts_are_not_percentages(text: str) -> None:
+def test_rejects_other_strings_as_percentages(text: str) -> None:
     with pytest.raises(ValueError, match="is neither an integer nor a percentage such as '25%'"):
         scaled_value(text, 10, round_up=True)

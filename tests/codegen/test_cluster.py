@@ -122,7 +122,7 @@ async def documented(client: Client) -> None:
     "Types from definitions",
     "What a live cluster serves becomes types, also for those who may not read definitions.",
 )
-async def test_whoever_may_not_read_definitions_gets_the_schema_from_openapi(
+async def test_falls_back_to_openapi_without_permission(
     client: Client, lamp: type[Object], control_plane: ControlPlane
 ) -> None:
     await documented(client)

@@ -128,7 +128,7 @@ def test_parts_of_definitions_are_skipped_with_a_note(
         (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),
     ],
 )
-def test_what_goes_wrong_is_one_line(
+def test_errors_are_one_line(
     arguments: list[str],
     code: int,
     message: str,

@@ -40,7 +40,7 @@ def test_an_old_definition_is_read_as_its_new_form() -> None:
     assert read_definition(old_definition(), "a") == read_definition(new, "a")
 
 
-def test_what_all_versions_of_an_old_definition_share_stands_above_them() -> None:
+def test_v1beta1_shares_fields_between_versions() -> None:
     other = {"openAPIV3Schema": thing({"type": "object"})}
     versions = [
         {"name": "v1", "served": True, "storage": True},
@@ -57,7 +57,7 @@ def test_what_all_versions_of_an_old_definition_share_stands_above_them() -> Non
 @pytest.mark.parametrize(
     "changes", [{"preserveUnknownFields": True}, {"preserveUnknownFields": None}, {"validation": None}]
 )
-def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
+def test_v1beta1_preserves_unknown_fields_by_default(
     changes: dict[str, Any], tmp_path: Path
 ) -> None:
     old = old_definition(**{name: value for name, value in changes.items() if value is not None})
@@ -85,7 +85,7 @@ def test_old_definitions_keep_what_they_do_not_know_unless_they_say_otherwise(
         ),
     ],
 )
-def test_a_schema_that_is_not_structural_is_refused_with_the_place(schema: dict[str, Any], message: str) -> None:
+def test_rejects_nonstructural_schema_and_names_field(schema: dict[str, Any], message: str) -> None:
     with pytest.raises(CodegenError, match=f"a.yaml: {message}"):
         read_definition(definition(schema), "a.yaml")
 
@@ -109,12 +109,12 @@ def test_a_schema_that_is_not_structural_is_refused_with_the_place(schema: dict[
         ),
     ],
 )
-def test_what_stands_beside_a_schema_is_checked_too(version: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_columns_and_subresources(version: dict[str, Any], message: str) -> None:
     with pytest.raises(CodegenError, match=message):
         read_definition(definition(SCHEMA, **version), "a.yaml")
 
 
-def test_endless_depth_is_refused() -> None:
+def test_rejects_deep_schema() -> None:
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(300):
         schema = {"type": "array", "items": schema}
@@ -122,7 +122,7 @@ def test_endless_depth_is_refused() -> None:
         read_definition(definition(thing(schema)), "a.yaml")
 
 
-def test_a_lenient_reader_takes_what_has_no_type_for_any_json(tmp_path: Path) -> None:
+def test_lenient_reader_treats_missing_type_as_any_json(tmp_path: Path) -> None:
     schema = thing({"type": "object", "properties": {"a": {"description": "Anything."}, "b": {"type": "array"}}})
     kind = read_definition(definition(schema), "a", lenient=True)
     spec = kind.versions[0].schema["properties"]["spec"]["properties"]
@@ -146,7 +146,7 @@ def test_a_lenient_reader_takes_what_has_no_type_for_any_json(tmp_path: Path) ->
         ({"versions": [{"name": "v1", "served": True, "storage": True}] * 2}, "has a version twice: v1, v1"),
     ],
 )
-def test_names_that_the_server_would_refuse_are_refused(change: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_names(change: dict[str, Any], message: str) -> None:
     document = definition(SCHEMA)
     document["spec"] |= change
     with pytest.raises(CodegenError, match=message):

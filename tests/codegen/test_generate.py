@@ -110,7 +110,7 @@ def test_a_module_reads_as_if_written_by_hand() -> None:
     assert text == MODULE
 
 
-def test_what_does_not_fit_into_a_line_is_broken_as_ruff_would(tmp_path: Path) -> None:
+def test_long_lines_are_wrapped_like_ruff(tmp_path: Path) -> None:
     columns = [{"name": f"Column {n}", "type": "string", "jsonPath": f".spec.column{n}"} for n in range(4)]
     values = [f"a rather long value, number {n}" for n in range(9)]
     fields = {"a": {**TEXT, "enum": values, "default": values[0]}, "b": {**TEXT, "description": "Long. " * 40}}
@@ -202,7 +202,7 @@ def test_one_kind_defined_twice_must_be_the_same() -> None:
         (["from", "From"], ["from_", "from_2"]),
     ],
 )
-def test_attributes_are_safe_and_told_apart(wire: list[str], attributes: list[str]) -> None:
+def test_attributes_are_safe_and_unique(wire: list[str], attributes: list[str]) -> None:
     assert list(attribute_names(wire).values()) == attributes
 
 
@@ -227,7 +227,7 @@ def test_words_for_classes_and_modules() -> None:
 
 
 @pytest.mark.promise("Types from definitions", "Generated names are safe for Python, and told apart.")
-def test_classes_of_one_name_are_told_apart_by_where_they_stand(tmp_path: Path) -> None:
+def test_classes_with_equal_names_get_longer_paths(tmp_path: Path) -> None:
     def config(name: str) -> dict[str, Any]:
         return {"type": "object", "properties": {name: TEXT}}
 

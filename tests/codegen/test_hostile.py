@@ -155,7 +155,7 @@ def reject_unnamed(message: str) -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(definitions)
-def test_whatever_is_accepted_can_be_imported(definition: dict[str, Any]) -> None:
+def test_accepted_definitions_can_be_imported(definition: dict[str, Any]) -> None:
     try:
         modules = generate([read_definition(definition, "hostile.yaml")])
     except CodegenError as error:
@@ -179,7 +179,7 @@ def test_whatever_is_accepted_can_be_imported(definition: dict[str, Any]) -> Non
         ({"subresources": {"scale": {"specReplicasPath": "a", "statusReplicasPath": ".status.b"}}}, "the spec path"),
     ],
 )
-def test_refuses_what_cannot_be_imported_and_names_the_field(changes: dict[str, Any], message: str) -> None:
+def test_rejects_unimportable_fields_by_name(changes: dict[str, Any], message: str) -> None:
     fields = changes.pop("schema", {})
     root = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}, **changes}

@@ -139,6 +139,6 @@ def test_all_modules_pass_mypy(generated: dict[str, Generated], tmp_path: Path) 
 
 
 @pytest.mark.promise("Types from definitions", "The same definitions give the same text.")
-def test_the_same_definitions_in_another_order_give_the_same_text(generated: dict[str, Generated]) -> None:
+def test_order_of_definitions_does_not_matter(generated: dict[str, Generated]) -> None:
     kinds = generated["istio"].kinds
     assert generate(reversed(kinds)) == generate(kinds)

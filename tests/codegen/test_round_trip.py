@@ -153,7 +153,7 @@ def in_every_field(wrap: Callable[[dict[str, Any]], dict[str, Any]] = lambda fie
     ],
     ids=["spec", "required", "status", "lists", "maps", "kind"],
 )
-def test_every_kind_of_field_comes_back(schema: dict[str, Any], tmp_path: Path) -> None:
+def test_every_kind_of_field_round_trips(schema: dict[str, Any], tmp_path: Path) -> None:
     kind, made = made_of(definition(schema), tmp_path)
     assert differences(kind, [made]) == []
 
@@ -193,7 +193,7 @@ def test_a_spec_and_a_status_of_any_type_come_back(required: list[str], tmp_path
         {**thing({**PAIR, "description": "Asked for."}), "description": "A thing."},
     ],
 )
-def test_a_kind_comes_back(schema: dict[str, Any] | None, tmp_path: Path) -> None:
+def test_kind_round_trips(schema: dict[str, Any] | None, tmp_path: Path) -> None:
     kind, made = made_of(definition(schema), tmp_path)
     assert differences(kind, [made]) == []
 
@@ -231,14 +231,14 @@ def test_a_kind_comes_back(schema: dict[str, Any] | None, tmp_path: Path) -> Non
         },
     ],
 )
-def test_what_stands_beside_the_schema_comes_back(version: dict[str, Any], tmp_path: Path) -> None:
+def test_names_columns_and_subresources_round_trip(version: dict[str, Any], tmp_path: Path) -> None:
     fields = {"n": {"type": "integer"}, "s": TEXT, "list": {"type": "array", "items": PAIR}}
     schema = thing({"type": "object", "properties": fields}, status={"type": "object", "properties": fields})
     kind, made = made_of(definition(schema, **version), tmp_path)
     assert differences(kind, [made]) == []
 
 
-def test_without_descriptions_the_rest_comes_back(tmp_path: Path) -> None:
+def test_round_trips_without_descriptions(tmp_path: Path) -> None:
     schema = thing({**PAIR, "description": "a"}, status={"type": "object", "description": "b"}) | {"description": "c"}
     kind, made = made_of(definition(schema), tmp_path, descriptions=False)
     assert differences(kind, [made], descriptions=False) == []
@@ -330,7 +330,7 @@ schemas = st.recursive(decorated(scalars()) | st.just(KEEP), lambda children: de
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=schemas, status=schemas, extra=st.dictionaries(names, schemas, max_size=2))
-def test_any_schema_comes_back(
+def test_any_schema_round_trips(
     spec: dict[str, Any], status: dict[str, Any], extra: dict[str, Any], tmp_path: Path
 ) -> None:
     schema = {"type": "object", "properties": extra | {"spec": spec, "status": status}}

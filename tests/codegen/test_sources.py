@@ -27,7 +27,7 @@ def test_a_file_may_have_many_documents_of_many_kinds(tmp_path: Path) -> None:
     assert [kind.kind for kind in read_sources([str(tmp_path / "all.yaml")])] == ["Thing", "Other"]
 
 
-def test_texts_stay_texts(tmp_path: Path) -> None:
+def test_strings_stay_strings(tmp_path: Path) -> None:
     schema = thing({"type": "object", "properties": {"a": {"type": "string", "enum": ["ENUM"]}}})
     text = yaml.safe_dump(definition(schema)).replace("- ENUM", "[=, 2020-01-01]").replace("enum:\n", "enum:")
     (tmp_path / "a.yaml").write_text(text)
@@ -67,7 +67,7 @@ def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
         ("", None, "no file in this folder has a CustomResourceDefinition"),
     ],
 )
-def test_what_cannot_be_read_is_named(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
+def test_unreadable_source_is_named(name: str, content: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -77,7 +77,7 @@ def test_what_cannot_be_read_is_named(name: str, content: bytes | None, message:
     assert message in str(caught.value)
 
 
-def test_references_that_grow_are_refused(tmp_path: Path) -> None:
+def test_rejects_expanding_aliases(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (tmp_path / "a.yaml").write_text(PATCH + "\n".join(lines))
@@ -92,7 +92,7 @@ def test_a_name_that_yaml_takes_for_a_boolean_is_explained(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("value", [".nan", "{~: 2}", "{[a]: 2}", "!!set {a}"])
-def test_what_json_cannot_say_is_refused(value: str, tmp_path: Path) -> None:
+def test_rejects_yaml_without_json_equivalent(value: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{a: {value}}}\n")
     with pytest.raises(CodegenError, match="not YAML: line 4"):
         read_sources([str(tmp_path / "a.yaml")])
@@ -128,7 +128,7 @@ def test_a_url_is_fetched(server: str) -> None:
 
 
 @pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
-def test_only_https_is_fetched_unless_told(server: str) -> None:
+def test_fetches_only_https_by_default(server: str) -> None:
     with pytest.raises(
         CodegenError, match=r"only https:// is fetched, because http:// can be tampered with; --allow-http"
     ):
@@ -144,7 +144,7 @@ def test_a_redirect_is_checked_too(server: str) -> None:
         fetch(f"{server}/moved", allow_http=True)
 
 
-def test_what_a_server_does_wrong_is_named_without_secrets(server: str) -> None:
+def test_server_errors_do_not_contain_secrets(server: str) -> None:
     with pytest.raises(CodegenError) as caught:
         fetch(f"{server}/absent?token=hidden", allow_http=True)
     assert str(caught.value) == f"{server}/absent: the server responds 404 Not Found"

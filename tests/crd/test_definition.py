@@ -130,12 +130,12 @@ spec:
 """
 
 
-def test_a_definition_is_the_same_text_each_time() -> None:
+def test_definition_yaml_is_deterministic() -> None:
     assert to_yaml(crd_of(Foo)) == EXPECTED
     assert to_yaml(crd_of(Foo)) == EXPECTED
 
 
-def test_several_documents_are_one_text() -> None:
+def test_writes_several_documents() -> None:
     text = to_yaml(*crds_of(Foo, kind_of(int)))
     assert [document["kind"] for document in yaml.safe_load_all(text)] == ["CustomResourceDefinition"] * 2
 
@@ -191,7 +191,7 @@ def test_a_key_of_a_list_map_has_its_default_in_a_status_too() -> None:
     assert "default" not in ports["items"]["properties"]["note"]
 
 
-def test_a_default_that_is_made_anew_each_time_is_not_the_schemas() -> None:
+def test_schema_omits_nondeterministic_default() -> None:
     made = iter(range(100))
     kind = kind_of(int, msgspec.field(default_factory=lambda: next(made)))
     assert "default" not in schema_of(kind)["properties"]["spec"]["properties"]["value"]
@@ -201,7 +201,7 @@ def test_a_default_that_is_made_anew_each_time_is_not_the_schemas() -> None:
     "Definitions from types",
     "A type that contains itself, or has no schema, is refused with its place.",
 )
-def test_a_recursive_type_is_refused_with_its_cycle() -> None:
+def test_rejects_recursive_type_and_names_cycle() -> None:
     class Leaf(kw.Model):
         trees: list["Tree"] | None = None
 
@@ -213,7 +213,7 @@ def test_a_recursive_type_is_refused_with_its_cycle() -> None:
         schema_of(kind_of(Tree))
 
 
-def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
+def test_rejects_builtin_that_is_a_schema() -> None:
     with pytest.raises(TypeError, match=r"Case.spec.value.additionalItems: a CRD cannot express the union"):
         schema_of(kind_of(apiextensions.JSONSchemaProps))
 
@@ -236,7 +236,7 @@ def test_a_builtin_that_is_a_schema_itself_is_refused() -> None:
         (kw.Untyped, "EmbeddedResource"),
     ],
 )
-def test_a_type_without_a_schema_is_refused_with_its_place(hint: Any, message: str) -> None:
+def test_rejects_type_without_schema_and_names_field(hint: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         schema_of(kind_of(hint))
 
@@ -296,7 +296,7 @@ def test_served_and_deprecated_versions() -> None:
         (lambda: [version("v1", storage=True, labels={"a": "b"}), version("v2", labels={"a": "c"})], "disagree"),
     ],
 )
-def test_versions_that_do_not_fit_together_are_refused(versions: Any, message: str) -> None:
+def test_rejects_inconsistent_versions(versions: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         crd_of(*versions())
 
@@ -348,7 +348,7 @@ def test_an_untyped_object_has_no_rules() -> None:
         kw.validate(kind())
 
 
-def test_a_kind_without_spec_and_a_status_that_is_a_text() -> None:
+def test_kind_without_spec_and_with_string_status() -> None:
     @kw.resource("example.com/v1")
     class Table(kw.Object):
         data: Annotated[dict[str, str], kw.Properties(1)]
@@ -363,7 +363,7 @@ def test_a_kind_without_spec_and_a_status_that_is_a_text() -> None:
     assert crd_of(kind).spec.versions[0].subresources is None
 
 
-def test_a_module_with_annotations_as_texts_is_checked_at_import_too(tmp_path: Path, monkeypatch: Any) -> None:
+def test_string_annotations_are_checked_at_import(tmp_path: Path, monkeypatch: Any) -> None:
     source = """
 from __future__ import annotations
 from typing import Annotated

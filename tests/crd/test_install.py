@@ -65,7 +65,7 @@ async def test_a_definition_is_created_served_and_left_alone_when_nothing_change
     "Definitions from types",
     "Installing changes what differs, waits until it is served, and sends nothing otherwise.",
 )
-async def test_a_change_of_the_class_changes_the_definition_and_keeps_what_others_added(client: Client) -> None:
+async def test_update_keeps_additions_of_others(client: Client) -> None:
     [made] = await install(client, versioned("Changing"))
     made.metadata.labels["theirs"] = "x"
     await client.update(made)
@@ -79,7 +79,7 @@ async def test_a_change_of_the_class_changes_the_definition_and_keeps_what_other
     assert changed.spec.versions == crd_of(versioned("Changing", spec=Larger, labels={"ours": "y"})).spec.versions
 
 
-async def test_several_kinds_are_installed_at_once_also_by_several_programs(client: Client) -> None:
+async def test_installs_several_kinds_concurrently(client: Client) -> None:
     kinds = [versioned("Alpha"), versioned("Beta")]
     results = await asyncio.gather(*(install(client, *kinds) for _ in range(5)))
     assert {tuple(crd.metadata.name for crd in made) for made in results} == {
@@ -88,7 +88,7 @@ async def test_several_kinds_are_installed_at_once_also_by_several_programs(clie
 
 
 @pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
-async def test_a_change_of_scope_is_refused_before_anything_is_sent(client: Client) -> None:
+async def test_rejects_change_of_scope_before_sending(client: Client) -> None:
     await install(client, versioned("Scoped"))
     with pytest.raises(InstallError, match="the scope cannot change from Namespaced to Cluster"):
         await install(client, versioned("Scoped", scope="Cluster"), versioned("Neighbour"))
@@ -113,7 +113,7 @@ async def test_a_kind_cannot_change_its_name(client: Client) -> None:
         await install(client, versioned("Other", plural="named"))
 
 
-async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
+async def test_taken_names_fail_immediately(client: Client) -> None:
     await install(client, versioned("First", short_names=["taken"]))
     with pytest.raises(InstallError, match=r"NamesAccepted is False \(ShortNamesConflict\): .*taken"):
         await install(client, versioned("Second", short_names=["taken"]))
@@ -361,7 +361,7 @@ async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, names
 
 
 @pytest.mark.clusters("real")
-async def test_installing_without_permission_says_so(client: Client) -> None:
+async def test_install_without_permission_is_reported(client: Client) -> None:
     assert client._config is not None
     somebody = replace(client._config, impersonate=Impersonation(user="somebody"))
     async with Client(somebody) as powerless:

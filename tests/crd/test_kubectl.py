@@ -47,7 +47,7 @@ class Shown(kw.Resource[Spec, Status]):
     "Definitions from types",
     "Columns, scale and selectable fields work as `kubectl` and clients use them.",
 )
-def test_kubectl_applies_the_text_explains_the_fields_and_shows_the_columns(
+def test_kubectl_applies_explains_and_shows_columns(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     def kubectl(*arguments: str, stdin: str | None = None) -> str:

@@ -57,7 +57,7 @@ async def client(clock: VirtualClock) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_a_kind_that_somebody_else_defines_is_waited_for(client: Client, clock: VirtualClock) -> None:
+async def test_waits_for_kind_of_another_program(client: Client, clock: VirtualClock) -> None:
     waiting = asyncio.ensure_future(wait_until_served(client, Foo))
     await clock.advance(20)
     assert not waiting.done()
@@ -68,7 +68,7 @@ async def test_a_kind_that_somebody_else_defines_is_waited_for(client: Client, c
     assert await client.list(Foo) == []
 
 
-async def test_one_that_nobody_defines_is_named_when_the_time_is_over(client: Client, clock: VirtualClock) -> None:
+async def test_timeout_names_undefined_kind(client: Client, clock: VirtualClock) -> None:
     waiting = asyncio.ensure_future(wait_until_served(client, Foo, timeout=5))
     await clock.advance(5)
     with pytest.raises(InstallError) as late:
@@ -100,14 +100,14 @@ async def test_a_definition_is_not_enough_before_discovery_names_the_kind(client
     assert len(await waiting) == 1
 
 
-async def test_names_that_are_taken_are_told_at_once(client: Client) -> None:
+async def test_taken_names_fail_immediately(client: Client) -> None:
     await install(client, Foo)
     await client.create(crd_of(Rival))
     with pytest.raises(InstallError, match=r"rivals.serving.example.com: .*NamesAccepted is False .*taken"):
         await wait_until_served(client, Rival)
 
 
-async def test_names_that_nobody_has_any_more_are_waited_for(client: Client, clock: VirtualClock) -> None:
+async def test_waits_for_released_names(client: Client, clock: VirtualClock) -> None:
     refused = await refused_without_a_holder(client)
     waiting = asyncio.ensure_future(wait_until_served(client, Rival))
     await clock.advance(20)
@@ -119,7 +119,7 @@ async def test_names_that_nobody_has_any_more_are_waited_for(client: Client, clo
     assert definition.status.accepted_names.short_names == ["taken"]
 
 
-async def test_names_that_are_refused_to_the_end_are_told_then(client: Client, clock: VirtualClock) -> None:
+async def test_timeout_names_rejected_names(client: Client, clock: VirtualClock) -> None:
     await refused_without_a_holder(client)
     waiting = asyncio.ensure_future(wait_until_served(client, Rival))
     await clock.advance(30)
@@ -148,7 +148,7 @@ async def refused_without_a_holder(client: Client) -> apiextensions.CustomResour
         ),
     ],
 )
-async def test_a_kind_that_is_built_in_has_no_definition(client: Client, kind: type[Object], named: str) -> None:
+async def test_rejects_built_in_kind(client: Client, kind: type[Object], named: str) -> None:
     with pytest.raises(TypeError, match=f"{named} is built in and has no definition to wait for"):
         await wait_until_served(client, kind)
 

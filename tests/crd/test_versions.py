@@ -56,7 +56,7 @@ def test_a_conversion_webhook_can_be_anywhere() -> None:
     assert to_dict(crd)["spec"]["conversion"]["webhook"]["clientConfig"] == {"url": "https://hooks.example.com/convert"}
 
 
-def test_versions_that_name_different_conversions_are_refused() -> None:
+def test_rejects_different_conversions() -> None:
     other = kw.Conversion(url="https://hooks.example.com/convert")
     with pytest.raises(ValueError, match="have different conversions"):
         crd_of(version("v1", storage=True, conversion=WEBHOOK), version("v2", conversion=other))
@@ -74,12 +74,12 @@ def test_versions_that_name_different_conversions_are_refused() -> None:
         ({"service": "a/b", "review_versions": "v1"}, "a tuple of versions"),
     ],
 )
-def test_a_conversion_that_cannot_be_meant_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_conversion(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kw.Conversion(**arguments)
 
 
-def test_a_conversion_of_another_type_is_refused() -> None:
+def test_rejects_conversion_of_wrong_type() -> None:
     with pytest.raises(TypeError, match="conversion of Converted is a Conversion"):
         version("v1", conversion="Webhook")
 

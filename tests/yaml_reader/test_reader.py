@@ -98,7 +98,7 @@ def test_aliases_are_copies() -> None:
     assert value["b"] == {"x": [1]}
 
 
-def test_merge_keys_add_what_is_missing() -> None:
+def test_merge_keys_add_missing_members() -> None:
     text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], z: 3}\nd: {'<<': 1}"
     value = load_yaml(text.replace("y:", "'y':"))
     assert value["c"] == {"x": 1, "y": 1, "z": 3}
@@ -202,7 +202,7 @@ def layers(count: int) -> str:
     ],
     ids=["dashes", "brackets", "maps", "keys", "alias chain", "alias tree", "directives"],
 )
-def test_hostile_documents_are_refused(text: str, problem: str) -> None:
+def test_rejects_hostile_documents(text: str, problem: str) -> None:
     """In a child with little memory: without the bounds, the first ones crash the process."""
     program = (
         "import resource, sys\n"

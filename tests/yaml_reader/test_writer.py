@@ -25,19 +25,19 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(T
 @pytest.mark.promise("Definitions from types", "Any content is read from its YAML as it was.")
 @settings(max_examples=60)
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
-def test_what_is_written_is_read_as_the_same(content: dict[str, Any]) -> None:
+def test_round_trips(content: dict[str, Any]) -> None:
     content.pop("status", None)
     assert yaml.safe_load(to_yaml(content)) == content
 
 
 @settings(max_examples=20)
 @given(VALUES)
-def test_the_order_of_members_makes_no_difference(value: Any) -> None:
+def test_order_of_members_does_not_matter(value: Any) -> None:
     one, other = {"a": value, "b": 1, "c": 2}, {"c": 2, "b": 1, "a": value}
     assert to_yaml(one) == to_yaml(other)
 
 
-def test_texts_are_as_plain_as_they_can_be() -> None:
+def test_strings_are_plain_where_safe() -> None:
     assert to_yaml({"a": ["plain text", "80", "no", "it's: so", "two\nlines", "ends\n", "\ttab", ""]}) == (
         "a:\n- plain text\n- '80'\n- 'no'\n- 'it''s: so'\n- |-\n  two\n  lines\n- |\n  ends\n- \"\\ttab\"\n- ''\n"
     )
@@ -50,11 +50,11 @@ def test_lists_of_lists_and_empty_ones() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_numbers_that_json_does_not_have_are_refused(value: float) -> None:
+def test_rejects_nan_and_infinity(value: float) -> None:
     with pytest.raises(ValueError, match="cannot be part of a Kubernetes object"):
         to_yaml({"a": value})
 
 
-def test_other_values_are_refused() -> None:
+def test_rejects_other_values() -> None:
     with pytest.raises(TypeError, match="cannot be part of a Kubernetes object"):
         to_yaml({"a": object()})

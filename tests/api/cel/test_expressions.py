@@ -39,7 +39,7 @@ def test_it_is_true(text: str, evaluate: Callable[[str], Any]) -> None:
 
 @pytest.mark.promise("CEL", "Rules of custom resources are evaluated as by the real server, with its messages.")
 @pytest.mark.parametrize("text", FAILURES)
-def test_it_has_no_value_and_says_why(text: str, evaluate: Callable[[str], Any]) -> None:
+def test_failing_expressions_name_the_reason(text: str, evaluate: Callable[[str], Any]) -> None:
     with pytest.raises(EvaluationError) as failure:
         evaluate(text)
     assert str(failure.value).startswith(FAILURES[text])
@@ -80,7 +80,7 @@ NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1) | st.integers(min
 @settings(max_examples=30, deadline=None)
 @given(x=NUMBERS, y=NUMBERS)
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%", "<", "<=", "==", "!=", ">", ">="])
-def test_integers_are_what_another_engine_makes_of_them(operator: str, x: int, y: int) -> None:
+def test_integers_match_another_engine(operator: str, x: int, y: int) -> None:
     text = f"x {operator} y"
     environment = ENVIRONMENT.__class__({"x": VARIABLES["number"][0], "y": VARIABLES["number"][0]})
     other = _by_the_library(text).eval(data={"x": x, "y": y})
@@ -96,19 +96,19 @@ def test_integers_are_what_another_engine_makes_of_them(operator: str, x: int, y
 @given(
     s=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 )  # at a NUL it stops reading
-def test_texts_are_what_another_engine_makes_of_them(s: str) -> None:
+def test_strings_match_another_engine(s: str) -> None:
     text = "size(s) + (s.contains('a') ? 100 : 0) + (s.startsWith('b') ? 1000 : 0) + size(s + s + 'x')"
     environment = ENVIRONMENT.__class__({"s": VARIABLES["text"][0]})
     other = _by_the_library(text).eval(data={"s": s}).value()
     assert compile_expression(text, environment).run({"s": s})[0] == other
 
 
-def test_a_nul_is_no_part_of_an_expression() -> None:
+def test_rejects_nul_in_expression() -> None:
     with pytest.raises(CompileError, match=r"1:9: Syntax error: token recognition error"):
         compile_expression("text == \0'a'", ENVIRONMENT)
 
 
-def test_a_text_with_a_nul_is_matched_as_a_whole() -> None:
+def test_matches_whole_string_with_nul() -> None:
     environment = ENVIRONMENT.__class__({"s": VARIABLES["text"][0]})
     program = compile_expression("s.matches('^[a-z]+$') || s.findAll('[A-Z]') == ['B']", environment)
     assert program.run({"s": "abc\0"})[0] is False

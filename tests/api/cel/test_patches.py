@@ -26,7 +26,7 @@ def value_of(text: str, **object_: Any) -> Any:
     return compile_expression(text, ENVIRONMENT).run({"object": object_})[0]
 
 
-def test_an_object_has_any_fields_and_what_is_optional_may_be_missing() -> None:
+def test_object_has_any_fields_and_omits_empty_optionals() -> None:
     text = "Object{spec: Object.spec{replicas: object.size + 1, ?gone: object.?missing, ?there: object.?size}}"
     program = compile_expression(text, ENVIRONMENT)
     made, cost = program.run({"object": {"size": 2}})
@@ -70,7 +70,7 @@ def test_values_are_written_as_json_has_them(text: str, written: Any) -> None:
     assert to_json(value_of(text)) == written
 
 
-def test_what_json_has_nothing_like_is_refused() -> None:
+def test_rejects_values_without_json_equivalent() -> None:
     with pytest.raises(EvaluationError, match="type conversion error"):
         to_json(value_of("quantity('1Gi')"))
 

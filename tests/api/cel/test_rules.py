@@ -47,7 +47,7 @@ def test_a_schema_without_rules_has_none() -> None:
     assert Rules(spec(a={"type": "integer"})).check(whole(a=1)).broken == []
 
 
-def test_a_broken_rule_names_the_field_the_value_and_what_is_wrong() -> None:
+def test_violation_names_field_value_and_problem() -> None:
     rules = Rules(spec(a=ruled({"type": "integer"}, rule("self > 1"), rule("self > 2", message=" too small "))))
     assert rules.check(whole(a=1)).broken == [
         Broken("FieldValueInvalid", "spec.a", 1, "failed rule: self > 1"),
@@ -100,7 +100,7 @@ def test_elements_are_compared_by_their_keys() -> None:
     "CEL",
     "What breaks a rule and has not changed is tolerated, element by element where they have keys.",
 )
-def test_what_has_not_changed_is_tolerated() -> None:
+def test_unchanged_violations_are_tolerated() -> None:
     rules = Rules(spec(a=ruled({"type": "integer"}, rule("self > 9")), b=ruled({"type": "integer"}, rule("self > 9"))))
     outcome = rules.check(whole(a=1, b=3), whole(a=1, b=2), is_update=True)
     assert (paths(outcome.broken), paths(outcome.tolerated)) == (["spec.b"], ["spec.a"])
@@ -184,7 +184,7 @@ COSTS = {
 
 @pytest.mark.promise("CEL", "What a rule may cost is estimated from the schema.")
 @pytest.mark.parametrize("text", COSTS)
-def test_what_a_rule_may_cost_is_estimated_from_the_schema(text: str) -> None:
+def test_estimates_cost_from_schema(text: str) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -202,7 +202,7 @@ def test_what_a_rule_may_cost_is_estimated_from_the_schema(text: str) -> None:
 @pytest.mark.promise(
     "CEL", "Without the `cel` extra, rules and policies are rejected, and the message names the extra."
 )
-def test_without_the_extra_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     from kubewright.api.cel import _syntax
