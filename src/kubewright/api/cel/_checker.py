@@ -34,7 +34,7 @@ __all__ = ["Checked", "Environment", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What an expression may name: variables, and the fields of structs (by the name of the struct's type)."""
+    """The names that an expression can use: variables, and the fields of structs by the name of the type."""
 
     variables: Mapping[str, Type]
     structs: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Checked:
     names: dict[int, str] = field(default_factory=dict)
     """The variables that are meant: `a.b` may be one name."""
     functions: dict[int, str] = field(default_factory=dict)
-    """The full names of functions with a dot in them, which look like members."""
+    """Full names of functions that contain a dot and look like members."""
 
     @property
     def type(self) -> Type:
@@ -228,7 +228,7 @@ class _Checker:
         return BOOL if fits else ERROR
 
     def _fresh(self, mentioned: set[Type]) -> Substitutions:
-        """New names for the parameters of a signature, so that two calls do not share them."""
+        """Returns a signature with fresh type parameters, so that two calls do not share them."""
         fresh = Substitutions()
         for name in sorted(_parameters(mentioned)):
             fresh.fits(self._free_type(), types.parameter(name))
@@ -238,7 +238,7 @@ class _Checker:
         self._free += 1
         return types.parameter(f"_var{self._free - 1}")
 
-    # What is built
+    # Lists, maps and structs
 
     def _list(self, node: ListNode) -> Type:
         joined: Type | None = None

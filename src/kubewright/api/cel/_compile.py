@@ -1,4 +1,4 @@
-"""From text to a program: parsed, checked, and its constants looked at."""
+"""Compiles an expression: parses it, checks its types, and checks its constants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubewright.api.cel._values import EvaluationError
 
 __all__ = ["compile_expression"]
 
-_parse = lru_cache(maxsize=2048)(parse)  # the tree of a text does not depend on anything else
+_parse = lru_cache(maxsize=2048)(parse)  # parsing depends on the text only
 
 
 def compile_expression(text: str, environment: Environment) -> Program:

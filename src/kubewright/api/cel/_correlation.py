@@ -1,4 +1,4 @@
-"""What a value was before: objects by the names of their fields, elements of lists by their keys.
+"""Finds the previous value: fields of objects by name, elements of lists by their keys.
 
 The API server forgives what has not changed (it calls this ratcheting): a rule that became stricter does not stop
 writes to objects that broke it before.
@@ -31,7 +31,7 @@ class Correlated:
         return None if schema is None else Correlated(schema, self.new[name], self.old[name])
 
     def index(self, place: int) -> Correlated | None:
-        """An element; None where keys do not tell which one it was."""
+        """Returns the previous element; None if keys do not identify it."""
         before = self.by_keys.get(self._identity(self.new[place])) if self.by_keys else None
         return None if before is None else Correlated(self.schema.get("items") or {}, self.new[place], before)
 
@@ -48,7 +48,7 @@ class Correlated:
 
     @cached_property
     def is_unchanged(self) -> bool:
-        """Whether it is what it was. The order of elements with keys does not count."""
+        """Whether the value is unchanged. The order of elements with keys does not matter."""
         new, old = self.new, self.old
         if isinstance(new, dict) and isinstance(old, dict):
             members = [self.key(name) for name in new]

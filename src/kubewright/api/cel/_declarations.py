@@ -81,7 +81,7 @@ FORMATS: Final = (
 )
 
 AUTHORIZER_FUNCTIONS: Final = frozenset({"check", "allowed", "serviceAccount", "errored"})
-"""Functions of Kubernetes' authorizer, which cannot be had here."""
+"""Functions of Kubernetes' authorizer, which are not supported."""
 
 _COMPARABLE: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _SUMMABLE: Final = ("int", "uint", "double", "duration")
@@ -108,7 +108,7 @@ _TOKEN: Final = re.compile(r"\w+|[(),]")
 
 @cache
 def functions() -> dict[str, tuple[Overload, ...]]:
-    """All functions by name, in the order in which their overloads are tried."""
+    """Returns all functions by name, with their overloads in the order of resolution."""
     found: dict[str, list[Overload]] = {}
     name = ""
     for line in SIGNATURES.strip().splitlines():
@@ -126,7 +126,7 @@ def functions() -> dict[str, tuple[Overload, ...]]:
 
 
 def _generated() -> Iterator[tuple[str, Overload]]:
-    """What is the same for many types."""
+    """Yields overloads that many types have in common."""
     for operator, word in _COMPARISONS.items():
         for name in ("bool", *_NUMBERS, "string", "bytes", "timestamp", "duration"):
             pair = (TYPE_NAMES[name], TYPE_NAMES[name])

@@ -1,4 +1,4 @@
-"""The `fieldPath` of a rule: which field of the value an error is about."""
+"""The `fieldPath` of a rule: the field that an error names."""
 
 from __future__ import annotations
 

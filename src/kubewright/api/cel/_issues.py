@@ -1,4 +1,4 @@
-"""What is wrong with an expression, in the form in which the API server's compiler says it."""
+"""Compile errors, in the format of the API server's compiler."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Issues:
         self._found: list[tuple[int, int, str]] = []
 
     def add(self, id_: int, message: str) -> None:
-        """Something is wrong with the node of that number."""
+        """Adds a problem of the node with this id."""
         self._found.append((self._syntax.offsets.get(id_, 0), len(self._found), message))
 
     def undeclared(self, id_: int, name: str) -> None:
-        """A name that nobody knows."""
+        """Adds the problem of an undeclared name."""
         self.add(id_, f"undeclared reference to '{name}' (in container '')")
 
     def raise_if_any(self) -> None:
-        """Raise `CompileError` with all of them."""
+        """Raises `CompileError` with all problems, if there are any."""
         if self._found:
             text = self._syntax.text
             raise CompileError("\n".join(marked(text, offset, message) for offset, _, message in sorted(self._found)))

@@ -42,7 +42,7 @@ class Address(Opaque):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """From a text, without a zone, and not of an IPv4 address in IPv6."""
+        """Parses an address. Rejects zones and IPv4-mapped IPv6 addresses."""
         problem = _address_problem(text)
         if problem:
             shown = f"IP Address {_quoted(text)} parse error during conversion from string"
@@ -102,7 +102,7 @@ class Network(Opaque):
 
     @classmethod
     def parse(cls, text: str) -> Network:
-        """From a text such as `10.0.0.0/8`."""
+        """Parses a string such as `10.0.0.0/8`."""
         problem = _network_problem(text)
         if problem:
             shown = "network address parse error during conversion from string"
@@ -163,7 +163,7 @@ class Url(Opaque):
 
     @classmethod
     def parse(cls, text: str) -> Url:
-        """From a text."""
+        """Parses a string."""
         if problem := url_problem(text):
             shown = f"URL parse error during conversion from string: parse {_quoted(text)}"
             raise EvaluationError(f"{shown}: {problem}")
@@ -196,7 +196,7 @@ class Url(Opaque):
 
 
 def url_problem(text: str) -> str:
-    """Why a text is no URL that could stand in a request; empty when it is one."""
+    """Returns why a string is not a valid request URL; empty if it is."""
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
         return "net/url: invalid control character in URL"
     if not text:
@@ -245,7 +245,7 @@ class Amount(Opaque):
 
     @classmethod
     def parse(cls, text: str) -> Amount:
-        """From a text such as `500m`."""
+        """Parses a string such as `500m`."""
         try:
             if text != text.strip():
                 raise ValueError
@@ -263,7 +263,7 @@ class Amount(Opaque):
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Version(Opaque):
-    """A semantic version. What it was built from does not count when versions are compared."""
+    """A semantic version. Comparisons ignore build metadata."""
 
     cel_type = types.SEMVER
     numbers: tuple[int, int, int]
@@ -284,7 +284,7 @@ class Version(Opaque):
 
     @classmethod
     def parse(cls, text: str, *, normalize: bool = False) -> Version:
-        """From a text. Normalized, `v1.02` is 1.2.0."""
+        """Parses a string. Normalized, `v1.02` is 1.2.0."""
         parts = (_normal(text) if normalize else text).split(".", 2)
         if not text:
             raise EvaluationError("Version string empty")
@@ -350,20 +350,20 @@ def _check_build(build: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Format(Opaque):
-    """A named rule for texts."""
+    """A named string format."""
 
     cel_type: Type = types.FORMAT
     name: str = ""
     pattern_size: int = 0
-    """How long the server reckons its pattern to be."""
+    """The length of the pattern in the server's estimates."""
 
     def problems(self, text: str) -> list[str]:
-        """What is wrong with a text."""
+        """Returns the problems of a string."""
         return _RULES[self.name](text)
 
 
 def _prefix(rule: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """A name to which something will be added: a dash at its end does not count."""
+    """Returns the check for a name prefix, which can end with a dash."""
     return lambda text: rule(f"{text[:-1]}a" if len(text) > 1 and text.endswith("-") else text)
 
 

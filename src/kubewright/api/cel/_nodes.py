@@ -69,7 +69,7 @@ class ListNode:
 
 @dataclass(slots=True)
 class Entry:
-    """One `key: value` of a map, or of a struct, whose keys are texts."""
+    """One `key: value` of a map, or of a struct, whose keys are strings."""
 
     id: int
     key: Node | str
@@ -96,7 +96,7 @@ class StructNode:
 
 @dataclass(slots=True)
 class Fold:
-    """A loop over a list or a map, which is what macros become."""
+    """A loop over a list or a map: the expansion of a macro."""
 
     id: int
     variable: str
@@ -114,7 +114,7 @@ Node: TypeAlias = Literal | Ident | Select | Call | ListNode | MapNode | StructN
 
 @dataclass(slots=True)
 class Syntax:
-    """A parsed expression, and where its nodes stand in the text."""
+    """A parsed expression, with the positions of its nodes."""
 
     text: str
     root: Node
@@ -134,7 +134,7 @@ def qualified_name(node: Node) -> str:
 
 
 def children(node: Node) -> list[Node]:
-    """The nodes that stand directly in a node."""
+    """Returns the direct children of a node."""
     match node:
         case Literal() | Ident():
             return []

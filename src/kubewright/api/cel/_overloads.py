@@ -20,11 +20,11 @@ _NAMES: Final = {
 
 
 def guarded(function: str, implementation: Callable[..., Any], *, is_member: bool) -> Callable[..., Any]:
-    """The function, which refuses arguments that fit none of its signatures."""
+    """Returns the function with a check that the arguments fit one of its signatures."""
     overloads = [overload for overload in functions()[function] if overload.is_member is is_member]
 
     def call(*values: Any) -> Any:
-        # It takes what is flat already, too.
+        # It also accepts a list that is already flat.
         flat = function == "flatten" and isinstance(values[0], list) and all(type(each) is int for each in values[1:])
         if not flat and not any(_accepts(overload, values) for overload in overloads):
             raise _refusal(function, values)
@@ -34,7 +34,7 @@ def guarded(function: str, implementation: Callable[..., Any], *, is_member: boo
 
 
 def _refusal(function: str, values: tuple[Any, ...]) -> EvaluationError:
-    """CEL's own functions do not say what they were given."""
+    """Returns the error. Errors of CEL's own functions do not contain the argument types."""
     if function == "size":
         return EvaluationError("no such overload: size")
     if function in _SILENT or not function[0].isalpha():

@@ -1,4 +1,4 @@
-"""The types in which mutating policies write patches.
+"""The types that mutating policies use for patches.
 
 `Object{spec: Object.spec{replicas: 3}}` is a part of the object that is being written. Its fields are not checked: any
 name, any type; only that the name of a type is the path to it, and that when it has been evaluated (`misnamed`).
@@ -33,7 +33,7 @@ PATCH_FUNCTIONS: Final = frozenset({"jsonpatch.escapeKey"})
 """Functions that only patches may use."""
 
 _OPERATION: Final = {"op": types.STRING, "path": types.STRING, "from": types.STRING, "value": types.DYN}
-_LARGEST_NUMBER: Final = 2**53 - 1  # that every reader of JSON takes for what it is
+_LARGEST_NUMBER: Final = 2**53 - 1  # the largest integer that every JSON reader supports
 _GO_TYPES: Final = {bool: "bool", int: "int64", float: "float64", type(None): "structpb.NullValue"}
 
 
@@ -45,7 +45,7 @@ def patch_type(name: str) -> Type | None:
 
 
 def field_of_patch(type_: Type, field: str) -> Type | None:
-    """The type of a field; None when there is no such field."""
+    """Returns the type of a field; None if there is no such field."""
     return _OPERATION.get(field) if type_ == JSON_PATCH else types.DYN
 
 
@@ -60,7 +60,7 @@ def made_patch(type_: Type, fields: dict[str, Any]) -> Struct:
 
 
 def misnamed(made: Struct) -> list[str]:
-    """What is wrong with the names of the types inside of an object."""
+    """Returns the problem with the type names inside an object."""
     return [*_misnamed(made, made.type.name)]
 
 
@@ -81,7 +81,7 @@ def _misnamed(value: Any, path: str) -> Iterator[str]:
 
 
 def to_json(value: Any) -> Any:
-    """A value as JSON has it: times are texts, and so are numbers that JSON cannot hold.
+    """Returns a value as JSON. Times are strings, and so are numbers that JSON cannot hold.
 
     Raises `EvaluationError` for what JSON has nothing like.
     """

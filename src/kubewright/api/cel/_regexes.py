@@ -10,7 +10,7 @@ __all__ = ["find_all", "matches", "problem_of"]
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether the pattern is found anywhere in the text."""
+    """Whether the pattern matches anywhere in the text."""
     try:
         return text_matches(pattern, text)
     except InvalidPattern as error:
@@ -18,7 +18,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def problem_of(pattern: str) -> str:
-    """What is wrong with a pattern; empty when nothing is."""
+    """Returns the problem with a pattern; empty if it is valid."""
     try:
         check_pattern(pattern)
     except InvalidPattern as error:

@@ -25,7 +25,7 @@ from kubewright.api.cel._values import NONE, CostExceeded, EvaluationError, Opti
 __all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Problem", "Rules", "compile_node", "has_rules"]
 
 BUDGET: Final = 10_000_000
-"""What all rules of an object may cost together."""
+"""The limit of the cost of all rules of an object."""
 OMITTED: Final = object()
 """In place of a value that messages do not show."""
 _LONGEST_MESSAGE: Final = 5 * 1024
@@ -45,7 +45,7 @@ class Broken:
 
 @dataclass(slots=True)
 class Outcome:
-    """What was found: `tolerated` are the rules that are broken by what has not changed."""
+    """The result of a check. `tolerated` are violations by unchanged values."""
 
     broken: list[Broken] = field(default_factory=list)
     tolerated: list[Broken] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass(slots=True)
 class CompiledRule:
-    """One rule. `problem` and `message_problem` tell why it, or its message, could not be compiled."""
+    """One rule. `problem` and `message_problem` are the compile errors of the rule and of its message."""
 
     raw: dict[str, Any]
     program: Program | None = None
@@ -83,7 +83,7 @@ class CompiledRule:
 
 
 def compile_node(schema: dict[str, Any], declared: Declared) -> list[CompiledRule]:
-    """The rules that stand at one place of a schema."""
+    """The rules of one schema node."""
     structs = structs_of(declared)
     optional = Environment({"self": declared.type, "oldSelf": optional_of(declared.type)}, structs)
     plain = Environment({"self": declared.type, "oldSelf": declared.type}, structs)
@@ -225,11 +225,11 @@ class Rules:
         return self._root is not None
 
     def problems(self) -> list[Problem]:
-        """What the server would not compile, and so refuse the definition for."""
+        """Returns the rules that do not compile, for which the server rejects the definition."""
         return list(self._root.problems("")) if self._root is not None else []
 
     def check(self, obj: Any, old: Any = None, *, is_update: bool = False) -> Outcome:
-        """The rules that an object breaks; compared with the old one where `is_update` says that it is an update."""
+        """Returns the rules that an object violates. With `is_update`, compares it with the old object."""
         run = _Run()
         if self._root is not None:
             current = Correlated(self._schema, obj, old) if is_update else None
@@ -376,7 +376,7 @@ class _Run:
         )
 
     def _message(self, rule: CompiledRule, path: str, kind: str, variables: dict[str, Any]) -> str:
-        """What the message expression says, if that is a message."""
+        """Returns the result of the message expression, if it is a valid message."""
         if rule.message is None:
             return ""
         try:

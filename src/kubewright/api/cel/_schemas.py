@@ -138,7 +138,7 @@ def _text(schema: dict[str, Any]) -> Declared:
 
 
 def _longest(schema: dict[str, Any]) -> int:
-    """In bytes, of which a character may have four."""
+    """Returns the largest size of a string in bytes, at four bytes per character."""
     if "maxLength" in schema:
         return 4 * max(int(schema["maxLength"]), 0)
     if schema.get("enum"):

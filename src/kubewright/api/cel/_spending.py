@@ -1,4 +1,4 @@
-"""What a call costs once it is done, in the units of the API server: one is about fifty nanoseconds there."""
+"""The cost of a call after it ran, in the API server's units of about fifty nanoseconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubewright.api.cel._values import Opaque, Struct, size_of
 __all__ = ["BEFORE", "call_cost", "cost_before", "costs_one"]
 
 TRAVERSAL: Final = 0.1
-"""Of one character of a text."""
+"""The cost of one character of a string."""
 REGEX: Final = 0.25
 """Of one character of a pattern."""
 

@@ -1,4 +1,4 @@
-"""From text to a tree, by the parser of `cel-expr-python` (the extra `test`).
+"""Parses expressions with `cel-expr-python` (the extra `test`).
 
 It is Google's own parser in C++, of the same grammar as the API server's: what it refuses, it refuses in the server's
 words. It hands its tree over in protobuf's wire format, which is read here.
@@ -38,7 +38,7 @@ _CONFIG: Final = "name: kubewright\nextensions:\n" + "".join(
 _PREFIX: Final = "INVALID_ARGUMENT: "
 _SUFFIX: Final = " [INVALID_ARGUMENT]"
 _OTHER_WORDS: Final = {"has() argument must be a field selection": "invalid argument to has() macro"}
-"""Where the two compilers say the same in different words."""
+"""The server's messages for those of the parser."""
 
 
 class ExtraMissing(ImportError):
@@ -63,9 +63,9 @@ def _environment() -> Any:
 
 
 def parse(text: str) -> Syntax:
-    """The tree of an expression. Raises `CompileError` for what is no expression."""
+    """Returns the tree of an expression. Raises `CompileError` for an invalid one."""
     environment = _environment()
-    if "\0" in text:  # at which the library would stop reading
+    if "\0" in text:  # the library would stop reading there
         raise CompileError(marked(text, text.index("\0"), "Syntax error: token recognition error at: '\0'"))
     try:
         serialized = environment.compile(text, disable_check=True).serialize()
@@ -203,7 +203,7 @@ class _Message:
         return self._fields[number][0] if number in self._fields else 0
 
     def first(self, *numbers: int) -> tuple[int, Any]:
-        """Which of several fields is there, and its value."""
+        """Returns which of several fields is set, and its value."""
         return next(((number, self._fields[number][0]) for number in numbers if number in self._fields), (0, None))
 
 

@@ -1,4 +1,4 @@
-"""Times as texts, and their parts, as Go reads and writes them."""
+"""Times and durations as strings, in Go's formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types of CEL, and which of them fit each other.
+"""The types of CEL, and their compatibility.
 
 `Type` is what the checker computes with. `Substitutions` holds what has been found out about type parameters; `fits`
 and `fit_all` add to it only when the answer is yes.
@@ -46,7 +46,7 @@ Kind: TypeAlias = Literal["simple", "dyn", "error", "null", "list", "map", "stru
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type. Simple ones (`int`, `string`, `timestamp`) are told apart by their name, as structs are."""
+    """A type. Simple types (`int`, `string`, `timestamp`) and structs are identified by name."""
 
     kind: Kind
     name: str
@@ -59,7 +59,7 @@ class Type:
 
     @property
     def is_dyn(self) -> bool:
-        """Whether anything may stand there."""
+        """Whether the type accepts any value."""
         return self.kind == "dyn"
 
     @property
@@ -69,7 +69,7 @@ class Type:
 
     @property
     def unwrapped(self) -> Type:
-        """What an optional holds; any other type itself."""
+        """Returns the element type of an optional; any other type unchanged."""
         return self.parameters[0] if self.is_optional else self
 
     @property
@@ -89,7 +89,7 @@ TIMESTAMP: Final = Type("simple", "timestamp")
 DYN: Final = Type("dyn", "dyn")
 ERROR: Final = Type("error", "!error!")
 NULL: Final = Type("null", "null")
-# What Kubernetes adds.
+# Types of Kubernetes.
 URL: Final = Type("struct", "kubernetes.URL")
 QUANTITY: Final = Type("struct", "kubernetes.Quantity")
 SEMVER: Final = Type("struct", "kubernetes.Semver")
@@ -159,13 +159,13 @@ def _is_no_more_specific(one: Type, other: Type) -> bool:
 
 
 class Substitutions:
-    """What type parameters stand for, as far as it is known."""
+    """The known values of type parameters."""
 
     def __init__(self) -> None:
         self._known: dict[str, Type] = {}
 
     def fits(self, one: Type, other: Type) -> bool:
-        """Whether a value of the one type may stand where the other is expected. Learns from it if so."""
+        """Whether a value of one type is accepted where the other is expected. If so, binds type parameters."""
         return self.fit_all((one,), (other,))
 
     def fit_all(self, given: Sequence[Type], expected: Sequence[Type]) -> bool:
@@ -177,7 +177,7 @@ class Substitutions:
         return False
 
     def applied(self, type_: Type, *, free_to_dyn: bool = False) -> Type:
-        """The type with its parameters replaced by what they stand for."""
+        """Returns the type with its parameters replaced by their values."""
         if type_.kind == "parameter":
             known = self._known.get(type_.name)
             if known is not None:
@@ -211,7 +211,7 @@ class Substitutions:
         return one.kind == other.kind and one.name == other.name and self._all(one.parameters, other.parameters)
 
     def _substitute(self, type_: Type, free: Type) -> tuple[bool, bool]:
-        """Whether the parameter may stand for the type, and whether it stood for something before."""
+        """Returns whether the parameter can be bound to the type, and whether it was bound before."""
         if type_ == free:
             return True, True
         known = self._known.get(free.name)

@@ -43,7 +43,7 @@ class EvaluationError(Exception):
     """An expression has no value: `no such key: x`, `division by zero`."""
 
     cost = 0
-    """What the evaluation had cost until then."""
+    """The cost of the evaluation so far."""
 
 
 class CostExceeded(Exception):
@@ -105,7 +105,7 @@ NONE: Final = Optional(is_there=False)
 
 
 class Opaque:
-    """A value of one of Kubernetes' own types. Subclasses say which."""
+    """A value of one of Kubernetes' own types: the base class."""
 
     cel_type: Type
     __slots__ = ()
@@ -167,7 +167,7 @@ class Keyed(list[Any]):
         return Keyed(made.values(), self.keys)
 
 
-# What all values have
+# Operations on all values
 
 
 def type_of_value(value: Any) -> Type:
@@ -219,7 +219,7 @@ def _is_number(value: Any) -> bool:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same. Numbers compare by what they are worth; other types never mix."""
+    """Whether two values are equal. Numbers compare by value; other types are never equal to each other."""
     if _is_number(one) and _is_number(other):
         return bool(one == other)
     if isinstance(one, list) and isinstance(other, list):
@@ -284,7 +284,7 @@ def lookup(container: Any, key: Any) -> Any:
 
 
 def _optional_lookup(container: Optional, key: Any) -> Optional:
-    """What is in an optional, optionally."""
+    """Returns the optional value of an optional."""
     if not container.is_there:
         return NONE
     try:

@@ -1,4 +1,4 @@
-"""What the functions of CEL do, by name: CEL's own, its extensions, and Kubernetes'."""
+"""Implementations of CEL's functions by name: CEL's own, its extensions, and Kubernetes'."""
 
 from __future__ import annotations
 

@@ -372,7 +372,7 @@ IMPLEMENTATIONS: Final[dict[str, Callable[..., Any]]] = {
     **_kubernetes.IMPLEMENTATIONS,
     **{f"format.{name}": _kubernetes.format_maker(name) for name in FORMATS},
 }
-# Texts and lists have functions of the same name.
+# Strings and lists have functions of the same name.
 for _name in ("indexOf", "lastIndexOf"):
     IMPLEMENTATIONS[_name] = lambda value, *more, _name=_name: (
         _strings.IMPLEMENTATIONS if isinstance(value, str) else _lists.IMPLEMENTATIONS

@@ -60,7 +60,7 @@ def _contains_ip(network: Network, address: Any) -> bool:
         return network.contains(address)
     try:
         return network.contains(Address.parse(address))
-    except EvaluationError:  # the server forgets what was wrong with it
+    except EvaluationError:  # the server drops the reason
         raise no_overload() from None
 
 
@@ -99,7 +99,7 @@ def _semver(text: str, normalize: bool = False) -> Version:
     return Version.parse(text, normalize=normalize)
 
 
-# Texts
+# Strings
 
 
 def _find(text: str, pattern: str) -> str:

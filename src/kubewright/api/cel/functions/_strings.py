@@ -1,4 +1,4 @@
-"""Functions of texts: CEL's own, and those of its extension for strings."""
+"""Functions of strings: CEL's own, and those of the strings extension."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _literal(value: Any) -> str:
 
 
 def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Checks what the checker could not: arguments whose types were unknown."""
+    """Checks arguments whose types were unknown to the checker."""
 
     def call(text: Any, *more: Any) -> Any:
         if not isinstance(text, str) or not all(
