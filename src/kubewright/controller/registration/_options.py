@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubewright.api import Object, ResourceInfo, Selector, SelectorError, info_of
-from kubewright.arguments import are_texts_by_name
+from kubewright.arguments import is_string_mapping
 from kubewright.cache import Labels, selector_of
 
 __all__ = ["check_kind", "check_labels"]
@@ -20,7 +20,7 @@ def check_kind(kind: object, what: str) -> ResourceInfo:
 
 def check_labels(what: str, given: Any) -> Labels | None:
     """Checks `labels=`: a label selector."""
-    if given is not None and not isinstance(given, str | Selector) and not are_texts_by_name(given):
+    if given is not None and not isinstance(given, str | Selector) and not is_string_mapping(given):
         raise TypeError(f'{what}: labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given!r}')
     try:
         selector_of(given)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kubewright.api import Object, ResourceInfo
-from kubewright.arguments import are_texts, check_text
+from kubewright.arguments import is_string_collection, check_string
 from kubewright.controller import Registration
 from kubewright.controller.registration import check_kind
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
@@ -158,7 +158,7 @@ def needed(
 ) -> list[Permission]:
     """Returns the permissions of one call of `Operator.needs`."""
     if namespace is not None:
-        check_text("needs: namespace", namespace, '"kube-system", or "." for the namespace of the operator')
+        check_string("needs: namespace", namespace, '"kube-system", or "." for the namespace of the operator')
     if isinstance(kind, Sequence) and not isinstance(kind, str):
         for one in kind:
             if not isinstance(one, Permission):
@@ -176,7 +176,7 @@ def needed(
         return list(_of_rule(kind, namespace))
     info = check_kind(kind, "needs")
     what = f"needs({info.kind})"
-    if not are_texts(names):
+    if not is_string_collection(names):
         raise TypeError(f'{what}: names takes a list of strings, names=["settings"], not {names!r}')
     return [
         permission(info, verb, subresource=part or None, where=namespace, name=name, why=what)

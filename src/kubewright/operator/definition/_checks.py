@@ -14,7 +14,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-from kubewright.arguments import check_text
+from kubewright.arguments import check_string
 
 __all__ = ["BUILT_IN_CHECKS", "Check", "check_health_check"]
 
@@ -29,7 +29,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 def check_health_check(name: str, check: Check, taken: Mapping[str, Check]) -> None:
     """Raises for a name that cannot be part of a path or is in use, and for a check that is not a function."""
-    if not _NAME.fullmatch(check_text("the name of a check", name, "database")):
+    if not _NAME.fullmatch(check_string("the name of a check", name, "database")):
         raise ValueError(f"the name of a check consists of letters, digits, '-', '_' and '.', not {name!r}")
     if name in taken or name in BUILT_IN_CHECKS:
         raise ValueError(f"there is already a check {name!r}: use another name")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from kubewright.api import Object
-from kubewright.arguments import check_text, known_options
+from kubewright.arguments import check_string, known_options
 from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels, ObjectKey
 from kubewright.controller import Owns, Registration, Watch
 from kubewright.controller.registration import (
@@ -114,7 +114,7 @@ class ControllerRegistration:
             "timeout": check_timeout(timeout),
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
-        controller = check_text(f"{what}: name", name or info.kind.lower(), such_as=info.kind.lower())
+        controller = check_string(f"{what}: name", name or info.kind.lower(), such_as=info.kind.lower())
         if any(other.name == controller for other in self._registrations):
             raise ValueError(
                 f"this operator already has a controller {controller!r}: give the second one another name, "
@@ -181,7 +181,7 @@ class ControllerRegistration:
         reconciled, or in `owns`, `watches` or `reads` of a controller. The decorator returns the function unchanged.
         """
         info = check_kind(kind, "indexes")
-        check_text(f"the name of an index of {info.kind}", name, "by-owner")
+        check_string(f"the name of an index of {info.kind}", name, "by-owner")
         if name in (NAMESPACE_INDEX, OWNER_INDEX) or any((of, it) == (kind, name) for of, it, _ in self.indexed):
             raise ValueError(f"there is already an index {name!r} of {info.kind}: use another name")
 

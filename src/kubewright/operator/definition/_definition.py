@@ -9,7 +9,7 @@ from typing import Final, Unpack
 
 from msgspec.structs import replace
 
-from kubewright.arguments import check_text
+from kubewright.arguments import check_string
 from kubewright.clock import Clock, check_clock
 from kubewright.observe import Metrics
 from kubewright.operator.definition._components import ComponentRegistration
@@ -34,7 +34,7 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         rng: random.Random | None = None,
         **options: Unpack[Options],
     ) -> None:
-        if not _NAME.fullmatch(check_text("operator name", name, "foo-operator")):
+        if not _NAME.fullmatch(check_string("operator name", name, "foo-operator")):
             raise ValueError(f"operator name {name!r} must be lower case letters, digits and '-', such as foo-operator")
         super().__init__(name, Settings(**check_options("Operator", options)))
         self.clock = check_clock(clock)

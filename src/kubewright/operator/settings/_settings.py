@@ -251,7 +251,7 @@ class Setting(msgspec.Struct, frozen=True):
     def _valid(self, convert: Callable[[Any], Any], given: object, where: str) -> Any:
         try:
             return convert(given)
-        except values.Unsuitable as error:
+        except values.InvalidValue as error:
             # A repeatable flag arrives as a tuple; the user wrote its items.
             shown = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
             raise SettingError(f"{where} is {error}, not {shown}") from None

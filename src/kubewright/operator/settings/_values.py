@@ -9,16 +9,16 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from kubewright.arguments import Unsuitable
+from kubewright.arguments import InvalidValue
 from kubewright.durations import more_than_zero, parse_duration
 
-__all__ = ["Unsuitable", "ValueType"]
+__all__ = ["InvalidValue", "ValueType"]
 
 T = TypeVar("T")
 
 
 class ValueType(msgspec.Struct, Generic[T], frozen=True):
-    """A type of values. `read` parses a string, `check` validates a Python value; both may raise `Unsuitable`."""
+    """A type of values. `read` parses a string, `check` validates a Python value; both may raise `InvalidValue`."""
 
     metavar: str
     check: Callable[[object], T]
@@ -28,19 +28,19 @@ class ValueType(msgspec.Struct, Generic[T], frozen=True):
 
 def _text(given: object) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise Unsuitable("a string that is not empty")
+        raise InvalidValue("a string that is not empty")
     return given.strip()
 
 
 def _path(given: object) -> str:
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-        raise Unsuitable("the path of a file")
+        raise InvalidValue("the path of a file")
     return os.fspath(given)
 
 
 def _folder(given: object) -> str:
     if not isinstance(given, str | os.PathLike) or not os.fspath(given):
-        raise Unsuitable("the path of a folder")
+        raise InvalidValue("the path of a folder")
     return os.fspath(given)
 
 
@@ -49,10 +49,10 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 def _names(given: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise Unsuitable("a list of namespaces, [...]")
+        raise InvalidValue("a list of namespaces, [...]")
     for name in given:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise Unsuitable("a list of namespaces, whose names are lower case letters, digits and '-'")
+            raise InvalidValue("a list of namespaces, whose names are lower case letters, digits and '-'")
     return tuple(given)
 
 
@@ -61,19 +61,19 @@ _NAMES = re.compile(rf"(?=.{{1,253}}$){_NAME.pattern}(\.{_NAME.pattern})*")
 
 def _object_name(given: object) -> str:
     if not isinstance(given, str) or not _NAMES.fullmatch(given.strip()):
-        raise Unsuitable("the name of an object: lower case letters, digits, '-' and '.'")
+        raise InvalidValue("the name of an object: lower case letters, digits, '-' and '.'")
     return given.strip()
 
 
 def _namespace(given: object) -> str:
     if not isinstance(given, str) or not _NAME.fullmatch(given.strip()):
-        raise Unsuitable("the name of a namespace: lower case letters, digits and '-'")
+        raise InvalidValue("the name of a namespace: lower case letters, digits and '-'")
     return given.strip()
 
 
 def _count(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise Unsuitable("a whole number, at least 1")
+        raise InvalidValue("a whole number, at least 1")
     return given
 
 
@@ -81,12 +81,12 @@ def _whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise Unsuitable("a whole number, at least 1") from None
+        raise InvalidValue("a whole number, at least 1") from None
 
 
 def _flag(given: object) -> bool:
     if not isinstance(given, bool):
-        raise Unsuitable("true or false")
+        raise InvalidValue("true or false")
     return given
 
 
@@ -97,7 +97,7 @@ def _word(text: str) -> bool:
     try:
         return _WORDS[text.lower()]
     except KeyError:
-        raise Unsuitable(f"one of {', '.join(_WORDS)}") from None
+        raise InvalidValue(f"one of {', '.join(_WORDS)}") from None
 
 
 _AN_ADDRESS = "an address to listen at, such as 8081, 127.0.0.1:8081, 0.0.0.0:8081, [::]:8081"
@@ -109,7 +109,7 @@ def _address(given: object) -> str | None:
     if given in ("", "0"):
         return None  # disables the server, as in controller-runtime
     if not isinstance(given, str):
-        raise Unsuitable(_AN_ADDRESS)
+        raise InvalidValue(_AN_ADDRESS)
     split_address(given)
     return given.strip()
 
@@ -122,25 +122,25 @@ def split_address(text: str) -> tuple[str, int]:
     """Returns host and port. The default host is loopback: other machines get access only if the user asks for it."""
     host, _, port = text.strip().rpartition(":")
     if not re.fullmatch(r"[0-9]{1,5}", port) or not int(port) < 65536:
-        raise Unsuitable(_AN_ADDRESS)
+        raise InvalidValue(_AN_ADDRESS)
     bracketed = re.fullmatch(r"\[([0-9a-fA-F:.%]+)\]", host)
     if bracketed:
         return bracketed[1], int(port)
     if not re.fullmatch(r"[A-Za-z0-9.-]*", host):
-        raise Unsuitable(_AN_ADDRESS)
+        raise InvalidValue(_AN_ADDRESS)
     return host or "127.0.0.1", int(port)
 
 
 def _https_url(given: object) -> str:
     if not isinstance(given, str) or not re.fullmatch(r"https://[^\s/?#@]+(/[^\s?#]*)?", given.strip()):
-        raise Unsuitable("a URL that starts with https:// and has neither user nor query")
+        raise InvalidValue("a URL that starts with https:// and has neither user nor query")
     return given.strip().rstrip("/")
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
     def check(given: object) -> str:
         if not isinstance(given, str) or given.lower() not in words:
-            raise Unsuitable(f"one of {', '.join(words)}")
+            raise InvalidValue(f"one of {', '.join(words)}")
         return given.lower()
 
     return check
