@@ -30,7 +30,7 @@ def test_the_one_error_of_nested_groups_is_found() -> None:
         ),
     ],
 )
-def test_the_text_of_a_group_names_its_errors(error: BaseException, text: str) -> None:
+def test_message_of_a_group_names_its_errors(error: BaseException, text: str) -> None:
     assert error_text(error) == text
 
 

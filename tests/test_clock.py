@@ -35,7 +35,7 @@ async def test_a_cancelled_system_timer_does_not_call() -> None:
 
 
 @pytest.mark.parametrize("make", [SystemClock, VirtualClock])
-async def test_sleeping_for_no_time_still_lets_others_run(make: Callable[[], Clock]) -> None:
+async def test_sleeping_for_zero_seconds_yields(make: Callable[[], Clock]) -> None:
     ran: list[str] = []
     other = asyncio.create_task(_append(ran, "other"))
     await make().sleep(0)
@@ -51,7 +51,7 @@ async def _append(target: list[str], value: str) -> None:
     "Injected time, randomness and transport",
     "An hour of waiting takes no time, and stops where it is told.",
 )
-async def test_virtual_time_stands_still_until_it_is_advanced() -> None:
+async def test_virtual_time_moves_only_when_advanced() -> None:
     clock = VirtualClock(datetime(2031, 5, 1, tzinfo=UTC))
     await clock.settled()
     assert clock.monotonic() == 0
@@ -91,7 +91,7 @@ async def test_a_timer_set_by_a_timer_runs_in_the_same_advance() -> None:
     assert times == [60.0 * n for n in range(1, 61)]
 
 
-async def test_a_sleeping_task_goes_on_at_its_moment_and_may_sleep_again() -> None:
+async def test_sleeping_task_wakes_on_time_and_may_sleep_again() -> None:
     clock = VirtualClock()
     times: list[float] = []
 
@@ -233,7 +233,7 @@ async def test_run_gives_up_at_its_limit_and_cancels_the_work() -> None:
     assert task.cancelled()
 
 
-async def test_run_says_when_nothing_can_ever_finish_the_work() -> None:
+async def test_run_raises_when_nothing_can_finish_the_work() -> None:
     with pytest.raises(TimeoutError, match="no timer is set"):
         await VirtualClock().run(asyncio.Event().wait())
 

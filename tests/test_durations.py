@@ -74,7 +74,7 @@ def test_parses_numbers_strings_and_timedeltas(given_: object, seconds: float) -
 
 
 @pytest.mark.parametrize("given_", ["", "soon", "1d", "1m 30s", -1, True, None, float("nan"), timedelta(seconds=-1)])
-def test_rejects_what_is_not_a_duration(given_: object) -> None:
+def test_rejects_invalid_durations(given_: object) -> None:
     with pytest.raises(InvalidValue, match="such as 30s, 1m30s, 500ms"):
         parse_duration(given_)
     with pytest.raises(InvalidValue, match="and more than 0"):

@@ -37,7 +37,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last", ["x" * 300, "folder"], ids=["a name that is too long", "a folder in its place"])
-def test_what_cannot_be_put_in_place_takes_everything_back(tmp_path: Path, last: str) -> None:
+def test_failure_to_replace_a_file_undoes_everything(tmp_path: Path, last: str) -> None:
     (tmp_path / "a.txt").write_text("old a")
     (tmp_path / "b.txt").write_text("old b")
     (tmp_path / "folder" / "inside").mkdir(parents=True)

@@ -53,7 +53,7 @@ def test_names_of_objects_that_do_not_fit_are_escaped() -> None:
     assert str(caught.value) == "Pod a\\x1b[2J b: spec: expected `object`, got `int`"
 
 
-def test_own_patterns_read_hostile_texts_in_linear_time() -> None:
+def test_own_patterns_match_hostile_strings_in_linear_time() -> None:
     """In a child with little processor time: each of these took minutes."""
     program = (
         "import resource\n"

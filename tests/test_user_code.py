@@ -20,7 +20,7 @@ async def failing(raised: BaseException) -> None:
 
 
 @pytest.mark.parametrize("raised", [Panic("oh"), SystemExit(2), GeneratorExit(), asyncio.CancelledError()], ids=repr)
-async def test_what_is_no_exception_becomes_one(raised: BaseException) -> None:
+async def test_other_base_exceptions_become_exceptions(raised: BaseException) -> None:
     assert not has_to_pass(raised)
     with pytest.raises(RuntimeError, match=r"^it raised .*, which is not an Exception$") as told:
         await contained(failing(raised))
@@ -47,7 +47,7 @@ def test_ctrl_c_passes() -> None:
         raise KeyboardInterrupt
 
 
-async def test_whoever_is_cancelled_ends_and_nobody_else() -> None:
+async def test_cancellation_ends_only_the_cancelled_task() -> None:
     found: list[bool] = []
 
     async def waiting() -> None:
@@ -66,7 +66,7 @@ async def test_whoever_is_cancelled_ends_and_nobody_else() -> None:
     assert not being_cancelled()
 
 
-def test_a_call_that_is_thrown_away_is_no_failure() -> None:
+def test_discarded_call_is_not_a_failure() -> None:
     class Pause:
         def __await__(self) -> Generator[None, None, None]:
             yield

@@ -105,7 +105,7 @@ JSON_VALUES = st.recursive(
     separators=st.sampled_from([(",", ":"), (", ", ": "), (" ,\n ", "\t: ")]),
     ascii_only=st.booleans(),
 )
-def test_managed_fields_are_cut_out_of_any_text(
+def test_managed_fields_are_removed_from_any_object(
     entries: list[Any],
     before: dict[str, Any],
     after: dict[str, Any],
@@ -141,7 +141,7 @@ def test_managed_fields_are_cut_out_with_their_comma(metadata: bytes) -> None:
 
 
 @pytest.mark.promise("What the cache keeps", "Fields that the model does not know are still there.")
-def test_the_rest_of_the_text_stays_as_the_server_wrote_it() -> None:
+def test_other_bytes_stay_unchanged() -> None:
     text = b'{"metadata":{"name":"n","managedFields":[{}]},"spec":{"big":12345678901234567890123,"float":1.10}}'
     assert cut(text) == b'{"metadata":{"name":"n"},"spec":{"big":12345678901234567890123,"float":1.10}}'
 
@@ -149,7 +149,7 @@ def test_the_rest_of_the_text_stays_as_the_server_wrote_it() -> None:
 # The digest
 
 
-def test_the_digest_tells_what_was_applied_and_not_when() -> None:
+def test_digest_depends_on_fields_and_not_on_time() -> None:
     digest = applied_digest(raw(), "kubewright")
     assert digest is not None
     assert len(digest) == 16
@@ -190,7 +190,7 @@ def test_managed_fields_are_kept_where_asked_for() -> None:
 
 
 @pytest.mark.promise("What the cache keeps", "A transform may change what is kept.")
-def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
+def test_transform_changes_content_and_header() -> None:
     def drop(obj: dict[str, Any]) -> dict[str, Any]:
         del obj["data"]
         obj["metadata"]["labels"] = {"kept": "yes"}
@@ -215,7 +215,7 @@ def test_a_transform_changes_what_is_kept_and_the_header_with_it() -> None:
         (lambda raw: sys.exit("no"), "the transform failed: SystemExit: no"),
     ],
 )
-def test_a_transform_that_fails_spoils_its_own_object_only(transform: Any, reason: str) -> None:
+def test_failing_transform_affects_one_object(transform: Any, reason: str) -> None:
     snapshot = SnapshotDecoder(core.ConfigMap, transform=transform).snapshot(raw())
     assert snapshot.key == ("shop", "web")
     assert snapshot.resource_version == 42
@@ -253,7 +253,7 @@ def test_an_object_whose_header_is_broken_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"metadata":{}}', b"{"])
-def test_what_has_no_name_is_no_object(text: bytes) -> None:
+def test_rejects_bytes_without_a_name(text: bytes) -> None:
     with pytest.raises(UnreadableObject):
         SnapshotDecoder(core.ConfigMap).snapshot(text)
 
@@ -269,6 +269,6 @@ def test_an_event_is_its_type_and_its_object(type_: str) -> None:
     assert split_event(spaced) == (type_, json.dumps(OBJECT).encode())
 
 
-def test_a_line_that_is_no_event_says_so() -> None:
+def test_rejects_lines_that_are_not_events() -> None:
     with pytest.raises(UnreadableObject, match="not a watch event"):
         split_event(b"<html>")

@@ -40,7 +40,7 @@ def server_with(*names: str) -> MemoryServer:
     "Listening to the cache",
     "Many handlers share one watch, and those who ask for the same share one cache.",
 )
-async def test_each_handler_hears_every_object_once_and_then_every_change_in_order() -> None:
+async def test_each_handler_receives_every_object_once_and_then_every_change_in_order() -> None:
     server, clock = server_with("a", "b"), VirtualClock()
     informer = informer_of(server, clock)
     early: list[ConfigMapChange] = []
@@ -81,7 +81,7 @@ async def test_a_deletion_carries_the_last_state() -> None:
 
 
 @pytest.mark.promise("Listening to the cache", "A handler that raises is logged, and hurts nobody.")
-async def test_a_handler_that_raises_is_logged_and_hurts_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_handler_is_logged_and_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     def broken(change: ConfigMapChange) -> None:
         raise RuntimeError("boom")
 
@@ -99,7 +99,7 @@ async def test_a_handler_that_raises_is_logged_and_hurts_nobody(caplog: pytest.L
 
 
 @pytest.mark.promise("Listening to the cache", "Handlers come and go at any time.")
-async def test_a_handler_that_was_removed_hears_nothing_more() -> None:
+async def test_removed_handler_receives_nothing() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
         changes: list[ConfigMapChange] = []
@@ -164,7 +164,7 @@ async def test_a_resync_of_a_large_store_reaches_everything() -> None:
         assert heard == sorted(server_name for _, server_name in server.objects)
 
 
-async def test_a_resync_period_must_be_a_time() -> None:
+async def test_rejects_a_resync_period_of_zero() -> None:
     with pytest.raises(ValueError, match="resync period must be more than 0 seconds, not 0"):
         informer_of(MemoryServer(), VirtualClock()).add_handler(print, resync=0)
 
@@ -196,7 +196,7 @@ async def test_reads_give_fresh_private_objects_in_order() -> None:
     "Reading the cache",
     "There are indexes by namespace, by owner, by label and by a function with many values.",
 )
-async def test_selectors_and_indexes_find_what_they_should() -> None:
+async def test_selectors_and_indexes_find_matching_objects() -> None:
     server = MemoryServer()
     server.put("shop", "a", labels={"app": "web", "weight": "3"}, owner="u-1")
     server.put("shop", "b", labels={"app": "db"}, owner="u-2")
@@ -363,7 +363,7 @@ def raw(obj: dict[str, Any]) -> bytes:
     "Gets, lists and indexes show a write at once; handlers hear what is confirmed, and nothing else.",
 )
 @pytest.mark.promise("Our own writes", "What lies over the store goes by an event, a bookmark or a new list.")
-async def test_reads_see_our_writes_at_once_and_handlers_only_what_is_confirmed() -> None:
+async def test_reads_include_own_writes_and_handlers_receive_confirmed_states() -> None:
     server = server_with("a")
     async with informed(server) as (informer, clock):
         changes: list[ConfigMapChange] = []
@@ -495,14 +495,14 @@ async def test_a_write_is_taken_from_an_object_as_the_client_returns_it() -> Non
 # Waiting for sync
 
 
-async def test_waiting_for_an_informer_that_does_not_run_says_so() -> None:
+async def test_wait_for_sync_reports_an_informer_that_does_not_run() -> None:
     clock = VirtualClock()
     informer = informer_of(MemoryServer(), clock)
     with pytest.raises(CacheSyncError, match=r"not in sync after 5s: ConfigMap \(v1\): the informer is not running"):
         await clock.run(informer.wait_for_sync(5))
 
 
-async def test_an_informer_can_run_again_and_goes_on_where_it_was() -> None:
+async def test_informer_can_run_again_and_continues_where_it_was() -> None:
     server, clock = server_with("a"), VirtualClock()
     informer = informer_of(server, clock)
     async with informer:
@@ -544,7 +544,7 @@ async def test_caches_share_informers_that_hold_the_same() -> None:
         caches.informer(core.ConfigMap, transform=lambda raw: raw)
 
 
-async def test_caches_start_what_is_asked_for_later_and_stop_everything() -> None:
+async def test_caches_start_later_informers_and_stop_all() -> None:
     server, clock = server_with("a"), VirtualClock()
     caches = Caches(Client(transport=server, clock=clock), clock=clock, namespaces=["shop"])
     first = caches.informer(core.ConfigMap)
@@ -573,7 +573,7 @@ async def test_caches_name_everything_that_is_not_in_sync() -> None:
     assert list(caught.value.reasons) == ["ConfigMap (v1)", "Secret (v1)"]
 
 
-async def test_an_informer_that_somebody_else_ends_is_a_failure() -> None:
+async def test_informer_cancelled_by_another_task_is_a_failure() -> None:
     server, clock = server_with("a"), VirtualClock()
     async with Caches(Client(transport=server, clock=clock), clock=clock) as caches:
         informer = caches.informer(core.ConfigMap)

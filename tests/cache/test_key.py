@@ -16,7 +16,7 @@ def test_a_key_reads_and_writes_as_kubernetes_writes_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "/", "a/", "/a", "a/b/c"])
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_rejects_invalid_keys(text: str) -> None:
     with pytest.raises(ValueError, match="expected namespace/name"):
         ObjectKey.parse(text)
 

@@ -171,7 +171,7 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
 
 
 @pytest.mark.promise("What the cache keeps", "Label and field selectors narrow what is cached.")
-async def test_only_what_is_selected_is_cached(client: Client, namespace: str) -> None:
+async def test_caches_only_selected_objects(client: Client, namespace: str) -> None:
     await client.create(config_map("one", namespace, app="web"))
     await client.create(config_map("two", namespace, app="db"))
     async with (

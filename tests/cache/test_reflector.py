@@ -85,7 +85,7 @@ async def test_pages_that_expire_on_the_way_are_read_again_in_one_piece() -> Non
 
 
 @pytest.mark.promise("The stream from the server", "A broken watch goes on where it was; a bookmark moves that place.")
-async def test_a_broken_watch_goes_on_where_it_was() -> None:
+async def test_broken_watch_resumes_where_it_was() -> None:
     server = MemoryServer()
     fill(server, 2)
     async with informed(server) as (informer, clock):
@@ -100,7 +100,7 @@ async def test_a_broken_watch_goes_on_where_it_was() -> None:
 
 
 @pytest.mark.promise("The stream from the server", "A broken watch goes on where it was; a bookmark moves that place.")
-async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
+async def test_bookmark_moves_the_resume_position() -> None:
     server = MemoryServer()
     async with informed(server) as (_, clock):
         server.revision += 500
@@ -117,7 +117,7 @@ async def test_a_bookmark_moves_the_point_from_which_a_watch_goes_on() -> None:
 )
 @pytest.mark.promise("Listening to the cache", "A deletion carries the last state; one that was missed says so.")
 @pytest.mark.parametrize("by_event", [False, True])
-async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_event: bool) -> None:
+async def test_relists_after_410_and_reports_the_difference(by_event: bool) -> None:
     server = MemoryServer(expire_by_event=by_event)
     fill(server, 3)
     async with informed(server) as (informer, clock):
@@ -147,7 +147,7 @@ async def test_after_410_everything_is_read_again_and_the_difference_is_told(by_
     "A definition that is deleted and comes back needs no restart; its objects are cleaned up first, and read again "
     "afterwards.",
 )
-async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_relists_a_kind_that_was_not_served(caplog: pytest.LogCaptureFixture) -> None:
     server = MemoryServer()
     fill(server, 2)
     async with informed(server) as (informer, clock):
@@ -174,7 +174,7 @@ async def test_a_kind_that_was_gone_is_read_anew_when_it_is_back(caplog: pytest.
 
 
 @pytest.mark.promise("Listening to the cache", "An object made anew while nobody looked is a deletion and an addition.")
-async def test_an_object_made_anew_while_away_is_a_deletion_and_an_addition() -> None:
+async def test_recreated_object_is_a_deletion_and_an_addition() -> None:
     server = MemoryServer()
     fill(server, 1)
     async with informed(server) as (informer, clock):
@@ -249,7 +249,7 @@ async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
 
 
 @pytest.mark.promise("The stream from the server", "A connection on which nothing comes is opened anew.")
-async def test_a_watch_on_which_nothing_comes_any_more_is_opened_anew() -> None:
+async def test_stalled_watch_is_reopened() -> None:
     server = MemoryServer()
     fill(server, 1)
     async with informed(server, stall_timeout=90) as (informer, clock):
@@ -324,7 +324,7 @@ async def test_reconnects_are_spread_and_become_rarer() -> None:
 
 
 @pytest.mark.promise("The stream from the server", "Reconnects wait longer each time, and are spread.")
-async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_busy_loop(
+async def test_backs_off_if_each_watch_ends_immediately(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Hasty(MemoryServer):
@@ -355,7 +355,7 @@ async def test_a_proxy_that_ends_each_watch_after_some_seconds_costs_hardly_any_
             assert informer.health.state == "watching"
 
 
-async def test_a_watch_that_the_server_ends_after_its_time_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+async def test_watch_that_ends_after_its_timeout_is_not_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kubewright.cache")
     server = MemoryServer()
     async with informed(server) as (informer, clock):
@@ -373,7 +373,7 @@ async def test_a_watch_that_the_server_ends_after_its_time_is_no_failure(caplog:
     assert caplog.records == []
 
 
-async def test_a_server_that_forgets_again_and_again_is_asked_for_everything_less_and_less_often() -> None:
+async def test_repeated_expiry_backs_off() -> None:
     server = MemoryServer()
     async with informed(server) as (_, clock):
         for _ in range(600):
@@ -421,7 +421,7 @@ async def test_a_missing_permission_is_named_and_waited_for(
 
 
 @pytest.mark.promise("How a reconcile ends", "A server that asks for a pause is given it, by reconciles and watches.")
-async def test_a_server_that_asks_for_a_pause_is_given_it() -> None:
+async def test_respects_retry_after() -> None:
     class Busy(MemoryServer):
         busy = True
 
@@ -454,7 +454,7 @@ async def test_a_server_that_is_away_is_waited_for() -> None:
 
 
 @pytest.mark.promise("What happens when", "A replaced token is used at once; a refused one is said, and waited for.")
-async def test_credentials_that_cannot_be_had_are_said_once_and_waited_for(
+async def test_missing_credentials_are_logged_once_and_retried(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = MemoryServer()
@@ -477,7 +477,7 @@ async def test_credentials_that_cannot_be_had_are_said_once_and_waited_for(
         assert set(asked(server, since)) == {f"watch from {server.revision}"}, "nothing had to be read again"
 
 
-async def test_a_watch_that_somebody_else_cancels_is_opened_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_watch_cancelled_by_another_task_is_reopened(caplog: pytest.LogCaptureFixture) -> None:
     server = MemoryServer()
     async with informed(server) as (informer, clock):
         server.watches[0].finish(asyncio.CancelledError())

@@ -68,7 +68,7 @@ async def test_two_reflectors_share_a_store() -> None:
         assert store.ordered_keys() == [ObjectKey("left", "a"), ObjectKey("right", "a")]
 
 
-async def test_wait_for_sync_says_what_is_missing() -> None:
+async def test_wait_for_sync_reports_the_reason() -> None:
     clock = VirtualClock()
     source = ListWatch(Client(transport=MemoryServer(), clock=clock), core.ConfigMap)
     waiting = asyncio.create_task(Reflector(source, Store(), clock=clock).wait_for_sync(30))

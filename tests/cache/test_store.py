@@ -55,7 +55,7 @@ async def test_a_lazy_list_decodes_each_object_when_its_turn_comes() -> None:
 
 
 @pytest.mark.promise("What the cache keeps", "An object is kept as its JSON and a small typed header.")
-async def test_what_is_kept_is_the_objects_own_bytes_and_holds_no_page() -> None:
+async def test_snapshot_keeps_only_the_bytes_of_its_object() -> None:
     for streaming in (True, False):
         server = MemoryServer(streaming=streaming)
         for name in ("a", "b"):
@@ -78,7 +78,7 @@ async def test_a_read_carries_the_fields_that_the_model_does_not_know() -> None:
         assert json.loads(found.metadata.origin.raw)["novelty"] == {"from": "a newer server"}
 
 
-def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
+def test_single_string_is_one_index_value() -> None:
     store = Store[core.ConfigMap]({"zone": lambda found: (found.data or {})["zone"]})
     content = {"metadata": {"name": "a", "namespace": "b"}, "data": {"zone": "north"}}
     store.put(SnapshotDecoder(core.ConfigMap).snapshot(json.dumps(content).encode()))
@@ -86,7 +86,7 @@ def test_a_text_alone_is_one_value_of_an_index_and_not_its_letters() -> None:
 
 
 @pytest.mark.parametrize("answer", [7, [7], ["a", None], b"a"])
-def test_what_is_no_text_is_in_no_index_and_the_log_says_why(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_index_values_that_are_not_strings_are_logged(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     """By a number nobody finds it: questions are texts."""
     store = Store[core.ConfigMap]({"size": lambda found: answer})
     store.put(SnapshotDecoder(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
@@ -120,7 +120,7 @@ def test_the_function_of_an_index_may_read_the_store() -> None:
     assert [store.select(None, Selector.parse(f"app={app}"))[0].name for app in ("web", "db")] == ["a", "b"]
 
 
-def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() -> None:
+def test_keys_of_a_namespace_need_no_index() -> None:
     """A cache of one namespace asks for its keys at each list of the server's. The index would hold them all again."""
     decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for namespace, name in (("b", "1"), ("a", "2"), ("b", "0")):
@@ -131,7 +131,7 @@ def test_keys_of_a_namespace_are_found_without_an_index_that_nobody_asked_for() 
 
 
 @pytest.mark.promise("Reading the cache", "A selector is answered from the smallest index that can.")
-def test_a_selector_looks_only_at_what_the_smallest_index_names() -> None:
+def test_selector_uses_the_smallest_index() -> None:
     decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(300):
         labels = {"app": "web", "shard": str(number % 100)}
@@ -203,7 +203,7 @@ async def test_no_event_makes_a_task() -> None:
     "The stream from the server",
     "No event makes a task, and nothing else runs between two events that arrive together.",
 )
-async def test_the_events_of_one_piece_are_stored_and_told_without_a_pause() -> None:
+async def test_events_of_one_piece_are_applied_without_awaiting() -> None:
     server = MemoryServer()
     async with informed(server) as (informer, clock):
         turns: list[int] = []

@@ -61,17 +61,17 @@ class TestHeaders:
         )
 
     async def test_a_line_break_cannot_smuggle_a_header(self) -> None:
-        with pytest.raises(ConfigError, match="the token of user 'me' holds a control character") as caught:
+        with pytest.raises(ConfigError, match="the token of user 'me' contains a control character") as caught:
             await self.headers(credentials=Credentials(token="s3cret\r\nX: y", user="me"))
         assert "s3cret" not in str(caught.value)
-        with pytest.raises(ConfigError, match="a group to impersonate holds a control character"):
+        with pytest.raises(ConfigError, match="a group to impersonate contains a control character"):
             await self.headers(impersonate=Impersonation(user="jane", groups=("a\nb",)))
 
     async def test_no_secret_shows_in_a_repr(self, clock: VirtualClock) -> None:
         identity = await Authenticator(config(credentials=Credentials(token="s3cret")), clock).identity()
         assert "s3cret" not in repr(identity)
 
-    async def test_what_never_changes_is_never_looked_at_again(self, clock: VirtualClock) -> None:
+    async def test_static_credentials_are_read_once(self, clock: VirtualClock) -> None:
         authenticator = Authenticator(config(credentials=Credentials(token="abc")), clock)
         identity = await authenticator.identity()
         await clock.advance(1e9)
@@ -110,7 +110,7 @@ class TestTokenFile:
         assert await self.bearer(authenticator) == "second"
         assert (await authenticator.identity()).ssl is first.ssl
 
-    async def test_a_rejected_token_is_read_again_at_once(self, file: Path, authenticator: Authenticator) -> None:
+    async def test_rejected_token_is_read_again_immediately(self, file: Path, authenticator: Authenticator) -> None:
         first = await authenticator.identity()
         assert await authenticator.rejected(first) is False
         file.write_text("second")
@@ -135,7 +135,7 @@ class TestTokenFile:
         assert "is empty; the last known token stays in use" in caplog.text
         assert "first" not in caplog.text
 
-    async def test_the_token_beside_it_stands_in_until_it_can_be_read(
+    async def test_token_of_the_configuration_is_used_until_the_file_can_be_read(
         self, tmp_path: Path, clock: VirtualClock
     ) -> None:
         late = tmp_path / "late"
@@ -268,7 +268,7 @@ class TestExec:
         assert await authenticator.rejected(first) is True, "a late answer to the old credential does not cost a run"
         assert issuer.runs == 2
 
-    async def test_a_plugin_that_insists_is_not_asked_for_every_request(
+    async def test_plugin_that_repeats_a_rejected_credential_does_not_run_for_every_request(
         self, issuer: Issuer, authenticator: Authenticator, clock: VirtualClock
     ) -> None:
         issuer.answers(token="abc")
@@ -286,14 +286,18 @@ class TestExec:
             await authenticator.identity()
         assert "s3cret" not in str(caught.value)
 
-    async def test_what_no_request_could_carry_is_not_kept(self, issuer: Issuer, authenticator: Authenticator) -> None:
+    async def test_unusable_credential_of_a_plugin_is_not_kept(
+        self, issuer: Issuer, authenticator: Authenticator
+    ) -> None:
         issuer.answers(token="abc\n")
-        with pytest.raises(ConfigError, match="the token of user 'jane' holds a control character"):
+        with pytest.raises(ConfigError, match="the token of user 'jane' contains a control character"):
             await authenticator.identity()
         issuer.answers(token="abc")
         assert await self.bearer(authenticator) == "Bearer abc"
 
-    async def test_a_token_in_the_configuration_makes_it_superfluous(self, issuer: Issuer, clock: VirtualClock) -> None:
+    async def test_token_in_the_configuration_takes_precedence_over_a_plugin(
+        self, issuer: Issuer, clock: VirtualClock
+    ) -> None:
         plugin = issuer.config.credentials.exec
         authenticator = Authenticator(config(credentials=Credentials(token="fixed", exec=plugin)), clock)
         assert await self.bearer(authenticator) == "Bearer fixed"

@@ -33,7 +33,7 @@ def test_a_plain_script_reads_and_writes(blocking: BlockingClient, namespace: st
         blocking.get(core.ConfigMap, "a", namespace)
 
 
-def test_lists_come_whole_or_one_by_one(blocking: BlockingClient, namespace: str) -> None:
+def test_lists_are_returned_whole_or_iterated(blocking: BlockingClient, namespace: str) -> None:
     for name in "abc":
         blocking.create(config_map(namespace, name))
     assert len(blocking.list(core.ConfigMap, namespace)) == 3
@@ -70,7 +70,7 @@ def test_a_closed_client_says_so(control_plane: ControlPlane) -> None:
         client.server_version()
 
 
-def test_the_namespace_and_what_the_server_serves_are_there_too(control_plane: ControlPlane) -> None:
+def test_has_the_namespace_and_discovery(control_plane: ControlPlane) -> None:
     with BlockingClient.connect(kubeconfig=control_plane.kubeconfig, namespace="here") as client:
         assert client.namespace == "here"
         assert client.discovery.find("apps", "Deployment").api_version == "apps/v1"
@@ -79,7 +79,7 @@ def test_the_namespace_and_what_the_server_serves_are_there_too(control_plane: C
         assert client.discovery.server_version() == client.server_version()
 
 
-def test_what_the_async_client_alone_has_is_told(control_plane: ControlPlane) -> None:
+def test_missing_attribute_names_that_of_the_async_client(control_plane: ControlPlane) -> None:
     with BlockingClient.connect(kubeconfig=control_plane.kubeconfig) as client:
         unchecked: Any = client
         expected = (

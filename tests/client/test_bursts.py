@@ -92,7 +92,7 @@ class Connection:
         return self.transport.socket.asked
 
 
-def test_changes_now_and_then_are_heard_at_once() -> None:
+def test_occasional_changes_are_received_immediately() -> None:
     connection = Connection()
     for _ in range(1000):
         connection.bursts.arrived(2 * KIB)
@@ -113,7 +113,7 @@ def test_a_burst_is_gathered_until_it_ends() -> None:
     assert connection.asked == [256 * KIB, 1]
 
 
-def test_what_has_come_meanwhile_tells_whether_the_burst_is_over() -> None:
+def test_waiting_data_decides_whether_a_burst_is_over() -> None:
     connection = Connection()
     connection.bursts.arrived(64 * KIB)
     connection.loop.passes(0.006)
@@ -125,7 +125,7 @@ def test_what_has_come_meanwhile_tells_whether_the_burst_is_over() -> None:
     assert not connection.loop.waits
 
 
-def test_a_connection_is_left_as_it_was() -> None:
+def test_restores_the_connection() -> None:
     connection = Connection()
     connection.bursts.arrived(64 * KIB)
     connection.bursts.close()
@@ -143,7 +143,7 @@ def test_a_connection_that_closes_is_not_touched() -> None:
     assert not connection.loop.waits
 
 
-def test_a_system_that_cannot_gather_is_asked_once() -> None:
+def test_unsupported_system_is_tried_once() -> None:
     connection = Connection()
     connection.transport.socket.knows_how = False
     connection.bursts.arrived(64 * KIB)
@@ -154,7 +154,7 @@ def test_a_system_that_cannot_gather_is_asked_once() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems answer with other numbers, or none")
-async def test_a_list_in_a_watch_is_gathered_and_the_change_after_it_comes_alone() -> None:
+async def test_list_in_a_watch_is_gathered_and_later_changes_arrive_alone() -> None:
     """Over a real socket: what the kernel was asked for, while it comes fast and after it."""
     event = b'{"type":"ADDED","object":{"data":"' + b"x" * 4 * KIB + b'"}}\n'
     listed, go_on = 1000 * len(event), asyncio.Event()
@@ -195,7 +195,7 @@ async def test_a_list_in_a_watch_is_gathered_and_the_change_after_it_comes_alone
             await transport.close()
 
 
-async def test_a_connection_is_left_as_it_was_before_another_request_uses_it() -> None:
+async def test_connection_is_restored_before_it_is_reused() -> None:
     size, lows = 1000 * KIB, list[int]()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -20,14 +20,16 @@ TEXT: Any = "hunter22"  # which is base64 for six other bytes
         (core.ConfigMap(metadata=PLACE, binary_data={"logo": TEXT}), r"ConfigMap\.binary_data\['logo'\] .* into data"),
     ],
 )
-def test_a_text_is_refused_and_told_where_it_belongs(obj: core.Secret | core.ConfigMap, words: str) -> None:
+def test_rejects_strings_for_bytes_and_names_the_field_for_strings(
+    obj: core.Secret | core.ConfigMap, words: str
+) -> None:
     for send in (request_body, apply_body):
         with pytest.raises(TypeError, match=words) as refused:
             send(obj)
         assert TEXT not in str(refused.value)
 
 
-def test_a_text_that_is_put_into_an_object_that_was_read_is_refused_as_well() -> None:
+def test_rejects_strings_for_bytes_in_objects_that_were_read() -> None:
     stored = decode(core.Secret, encode(core.Secret(metadata=PLACE, data={"password": b"secret"})))
     assert stored.data is not None
     stored.data["password"] = TEXT

@@ -131,7 +131,7 @@ class TestOrder:
         home.environ["KUBECONFIG"] = ":"
         assert home.load().context == "kind"
 
-    def test_missing_files_in_the_environment_are_not_passed_over_in_silence(self, home: Home) -> None:
+    def test_missing_files_in_the_environment_are_an_error(self, home: Home) -> None:
         home.kubeconfig()
         home.environ["KUBECONFIG"] = "/nowhere/config"
         with pytest.raises(ConfigError) as caught:
@@ -146,7 +146,7 @@ class TestOrder:
             "does not exist; name a kubeconfig file or a server, or run a cluster here: `kubewright cluster start`"
         )
 
-    def test_a_pod_without_a_token_is_told_so(self, home: Home) -> None:
+    def test_pod_without_a_token_is_named_in_the_error(self, home: Home) -> None:
         home.environ |= {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
         with pytest.raises(
             ConfigError, match=r"this pod has no service account token in .*automountServiceAccountToken"
@@ -230,9 +230,7 @@ class TestCluster:
             ({"insecure-skip-tls-verify": "yes"}, "is not valid: insecure-skip-tls-verify: expected bool, got "),
         ],
     )
-    def test_what_cannot_work_names_file_and_cluster(
-        self, home: Home, cluster: Mapping[str, Any], message: str
-    ) -> None:
+    def test_invalid_cluster_names_file_and_cluster(self, home: Home, cluster: Mapping[str, Any], message: str) -> None:
         file = home.kubeconfig(cluster=cluster)
         with pytest.raises(ConfigError) as caught:
             home.load()
@@ -242,23 +240,23 @@ class TestCluster:
     @pytest.mark.parametrize(
         "server", ["https://", "ftp://host", "https://host:99999", "https://ho st", "https://[::1", "/x"]
     )
-    def test_a_server_that_is_no_url(self, home: Home, server: str) -> None:
+    def test_rejects_a_server_that_is_not_a_url(self, home: Home, server: str) -> None:
         with pytest.raises(
             ConfigError, match=r"^arguments: the server is not a URL; expected one such as https://host:6443$"
         ):
             home.load(server=server)
 
-    def test_a_password_in_the_server_is_refused_unseen(self, home: Home) -> None:
+    def test_rejects_a_password_in_the_server_without_showing_it(self, home: Home) -> None:
         with pytest.raises(ConfigError, match="must not contain a user name") as caught:
             home.load(server="https://me:s3cret@host")
         assert "s3cret" not in str(caught.value)
 
-    def test_a_server_without_a_scheme_is_https_when_something_speaks_for_tls(self, home: Home) -> None:
+    def test_server_without_a_scheme_is_https_if_tls_is_configured(self, home: Home) -> None:
         assert home.load(server="localhost:8080").server == "http://localhost:8080"
         assert home.load(server="host:6443", insecure=True).server == "https://host:6443"
         assert home.load(server="host:6443", ca_data=b"PEM").server == "https://host:6443"
 
-    def test_a_namespace_that_cannot_be_one(self, home: Home) -> None:
+    def test_rejects_an_invalid_namespace(self, home: Home) -> None:
         home.kubeconfig(context={"namespace": "My Namespace"})
         with pytest.raises(ConfigError, match=r"~/\.kube/config, context kind: 'My Namespace' is not a namespace"):
             home.load()
@@ -345,7 +343,7 @@ class TestUser:
             ),
         ],
     )
-    def test_what_cannot_work_names_file_and_user(self, home: Home, user: Mapping[str, Any], message: str) -> None:
+    def test_invalid_user_names_file_and_user(self, home: Home, user: Mapping[str, Any], message: str) -> None:
         file = home.kubeconfig(user=user)
         with pytest.raises(ConfigError) as caught:
             home.load()
@@ -413,7 +411,7 @@ class TestArguments:
         "Configuration and credentials",
         "Arguments come first, then `KUBECONFIG`, the pod's account, and the file at home.",
     )
-    def test_they_replace_what_they_name(self, home: Home) -> None:
+    def test_arguments_replace_the_settings_of_the_context(self, home: Home) -> None:
         home.kubeconfig(
             cluster={"certificate-authority": "ca.pem", "tls-server-name": "kind"},
             user={"client-certificate": "a", "client-key": "b", "as": "jane", "as-groups": ["g"]},
@@ -427,7 +425,7 @@ class TestArguments:
         assert config.credentials == Credentials(token="abc")
         assert config.impersonate == Impersonation(user="joe")
 
-    def test_empty_texts_count_as_not_given(self, home: Home) -> None:
+    def test_empty_strings_count_as_not_given(self, home: Home) -> None:
         home.kubeconfig()
         assert home.load(kubeconfig="", context="", server="", namespace="", token="") == home.load()
 

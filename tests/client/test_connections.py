@@ -94,7 +94,7 @@ async def body_of(server: Server, **fields: Any) -> bytes:
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", b""),
     ],
 )
-async def test_answers_whose_end_is_told_leave_the_connection_to_the_next_request(answer: bytes, body: bytes) -> None:
+async def test_framed_responses_keep_the_connection_for_the_next_request(answer: bytes, body: bytes) -> None:
     server = Server(answer, OK)
     async with serving(server) as address, transport_to(address) as transport:
         first = await transport.send(get())
@@ -104,7 +104,7 @@ async def test_answers_whose_end_is_told_leave_the_connection_to_the_next_reques
     assert server.connections == 1
 
 
-async def test_an_answer_may_end_with_its_connection() -> None:
+async def test_response_may_end_with_its_connection() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.0 200 OK\r\n\r\nall that there is")
@@ -125,13 +125,13 @@ async def test_an_answer_may_end_with_its_connection() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", "cannot be decompressed"),
     ],
 )
-async def test_answers_that_make_no_sense_are_refused(answer: bytes, why: str) -> None:
+async def test_rejects_malformed_responses(answer: bytes, why: str) -> None:
     with pytest.raises(ConnectionLost, match=why) as caught:
         await body_of(Server(answer))
     assert "\n" not in str(caught.value)
 
 
-async def test_what_follows_an_answer_is_not_the_next_one() -> None:
+async def test_data_after_a_response_is_not_the_next_response() -> None:
     connections = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -147,7 +147,7 @@ async def test_what_follows_an_answer_is_not_the_next_one() -> None:
     assert connections == 2
 
 
-async def test_headers_compare_without_case_and_may_come_several_times() -> None:
+async def test_headers_are_case_insensitive_and_may_repeat() -> None:
     headers = Headers([(b"warning", b'299 - "a"'), (b"warning", b'299 - "b"'), (b"retry-after", b"5")])
     assert "RETRY-AFTER" in headers
     assert headers["retry-after"] == "5"
@@ -157,7 +157,7 @@ async def test_headers_compare_without_case_and_may_come_several_times() -> None
     assert len(headers) == 2
 
 
-async def test_the_answer_to_head_has_no_body_whatever_it_says() -> None:
+async def test_response_to_head_has_no_body() -> None:
     for length in (b"Content-Length: 9", b"Transfer-Encoding: chunked"):
         server = Server(b"HTTP/1.1 200 OK\r\n" + length + b"\r\n\r\n", OK)
         async with serving(server) as address, transport_to(address) as transport:
@@ -172,7 +172,7 @@ def packed(body: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
-async def test_packed_answers_are_unpacked_in_pieces() -> None:
+async def test_compressed_responses_are_decompressed_in_pieces() -> None:
     server = Server(packed(gzip.compress(bytes(5 * KIB * KIB))), packed(gzip.compress(b"small")))
     async with serving(server) as address, transport_to(address) as transport:
         sizes = [len(piece) async for piece in (await transport.send(get())).chunks()]
@@ -181,7 +181,7 @@ async def test_packed_answers_are_unpacked_in_pieces() -> None:
         assert await (await transport.send(get())).read() == b"small"
 
 
-async def test_a_packed_answer_that_breaks_off() -> None:
+async def test_truncated_compressed_response() -> None:
     with pytest.raises(ConnectionLost, match="its response broke off"):
         await body_of(Server(packed(gzip.compress(bytes(range(256)))[:-20])))
 
@@ -214,7 +214,7 @@ async def test_what_a_request_looks_like() -> None:
         ("/", "A:", "b"),
     ],
 )
-def test_nothing_gets_out_of_its_place_in_a_head(target: str, name: str, value: str) -> None:
+def test_rejects_header_injection(target: str, name: str, value: str) -> None:
     with pytest.raises(ValueError, match=r"not a valid HTTP request|characters that HTTP does not allow") as caught:
         head_of("GET", target, [(name, value)])
     assert "s3cret" not in str(caught.value)
@@ -236,7 +236,7 @@ def test_the_names_of_servers(url: str, name: str, authority: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["example.com:6443", "ftp://example.com", "https://", "https://a:port"])
-def test_what_is_no_url_of_a_server(url: str) -> None:
+def test_rejects_an_invalid_server_url(url: str) -> None:
     with pytest.raises(ConfigError, match="the URL of the server or of its proxy is not valid: "):
         HttpTransport(ClientConfig(server=url, credentials=Credentials()), SystemClock())
 
@@ -257,7 +257,7 @@ async def test_a_large_body_waits_for_a_slow_server_and_arrives_whole() -> None:
     assert received == body
 
 
-async def test_a_server_that_answers_early_need_not_read_all_of_a_body() -> None:
+async def test_server_may_answer_before_it_has_read_the_body() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
@@ -278,7 +278,7 @@ async def test_a_server_that_answers_early_need_not_read_all_of_a_body() -> None
 # How connections are used
 
 
-async def test_a_server_that_closed_a_kept_connection_is_asked_again_if_that_does_no_harm() -> None:
+async def test_retries_repeatable_requests_if_a_kept_connection_was_closed() -> None:
     for repeatable in (True, False):
         server = Server(OK, b"", OK)
         async with serving(server) as address, transport_to(address) as transport:
@@ -313,7 +313,7 @@ async def test_a_kept_connection_that_the_server_closes_is_not_used_again() -> N
     assert connections == 2
 
 
-async def test_kept_connections_are_closed_when_nobody_has_needed_them_for_a_minute() -> None:
+async def test_idle_connections_are_closed_after_a_minute() -> None:
     async with serving(Server(OK, OK)) as address, transport_to(address) as transport:
         response = await transport.send(get())
         connection, pool = response.connection, transport._pool
@@ -328,7 +328,7 @@ async def test_kept_connections_are_closed_when_nobody_has_needed_them_for_a_min
         assert pool.take(await transport._authenticator.identity()) is None
 
 
-async def test_an_answer_that_is_given_up_ends_its_connection() -> None:
+async def test_closing_an_unread_response_closes_its_connection() -> None:
     gone = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -351,7 +351,7 @@ async def test_an_answer_that_is_given_up_ends_its_connection() -> None:
         await gone.wait()
 
 
-async def test_who_goes_on_reading_after_the_end_does_not_read_what_others_get() -> None:
+async def test_reading_after_the_end_does_not_read_another_response() -> None:
     async with serving(Server(OK, OK.replace(b"ok", b"hi"))) as address, transport_to(address) as transport:
         response = await transport.send(get())
         pieces = response.chunks()
@@ -362,7 +362,7 @@ async def test_who_goes_on_reading_after_the_end_does_not_read_what_others_get()
         assert await other.read() == b"hi"
 
 
-async def test_an_answer_is_closed_when_the_search_for_new_credentials_is_given_up(
+async def test_response_is_closed_if_renewing_credentials_is_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def rejected(_: object) -> bool:
@@ -378,7 +378,7 @@ async def test_an_answer_is_closed_when_the_search_for_new_credentials_is_given_
         assert not transport._pool._open
 
 
-async def test_who_reads_nothing_is_sent_little() -> None:
+async def test_unread_response_pauses_the_server() -> None:
     sent = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -409,7 +409,7 @@ async def test_who_reads_nothing_is_sent_little() -> None:
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 9\r\n", b"Transfer-Encoding: chunked\r\n\r\n4", b""])
-async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_timeout_includes_the_body(length: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     never, loop, ahead = asyncio.Event(), asyncio.get_running_loop(), 0.0
     now = loop.time
     monkeypatch.setattr(loop, "time", lambda: now() + ahead)
@@ -432,7 +432,7 @@ async def test_the_time_of_a_request_is_that_of_its_body_too(length: bytes, monk
         never.set()
 
 
-async def test_a_stream_is_late_only_when_nothing_comes_and_somebody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stream_times_out_only_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     connection = connection_module.Connection(True, lambda _: None)
     timers: list[tuple[float, Callable[..., None], tuple[Any, ...]]] = []
@@ -514,7 +514,7 @@ async def test_a_client_that_is_closed_while_it_waits_for_credentials(monkeypatc
         assert not server.connections
 
 
-async def test_a_plugin_that_ends_with_its_client_does_not_cancel_who_waits_for_it(tmp_path: Path) -> None:
+async def test_closing_a_client_does_not_cancel_the_task_that_waits_for_its_plugin(tmp_path: Path) -> None:
     started = tmp_path / "started"
     os.mkfifo(started)
     plugin = ExecPlugin(command="/bin/sh", args=("-c", 'echo > "$0"; sleep 60', str(started)))
@@ -528,7 +528,7 @@ async def test_a_plugin_that_ends_with_its_client_does_not_cancel_who_waits_for_
     assert caught.value.final
 
 
-async def test_who_is_cancelled_while_the_client_is_closed_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancellation_wins_over_closing_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     async with dialing_for_ever(monkeypatch) as (transport, asking):
         pool = transport._pool
         assert pool is not None
@@ -565,13 +565,13 @@ async def test_a_watch_ends_when_its_client_is_closed() -> None:
             await task
 
 
-async def test_a_host_that_cannot_be_one() -> None:
+async def test_rejects_an_invalid_host() -> None:
     async with transport_to(f"http://{'x' * 70}.example") as transport:
         with pytest.raises(ConnectionLost, match="is not a valid server name"):
             await transport.send(get())
 
 
-async def test_a_server_that_never_accepts_is_told_apart_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connect_timeout_differs_from_response_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     async def dial(*_: object) -> None:
         await asyncio.Event().wait()
 

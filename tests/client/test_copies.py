@@ -81,7 +81,7 @@ async def test_a_twin_works_in_another_thread(control_plane: ControlPlane) -> No
     assert [request.name for request in hooked] == ["default", "kube-system"]
 
 
-async def test_a_client_with_a_transport_of_its_own_has_no_twin(scripted: Any) -> None:
+async def test_client_with_its_own_transport_cannot_be_copied(scripted: Any) -> None:
     client = Client(transport=scripted(NODE))
     assert not client.has_twin
     with pytest.raises(
@@ -90,7 +90,7 @@ async def test_a_client_with_a_transport_of_its_own_has_no_twin(scripted: Any) -
         client.twin()
 
 
-async def test_a_layer_is_never_lost_by_making_a_twin() -> None:
+async def test_client_with_a_layer_cannot_be_copied() -> None:
     client = Client(ClientConfig(server="http://127.0.0.1:1"))
     assert client.has_twin
     with pytest.raises(ValueError, match="cannot be copied"):
@@ -100,7 +100,7 @@ async def test_a_layer_is_never_lost_by_making_a_twin() -> None:
 
 @pytest.mark.promise("Injected time, randomness and transport", "A fault strikes at an exact call.")
 @pytest.mark.parametrize("method", ["create", "delete", "bodyless", "large"])
-async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method: str) -> None:
+async def test_request_rejected_before_the_first_byte_sends_nothing(method: str) -> None:
     arrived = asyncio.Queue[bytes]()
     connected = asyncio.Event()
 
@@ -136,7 +136,7 @@ async def test_a_request_that_is_refused_in_the_last_moment_sends_nothing(method
     assert await arrived.get() == b""
 
 
-async def test_a_request_that_is_asked_about_and_not_refused_arrives_whole(client: Client, namespace: str) -> None:
+async def test_request_accepted_before_the_first_byte_is_sent_whole(client: Client, namespace: str) -> None:
     asked: list[str] = []
 
     class Asking(Noting):

@@ -89,7 +89,7 @@ def test_a_default_of_the_model_that_the_server_does_not_have_is_not_sent() -> N
     assert changes({"spec": {}}, {"spec": {"size": 0}}, {"spec": {}}) == []
 
 
-def test_json_tells_true_from_one() -> None:
+def test_json_distinguishes_true_from_one() -> None:
     assert changes({"a": 1}, {"a": 1}, {"a": True}) == [{"op": "replace", "path": "/a", "value": True}]
 
 
@@ -163,7 +163,7 @@ keyed = st.lists(
 
 @pytest.mark.promise("Writing with the client", "List elements are aligned by their keys.")
 @given(keyed, keyed)
-def test_every_surviving_keyed_element_keeps_what_the_model_does_not_know(before: Any, after: Any) -> None:
+def test_every_surviving_keyed_element_keeps_unknown_fields(before: Any, after: Any) -> None:
     raw = {"items": [{**element, "secret": f"of {element['name']}"} for element in before]}
     result = patched(raw, changes(raw, {"items": before}, {"items": after}, Holder))
     survivors = {element["name"] for element in before}

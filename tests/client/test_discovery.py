@@ -116,7 +116,7 @@ async def test_servers_without_aggregated_discovery_are_asked_group_by_group(scr
 
 @pytest.mark.promise("When a request fails", "A server that is not Kubernetes is called so.")
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
-async def test_something_else_than_kubernetes_is_called_so(scripted: Any, body: bytes) -> None:
+async def test_server_that_is_not_kubernetes_raises_not_kubernetes(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match="is the address right"):
         await Client(transport=scripted((200, body))).discovery.resources()
     with pytest.raises(NotKubernetes, match="is the address right"):

@@ -208,7 +208,7 @@ class TestOutput:
             ),
         ],
     )
-    async def test_garbage_is_refused_and_not_shown(self, plugins: Plugins, output: str, message: str) -> None:
+    async def test_invalid_output_is_rejected_and_not_shown(self, plugins: Plugins, output: str, message: str) -> None:
         with pytest.raises(ConfigError) as caught:
             await plugins.run(plugins.printing(output))
         assert str(caught.value) == f"the exec plugin {sys.executable!r} of user 'admin' {message}"
@@ -225,7 +225,7 @@ class TestFailing:
         "Configuration and credentials",
         "A plugin that is absent, hangs, prints garbage or fails is named.",
     )
-    async def test_an_absent_plugin_brings_its_hint(self, plugins: Plugins) -> None:
+    async def test_missing_plugin_shows_its_install_hint(self, plugins: Plugins) -> None:
         plugin = ExecPlugin(
             command="kubewright-no-such-plugin", install_hint="see \x1b[1mhttps://example.com\n\tor ask"
         )
@@ -322,7 +322,9 @@ class TestHanging:
         for pid in processes:
             await self.ended(pid)
 
-    async def test_a_child_that_escapes_with_the_pipes_does_not_hold_us(self, plugins: Plugins, started: Path) -> None:
+    async def test_child_process_that_keeps_the_pipes_open_does_not_block(
+        self, plugins: Plugins, started: Path
+    ) -> None:
         clock = UnheldClock()
         plugin = self.hanging(plugins, started, child_escapes=True)
         run = asyncio.ensure_future(plugins.run(plugin, clock=clock, timeout=0.5))
@@ -335,7 +337,7 @@ class TestHanging:
         finally:
             os.kill(child, signal.SIGKILL)
 
-    async def test_a_person_gets_more_time(self, plugins: Plugins, started: Path) -> None:
+    async def test_interactive_plugin_gets_more_time(self, plugins: Plugins, started: Path) -> None:
         clock = UnheldClock()
         plugin = plugins.plugin(f"open({str(started)!r}, 'w').write(str(os.getpid()))\nos.read(os.pipe()[0], 1)")
         run = asyncio.ensure_future(plugins.run(plugin, clock=clock, terminal=True))

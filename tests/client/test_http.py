@@ -49,7 +49,7 @@ def http(status: str, body: bytes, content_type: str = "application/json") -> by
     return head.encode() + b"\r\n" + body
 
 
-async def test_a_port_where_nobody_listens() -> None:
+async def test_closed_port_raises_unavailable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -66,7 +66,7 @@ async def test_a_server_that_is_not_kubernetes() -> None:
             await client.get(core.Node, "n")
 
 
-async def test_a_server_that_hangs_up() -> None:
+async def test_server_that_closes_the_connection() -> None:
     async with serving(answering(b"")) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
         with pytest.raises(Unavailable, match=rf"the connection to {address} broke"):
             await client.get(core.Node, "n")
@@ -79,7 +79,7 @@ async def test_a_server_that_breaks_off_in_the_middle() -> None:
             await client.get(core.Node, "n")
 
 
-async def test_a_server_that_speaks_something_else_is_told_in_one_line() -> None:
+async def test_server_with_another_protocol_is_reported_in_one_line() -> None:
     other = answering(b"SSH-2.0-OpenSSH_9.2\r\n")
     async with serving(other) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
         with pytest.raises(Unavailable, match=r"broke: its response cannot be parsed \(Expected HTTP/") as caught:
@@ -166,14 +166,14 @@ async def test_requests_go_through_a_proxy() -> None:
     assert asked[0].startswith(b"GET http://cluster.invalid/api/v1/nodes/n HTTP/1.1")
 
 
-async def test_redirects_are_not_followed_with_our_credentials() -> None:
+async def test_redirects_are_not_followed() -> None:
     away = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     async with serving(answering(away)) as address, Client(ClientConfig(server=address), retry=ONCE) as client:
         with pytest.raises(Exception, match="HTTP status 302"):
             await client.get(core.Node, "n")
 
 
-async def test_compression_is_left_out_on_this_machine_and_taken_from_afar() -> None:
+async def test_compression_is_used_for_remote_servers_only() -> None:
     from kubewright.client._http import _is_near
 
     assert all(map(_is_near, ["https://127.0.0.1:6443", "https://10.96.0.1", "https://kubernetes.default.svc"]))

@@ -169,12 +169,12 @@ class TestLookingUp:
         "Configuration and credentials",
         "A kubeconfig that cannot work gets one sentence, and a program one line and a failure.",
     )
-    def test_an_unknown_context_brings_the_close_match(self, file: str) -> None:
+    def test_unknown_context_suggests_the_closest_name(self, file: str) -> None:
         with pytest.raises(ConfigError) as caught:
             read(file).context("kind-dve")
         assert str(caught.value) == f"kubeconfig {file}: context 'kind-dve' does not exist; did you mean 'kind-dev'?"
 
-    def test_an_unknown_context_far_from_all_brings_the_list(self, file: str) -> None:
+    def test_unknown_context_lists_all_names(self, file: str) -> None:
         with pytest.raises(ConfigError, match=r"context 'x' does not exist; there is 'kind-dev', 'production'$"):
             read(file).context("x")
 
@@ -182,7 +182,7 @@ class TestLookingUp:
         with pytest.raises(ConfigError, match=r"no current-context is set; name a context \(kind-dev, production\)$"):
             read(file).context(None)
 
-    def test_a_current_context_that_does_not_exist_is_called_so(self, tmp_path: Path) -> None:
+    def test_missing_current_context_is_named(self, tmp_path: Path) -> None:
         file = write(tmp_path / "other", "{current-context: gone, users: [{name: a}]}")
         with pytest.raises(ConfigError, match=r"current-context 'gone' does not exist; there is none$"):
             read(file).context(None)

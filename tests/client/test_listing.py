@@ -100,7 +100,7 @@ async def test_an_object_that_is_nested_too_deeply_hides_no_other(scripted: Any)
         await client.list(core.Node)
 
 
-async def test_awaiting_starts_again_when_the_server_forgets_the_revision(scripted: Any) -> None:
+async def test_awaiting_restarts_when_the_revision_expires(scripted: Any) -> None:
     server = scripted(page("ab", 5, "more"), gone("newer"), page("abcd", 9))
     listed = await Client(transport=server).list(core.Node, page_size=2)
     assert [obj.metadata.name for obj in listed] == ["a", "b", "c", "d"]
@@ -108,7 +108,7 @@ async def test_awaiting_starts_again_when_the_server_forgets_the_revision(script
     assert "limit" not in dict(server.requests[2].query)
 
 
-async def test_iterating_goes_on_from_a_newer_state(scripted: Any) -> None:
+async def test_iterating_continues_with_a_newer_state(scripted: Any) -> None:
     server = scripted(page("ab", 5, "more"), gone("newer"), page("d", 9))
     names = [obj.metadata.name async for obj in Client(transport=server).list(core.Node, page_size=2)]
     assert names == ["a", "b", "d"]
@@ -123,7 +123,7 @@ async def test_a_revision_that_was_never_there_is_expired(scripted: Any) -> None
 
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"{}", b'{"metadata":{}}', b'{"items":3}'])
-async def test_an_answer_that_is_no_list_is_not_kubernetes(scripted: Any, body: bytes) -> None:
+async def test_response_that_is_not_a_list_raises_not_kubernetes(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match=r"^list nodes: the response is not a list of Kubernetes objects"):
         await Client(transport=scripted((200, body))).list(core.Node)
 

@@ -27,7 +27,7 @@ def test_operations_are_a_list(wrong: Any) -> None:
 
 @pytest.mark.parametrize("patch", [MergePatch, StrategicPatch])
 @pytest.mark.parametrize("wrong", [[{"op": "add", "value": "secret"}], "secret", None])
-def test_what_is_merged_looks_like_the_object(patch: Any, wrong: Any) -> None:
+def test_merge_patch_must_be_a_mapping(patch: Any, wrong: Any) -> None:
     name = patch.__name__
     with pytest.raises(TypeError, match=f"{name} takes a dict .*, not a {type(wrong).__name__}; a list of") as told:
         patch(wrong)

@@ -133,7 +133,7 @@ def test_a_server_with_tls_is_reached_through_a_tunnel(
     ],
 )
 @pytest.mark.parametrize("factory", [asyncio.new_event_loop, uvloop.new_event_loop])
-def test_a_proxy_that_does_not_let_us_through(
+def test_proxy_that_refuses_the_tunnel(
     land: Land, refusal: bytes, shown: str, factory: Callable[[], asyncio.AbstractEventLoop]
 ) -> None:
     land.refusal = refusal

@@ -41,7 +41,7 @@ def client_of(server: Any, clock: VirtualClock, **options: Any) -> Client:
 
 
 @pytest.mark.promise("When a request fails", "Retry-After counts.")
-async def test_a_busy_server_is_asked_again_when_it_said(scripted: Any) -> None:
+async def test_retries_after_the_time_of_retry_after(scripted: Any) -> None:
     server, clock = scripted(BUSY, BUSY, NODE), VirtualClock()
     await clock.run(client_of(server, clock).create(NEW))
     assert clock.monotonic() == 14
@@ -135,7 +135,7 @@ async def test_a_wait_that_would_pass_the_deadline_is_not_begun(scripted: Any) -
     assert clock.monotonic() == 0
 
 
-async def test_an_eviction_that_must_wait_for_a_budget_is_the_callers_business(scripted: Any) -> None:
+async def test_eviction_blocked_by_a_budget_is_not_retried(scripted: Any) -> None:
     refusal = {"reason": "TooManyRequests", "code": 429, "details": {"causes": [{"reason": "DisruptionBudget"}]}}
     server, clock = scripted((429, json.dumps(refusal).encode())), VirtualClock()
     with pytest.raises(TooManyRequests):
@@ -172,7 +172,7 @@ async def test_each_failure_is_an_exception_of_its_own(
     assert (caught.value.code, caught.value.reason) == (code, reason)
 
 
-async def test_a_failure_without_a_status_shows_what_was_said_but_not_all_of_it(scripted: Any) -> None:
+async def test_failure_without_a_status_shows_part_of_the_body(scripted: Any) -> None:
     server, clock = scripted((403, b"<html>" + b"x" * 10_000)), VirtualClock()
     with pytest.raises(Forbidden) as caught:
         await clock.run(client_of(server, clock).get(core.Node, "n"))
@@ -180,7 +180,7 @@ async def test_a_failure_without_a_status_shows_what_was_said_but_not_all_of_it(
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'"text"'])
-async def test_a_success_that_is_no_object_is_not_kubernetes(scripted: Any, body: bytes) -> None:
+async def test_success_without_an_object_raises_not_kubernetes(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match="is this the address of an API server"):
         await client_of(scripted((200, body)), VirtualClock()).get(core.Node, "n")
 
@@ -203,7 +203,7 @@ async def test_hooks_count_time_and_trace_every_attempt(scripted: Any) -> None:
     assert [request.headers["traceparent"] for request in server.requests] == ["00-0", "00-1"]
 
 
-async def test_hooks_hear_of_attempts_without_an_answer(scripted: Any) -> None:
+async def test_hooks_receive_attempts_without_a_response(scripted: Any) -> None:
     outcomes: list[Outcome] = []
     client = client_of(
         scripted(ConnectionLost("cut", sent=True)), VirtualClock(), hooks=[lambda request: outcomes.append]
@@ -228,7 +228,7 @@ async def test_the_rate_limit_lets_a_burst_through_and_then_keeps_the_pace(scrip
     "Writing with the client",
     "Every write names its manager, and unknown fields are refused unless told otherwise.",
 )
-async def test_every_write_says_who_writes_and_how_it_is_checked(scripted: Any) -> None:
+async def test_every_write_has_field_manager_and_field_validation(scripted: Any) -> None:
     server = scripted(*[NODE] * 3)
     client = client_of(server, VirtualClock(), field_manager="me", field_validation="Warn", user_agent="ua/1")
     await client.create(NEW)
@@ -245,7 +245,7 @@ async def test_every_write_says_who_writes_and_how_it_is_checked(scripted: Any) 
     "Writing with the client",
     "Every write names its manager, and unknown fields are refused unless told otherwise.",
 )
-async def test_unknown_fields_are_refused_on_every_write_unless_told_otherwise(scripted: Any) -> None:
+async def test_unknown_fields_are_rejected_by_default(scripted: Any) -> None:
     server = scripted((200, b'{"metadata":{"name":"n","resourceVersion":"1"}}'), *[NODE] * 5)
     client = client_of(server, VirtualClock(), field_manager="me")
     read = await client.get(core.Node, "n")
@@ -261,6 +261,6 @@ async def test_unknown_fields_are_refused_on_every_write_unless_told_otherwise(s
 
 
 @pytest.mark.parametrize("limit", [(0, 1), (-1, 1), (5, 0)])
-def test_a_rate_limit_that_lets_nothing_through_is_refused(scripted: Any, limit: tuple[float, int]) -> None:
+def test_rejects_a_rate_limit_of_zero(scripted: Any, limit: tuple[float, int]) -> None:
     with pytest.raises(ValueError, match="a rate limit needs a positive rate"):
         Client(transport=scripted(), rate_limit=limit)

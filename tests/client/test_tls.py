@@ -263,7 +263,7 @@ class TestExplaining:
                 "renew it, or check this machine's clock"
             )
 
-    async def test_what_aiohttp_raises_is_understood(self, tmp_path: Path, clock: VirtualClock) -> None:
+    async def test_explains_wrapped_tls_errors(self, tmp_path: Path, clock: VirtualClock) -> None:
         async with server(Authority("another"), tmp_path) as port, aiohttp.ClientSession() as session:
             authenticator = Authenticator(config(port, tls=TLS(ca_data=Authority().pem)), clock)
             identity = await authenticator.identity()
@@ -272,7 +272,7 @@ class TestExplaining:
         explained = str(authenticator.explain(caught.value))
         assert "is not signed by an authority in certificate-authority-data (arguments); set the" in explained
 
-    async def test_what_is_not_about_tls_is_not_explained(self, clock: VirtualClock) -> None:
+    async def test_does_not_explain_other_errors(self, clock: VirtualClock) -> None:
         assert Authenticator(config(), clock).explain(ConnectionRefusedError()) is None
 
 
@@ -362,7 +362,7 @@ class TestClientCertificate:
             (lambda pair, _: (b"", pair[1]), "the client certificate and key of user 'jane' are not valid PEM"),
         ],
     )
-    async def test_what_cannot_be_used(
+    async def test_rejects_unusable_certificates(
         self,
         clock: VirtualClock,
         spoil: Callable[[tuple[bytes, bytes], tuple[bytes, bytes]], tuple[bytes, bytes]],

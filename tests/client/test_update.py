@@ -72,7 +72,7 @@ async def test_also_after_the_object_was_copied(client: Client, namespace: str, 
 
 
 @pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
-async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_update(
+async def test_update_sends_explicit_zero_empty_string_and_empty_list(
     client: Client, namespace: str, stored: Any
 ) -> None:
     stored.spec.size, stored.spec.text, stored.spec.tags = 0, "", []
@@ -82,7 +82,7 @@ async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_u
 
 
 @pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
-async def test_an_explicit_zero_empty_text_or_empty_list_reaches_the_server_by_create_and_apply(
+async def test_create_and_apply_send_explicit_zero_empty_string_and_empty_list(
     client: Client, namespace: str, widget: Any
 ) -> None:
     spec = widget.__struct_fields__ and type(decode(widget, b'{"metadata":{"name":"x"}}').spec)

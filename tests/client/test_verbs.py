@@ -47,9 +47,7 @@ async def test_create_get_and_delete(client: Client, namespace: str) -> None:
     assert caught.value.status.details.name == "c"
 
 
-async def test_the_clients_own_namespace_is_used_where_none_is_given(
-    cluster: Cluster | RealCluster, namespace: str
-) -> None:
+async def test_default_namespace_is_that_of_the_client(cluster: Cluster | RealCluster, namespace: str) -> None:
     async with cluster.client(namespace=namespace) as client:
         made = await client.create(core.ConfigMap(metadata=ObjectMeta(name="here")))
         assert made.metadata.namespace == namespace
@@ -63,7 +61,7 @@ async def test_generate_name(client: Client, namespace: str) -> None:
     assert made.metadata.name.startswith("made-")
 
 
-async def test_what_exists_already_is_not_made_twice(client: Client, namespace: str) -> None:
+async def test_create_raises_already_exists(client: Client, namespace: str) -> None:
     await client.create(config_map(namespace))
     with pytest.raises(AlreadyExists, match='configmaps "c" already exists'):
         await client.create(config_map(namespace))
@@ -113,7 +111,7 @@ async def test_apply_creates_changes_and_removes_what_is_no_longer_applied(clien
 
 
 @pytest.mark.promise("Writing with the client", "Apply names who owns a field; force takes it.")
-async def test_apply_tells_who_owns_a_field_and_force_takes_it(client: Client, namespace: str) -> None:
+async def test_apply_conflict_names_the_owner_and_force_takes_the_field(client: Client, namespace: str) -> None:
     await client.apply(config_map(namespace, a="1"), field_manager="first")
     with pytest.raises(Conflict) as caught:
         await client.apply(config_map(namespace, a="2"), field_manager="second")
@@ -166,7 +164,7 @@ async def test_an_object_that_was_read_deletes_only_itself(client: Client, names
         await client.delete(core.ConfigMap)
 
 
-async def test_find_gives_none_for_what_is_not_there(client: Client, namespace: str) -> None:
+async def test_find_returns_none_for_a_missing_object(client: Client, namespace: str) -> None:
     assert await client.find(core.ConfigMap, "c", namespace) is None
     await client.create(config_map(namespace))
     assert await client.find(core.ConfigMap, "c", namespace) is not None
@@ -189,7 +187,7 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
             await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
 
 
-async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: Client, namespace: str) -> None:
+async def test_rejects_invalid_conditions_names_and_kinds(client: Client, namespace: str) -> None:
     unchecked: Any = client
     with pytest.raises(TypeError, match="condition is a function over the object, not a str"):
         await unchecked.wait_for(core.ConfigMap, "c", namespace)
@@ -201,7 +199,7 @@ async def test_what_is_no_condition_no_name_and_no_kind_is_told_at_once(client: 
         await unchecked.get("ConfigMap", "c")
 
 
-async def test_what_is_no_object_and_no_patch_is_told_without_its_content(client: Client, namespace: str) -> None:
+async def test_rejects_invalid_objects_and_patches_without_their_content(client: Client, namespace: str) -> None:
     unchecked: Any = client
     secret = {"kind": "Secret", "stringData": {"password": "hush"}}
     for verb in ("create", "update", "update_status", "replace", "apply"):
@@ -250,14 +248,14 @@ async def test_waiting_until_an_object_is_gone_with_its_finalizers(client: Clien
         await waiting
 
 
-async def test_what_was_read_from_a_server_is_not_created_again(client: Client, namespace: str) -> None:
+async def test_rejects_creating_an_object_that_was_read(client: Client, namespace: str) -> None:
     made = await client.create(config_map(namespace))
     made.metadata.name = "other"
     with pytest.raises(ValueError, match=r"/other was read from a server: to create a copy, give it new metadata"):
         await client.create(made)
 
 
-async def test_a_request_that_makes_no_sense_is_a_bad_request(client: Client, namespace: str) -> None:
+async def test_malformed_request_raises_bad_request(client: Client, namespace: str) -> None:
     with pytest.raises(BadRequest):
         await client.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=b"{")
 
@@ -283,7 +281,7 @@ async def test_a_long_quotation_of_the_server_is_cut(client: Client, namespace: 
 
 
 @pytest.mark.promise("Writing with the client", "Deletion has preconditions, propagation and grace; collections too.")
-async def test_delete_collection_takes_what_matches(client: Client, namespace: str) -> None:
+async def test_delete_collection_deletes_matching_objects(client: Client, namespace: str) -> None:
     for name in "abc":
         obj = config_map(namespace, name)
         obj.metadata.labels = {"keep": str(name == "b").lower()}
@@ -316,7 +314,7 @@ async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, 
 
 
 @pytest.mark.promise("When a request fails", "Invalid names each field; forbidden names verb and resource.")
-async def test_forbidden_says_verb_and_resource(control_plane: ControlPlane, namespace: str) -> None:
+async def test_forbidden_names_verb_and_resource(control_plane: ControlPlane, namespace: str) -> None:
     kubeconfig = control_plane.add_user("nobody-in-particular")
     async with Client.connect(kubeconfig=kubeconfig) as client:
         with pytest.raises(Forbidden) as caught:
@@ -374,7 +372,7 @@ async def test_server_warnings_are_logged_once_each(
     assert "the server warns: client.example.com/v1 Widget is only for tests" in warnings[0]
 
 
-async def test_each_request_is_a_line_for_those_who_want_details(
+async def test_each_request_is_logged_at_debug_level(
     client: Client, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "kubewright.client"), pytest.raises(NotFound):
@@ -402,7 +400,7 @@ async def test_raw_requests_and_streams(client: Client, namespace: str) -> None:
         await client.request("GET", "api")
 
 
-async def test_selectors_may_be_texts_mappings_or_objects(client: Client, namespace: str) -> None:
+async def test_selectors_may_be_strings_mappings_or_objects(client: Client, namespace: str) -> None:
     obj = config_map(namespace)
     obj.metadata.labels = {"app": "x"}
     await client.create(obj)

@@ -35,7 +35,7 @@ def error_line(code: int, reason: str, message: str = "etcdserver: leader change
     return json.dumps({"type": "ERROR", "object": status}).encode() + b"\n"
 
 
-async def test_a_watch_tells_what_exists_and_then_what_happens(client: Client, namespace: str) -> None:
+async def test_watch_sends_existing_objects_and_then_changes(client: Client, namespace: str) -> None:
     await client.create(core.ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
     seen = []
     async for event in client.watch(core.ConfigMap, namespace):
@@ -54,7 +54,7 @@ async def test_a_watch_tells_what_exists_and_then_what_happens(client: Client, n
 
 
 @pytest.mark.promise("Reading with the client", "A watch goes on after a cut, and says when its place was forgotten.")
-async def test_a_watch_goes_on_after_its_connection_was_cut(control_plane: ControlPlane, namespace: str) -> None:
+async def test_watch_resumes_after_a_broken_connection(control_plane: ControlPlane, namespace: str) -> None:
     with control_plane.proxy() as proxy:
         async with Client.connect(kubeconfig=proxy.kubeconfig) as client:
             names = []
@@ -80,7 +80,7 @@ async def make(client: Client, namespace: str, name: str) -> None:
     await client.apply(core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace)))
 
 
-async def test_the_server_ends_a_watch_with_a_time_out(client: Client, namespace: str) -> None:
+async def test_watch_with_a_timeout_ends(client: Client, namespace: str) -> None:
     assert [event async for event in client.watch(core.ConfigMap, namespace, timeout_seconds=1)] == []
 
 
@@ -129,14 +129,14 @@ async def test_a_watch_waits_for_a_server_that_is_away_for_an_hour(scripted: Any
     assert server.requests[-1].timeout == 300, "and not for ever for one that is silent"
 
 
-async def test_a_watch_that_cannot_begin_says_so(scripted: Any) -> None:
+async def test_watch_that_cannot_start_raises(scripted: Any) -> None:
     clock = VirtualClock()
     client = Client(transport=scripted(*[ConnectionLost("nobody there", sent=False)] * 8), clock=clock)
     with pytest.raises(Unavailable, match="nobody there"):
         await clock.run(anext(aiter(client.watch(core.Node))))
 
 
-async def test_a_server_that_ends_every_watch_at_once_is_not_asked_in_a_busy_loop(scripted: Any) -> None:
+async def test_watches_that_end_immediately_do_not_cause_a_busy_loop(scripted: Any) -> None:
     server = scripted((200, b""), (200, b""), (200, [line("ADDED")]))
     clock = VirtualClock()
     watch = Client(transport=server, clock=clock).watch(core.Node).__aiter__()
@@ -152,7 +152,7 @@ async def test_lines_arrive_in_any_pieces(scripted: Any) -> None:
     assert lines == whole.splitlines(keepends=True), "and half a line is none"
 
 
-async def test_an_empty_line_is_no_event(scripted: Any) -> None:
+async def test_empty_line_is_not_an_event(scripted: Any) -> None:
     server = scripted((200, [b"\n" + line("ADDED", "a") + b"\n"]))
     watch = Client(transport=server).watch(core.Node, timeout_seconds=1)
     assert [event.object.metadata.name async for event in watch] == ["a"]
@@ -169,7 +169,7 @@ NOT_WELL = {500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout", 429
 
 
 @pytest.mark.parametrize("code", NOT_WELL)
-async def test_a_server_that_answers_with_errors_of_its_own_is_asked_less_and_less(scripted: Any, code: int) -> None:
+async def test_server_errors_in_a_watch_back_off(scripted: Any, code: int) -> None:
     error = error_line(code, NOT_WELL[code])
     server = scripted(
         *[(200, [error])] * 4,
@@ -189,14 +189,14 @@ async def test_a_server_that_answers_with_errors_of_its_own_is_asked_less_and_le
     assert [dict(request.query)["resourceVersion"] for request in server.requests[-2:]] == ["6", "6"]
 
 
-async def test_who_waits_does_not_hammer_a_server_that_answers_with_errors(scripted: Any) -> None:
+async def test_wait_for_backs_off_after_server_errors(scripted: Any) -> None:
     error, clock = error_line(503, "ServiceUnavailable"), VirtualClock()
     server = scripted(*[(200, [error])] * 100, (200, [line("ADDED")]))
     await clock.run(Client(transport=server, clock=clock).wait_for(core.Node, "n", lambda _: True))
     assert clock.monotonic() == 1 + 2 + 4 + 8 + 16 + 95 * 30
 
 
-async def test_a_watch_with_a_time_out_raises_the_servers_error(scripted: Any) -> None:
+async def test_watch_with_a_timeout_raises_the_servers_error(scripted: Any) -> None:
     for code, kind in ((500, ApiError), (503, Unavailable), (429, TooManyRequests)):
         client = Client(transport=scripted((200, [error_line(code, NOT_WELL[code])])))
         with pytest.raises(kind, match="etcdserver: leader changed"):
@@ -216,13 +216,13 @@ NOT_KUBERNETES = {
 
 
 @pytest.mark.parametrize("body", NOT_KUBERNETES.values(), ids=NOT_KUBERNETES)
-async def test_an_answer_that_is_no_watch_is_not_kubernetes(scripted: Any, body: bytes) -> None:
+async def test_response_that_is_not_a_watch_raises_not_kubernetes(scripted: Any, body: bytes) -> None:
     with pytest.raises(NotKubernetes, match="not a watch of Kubernetes objects"):
         async for _ in Client(transport=scripted((200, body + b"\n"))).watch(core.Node):
             pass
 
 
-async def test_who_waits_asks_a_server_that_forgets_for_ever_once_a_second(scripted: Any) -> None:
+async def test_wait_for_retries_expired_watches_once_a_second(scripted: Any) -> None:
     forgotten = json.dumps({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}).encode()
     there = json.dumps({"metadata": {"name": "n", "uid": "u", "resourceVersion": "1"}}).encode()
     server, clock = scripted(*[(410, forgotten)] * 60, (200, [line("ADDED")])), VirtualClock()

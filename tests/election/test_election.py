@@ -33,7 +33,7 @@ def kinds(process: Process) -> list[str]:
 # One candidate
 
 
-async def test_the_first_candidate_makes_the_lease_and_leads_at_once(
+async def test_first_candidate_creates_the_lease_and_leads_immediately(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as elector:
@@ -72,9 +72,7 @@ async def test_a_lease_is_renewed_by_requests_for_which_client_go_needs_rights_t
     assert {write.split()[0] for write in server.writes} == {"POST", "PUT"}
 
 
-async def test_a_wall_clock_that_stands_still_does_not_make_renewals_invisible(
-    server: Server, time: VirtualClock, process: Make
-) -> None:
+async def test_frozen_wall_clock_does_not_hide_renewals(server: Server, time: VirtualClock, process: Make) -> None:
     a, b = process("a"), process("b")
     a.now = lambda: time._start  # type: ignore[method-assign]
     async with a.elector() as leader, b.elector() as standby:
@@ -84,7 +82,7 @@ async def test_a_wall_clock_that_stands_still_does_not_make_renewals_invisible(
         assert not standby.is_leader
 
 
-async def test_what_others_keep_in_the_lease_survives(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_foreign_fields_of_the_lease_survive(server: Server, time: VirtualClock, process: Make) -> None:
     server.put_lease({"strategy": "OldestEmulationVersion", "somethingNew": [1]})
     server.lease()["metadata"]["labels"] = {"team": "blue"}
     async with process("a").elector() as elector:
@@ -170,7 +168,7 @@ async def test_clocks_that_disagree_about_the_time_of_day_do_not_matter(
         a.resume()
 
 
-async def test_of_many_that_start_at_once_one_leads(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_one_of_many_concurrent_candidates_leads(server: Server, time: VirtualClock, process: Make) -> None:
     processes = [process(f"p{number}") for number in range(20)]
     for one in processes:
         one.latency = 0.01
@@ -222,7 +220,7 @@ async def test_failed_renewals_are_survived_within_the_renew_deadline(time: Virt
         assert elector.status.last_error == ""
 
 
-async def test_a_renewal_that_somebody_else_cancels_is_only_a_failed_one(time: VirtualClock, process: Make) -> None:
+async def test_renewal_cancelled_by_another_task_is_a_failed_attempt(time: VirtualClock, process: Make) -> None:
     a = process("a")
     async with a.elector() as elector:
         await leads(time, elector)
@@ -272,7 +270,7 @@ async def test_a_lease_that_was_deleted_is_made_again_by_its_holder(
         assert server.lease()["spec"]["acquireTime"] == "2030-01-01T00:00:00.000000Z"
 
 
-async def test_a_lease_deleted_under_a_leader_who_is_cut_off_is_not_taken_before_its_time(
+async def test_deleted_lease_is_not_acquired_before_it_would_expire(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
@@ -287,7 +285,7 @@ async def test_a_lease_deleted_under_a_leader_who_is_cut_off_is_not_taken_before
         assert time.monotonic() >= 45
 
 
-async def test_a_lease_that_somebody_else_took_is_lost_at_the_next_renewal(
+async def test_lease_taken_by_another_holder_is_lost_at_the_next_renewal(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
@@ -305,7 +303,7 @@ async def test_a_lease_that_somebody_else_took_is_lost_at_the_next_renewal(
     assert a.events[-1].lost
 
 
-async def test_a_lease_of_our_own_from_before_a_restart_is_taken_at_once(
+async def test_own_lease_from_before_a_restart_is_acquired_immediately(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     server.put_lease({"holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": 7, "acquireTime": "x"})
@@ -346,9 +344,7 @@ async def test_of_two_with_the_same_identity_the_older_gives_way(
         "not an object",
     ],
 )
-async def test_a_lease_that_names_nobody_is_free(
-    server: Server, time: VirtualClock, process: Make, spec: object
-) -> None:
+async def test_lease_without_a_holder_is_free(server: Server, time: VirtualClock, process: Make, spec: object) -> None:
     server.put_lease(spec)
     async with process("a").elector() as elector:
         assert await leads(time, elector) == 0
@@ -472,7 +468,7 @@ async def test_an_elector_that_was_stopped_before_it_could_lead(time: VirtualClo
         await elector.__aenter__()
 
 
-async def test_an_elector_that_has_not_begun_says_so(process: Make) -> None:
+async def test_elector_that_has_not_started_raises(process: Make) -> None:
     elector = process("a").elector()
     with pytest.raises(RuntimeError, match="has not started: use it as `async with elector`"):
         await elector.wait_for_leadership()
@@ -481,9 +477,7 @@ async def test_an_elector_that_has_not_begun_says_so(process: Make) -> None:
     assert elector.leader == ""
 
 
-async def test_a_callback_that_fails_hurts_nobody(
-    time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_failing_callback_is_logged(time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture) -> None:
     def failing(event: ElectionEvent) -> None:
         raise ValueError(f"a bug of the program at {event.kind}")
 
@@ -538,7 +532,7 @@ def test_a_duration_is_a_number(process: Make) -> None:
         process("a").elector(lease_duration="15")
 
 
-def test_identities_differ_unless_they_are_given(process: Make) -> None:
+def test_default_identities_are_unique(process: Make) -> None:
     client = process("a").client()
     one, two = LeaderElector(client, "lead"), LeaderElector(client, "lead")
     assert one.identity != two.identity

@@ -74,7 +74,7 @@ async def test_a_fence_is_open_for_the_renew_deadline_from_the_start_of_the_last
     assert fence.remaining == 0
 
 
-async def test_what_is_over_never_opens_again(time: VirtualClock) -> None:
+async def test_closed_fence_never_opens_again(time: VirtualClock) -> None:
     fence = fence_of(time)
     fence.renewed(began=0)
     await time.advance(10)
@@ -96,7 +96,7 @@ async def test_a_renewal_whose_answer_took_longer_than_it_counts_opens_nothing_b
     assert fence.renewed(began=19)
 
 
-async def test_an_older_renewal_that_is_heard_of_later_does_not_shorten_it(time: VirtualClock) -> None:
+async def test_late_report_of_an_older_renewal_does_not_shorten_it(time: VirtualClock) -> None:
     fence = fence_of(time)
     await time.advance(5)
     fence.renewed(began=5)
@@ -126,7 +126,7 @@ async def test_writes_are_refused_with_the_reason_and_reads_pass(time: VirtualCl
     assert [request.method for request in inner.requests] == ["GET", "GET"]
 
 
-async def test_a_write_has_no_more_time_than_what_is_left(time: VirtualClock) -> None:
+async def test_write_has_no_more_time_than_the_lease(time: VirtualClock) -> None:
     fence, inner = fence_of(time), Scripted(made, made)
     client = behind(fence, inner, time)
     fence.renewed(began=0)
@@ -136,7 +136,7 @@ async def test_a_write_has_no_more_time_than_what_is_left(time: VirtualClock) ->
     assert [request.timeout for request in inner.requests] == [3, 60]
 
 
-async def test_a_write_that_outlives_the_lease_says_that_it_may_have_happened(time: VirtualClock) -> None:
+async def test_write_that_outlives_the_lease_may_have_happened(time: VirtualClock) -> None:
     fence = fence_of(time)
     fence.renewed(began=0)
     with pytest.raises(NotLeader, match="no answer before lease ns/lead expired; it may have happened") as caught:
@@ -184,7 +184,7 @@ async def test_the_fence_is_asked_once_more_in_the_last_moment(time: VirtualCloc
     assert fence.settled
 
 
-async def test_a_fenced_client_belongs_to_one_term_for_ever(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_fenced_client_belongs_to_one_term(server: Server, time: VirtualClock, process: Make) -> None:
     a = process("a")
     async with a.elector() as first:
         await time.run(first.wait_for_leadership())
@@ -270,7 +270,7 @@ async def test_a_write_that_never_left_does_not_keep_the_lease(
     assert server.lease()["spec"]["holderIdentity"] == ""
 
 
-async def test_a_write_whose_answer_was_lost_delays_nothing_once_it_must_be_over(
+async def test_lost_response_delays_the_release_until_the_write_must_be_over(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     def lost(_: Request) -> Answer:
@@ -285,6 +285,6 @@ async def test_a_write_whose_answer_was_lost_delays_nothing_once_it_must_be_over
     assert server.lease()["spec"]["holderIdentity"] == ""
 
 
-def test_the_boot_clock_counts_the_time_asleep_where_the_system_can_tell() -> None:
+def test_boot_clock_includes_suspended_time() -> None:
     before = system_time.clock_gettime(system_time.CLOCK_BOOTTIME)
     assert before <= BootClock().monotonic() <= system_time.clock_gettime(system_time.CLOCK_BOOTTIME)

@@ -194,7 +194,7 @@ async def test_code_that_blocks_for_longer_than_the_lease_does_not_lose_it(
     assert await names(client, namespace) == {"after-blocking"}
 
 
-async def test_a_lease_that_is_lost_while_code_blocks_lets_no_write_through(
+async def test_lease_lost_while_code_blocks_prevents_writes(
     client: Client, namespace: str, lease: LeaseOnServer
 ) -> None:
     elector = LeaderElector(client, "lead", namespace, **PATIENT)
@@ -255,7 +255,7 @@ async def test_a_client_factory_and_a_renewal_in_this_event_loop(
     assert len(made) == 2
 
 
-async def test_a_factory_that_fails_is_told_to_those_who_wait(client: Client, namespace: str) -> None:
+async def test_failing_client_factory_raises_in_waiting_tasks(client: Client, namespace: str) -> None:
     def broken() -> Client:
         raise ValueError("no such file")
 

@@ -24,7 +24,7 @@ class Stage:
         return self.correlator.count(EventRecord.of(about, reason, message, type, "Reconcile", self.clock.now()))
 
 
-async def test_the_same_thing_told_again_is_one_event_with_a_count() -> None:
+async def test_repeated_record_is_one_event_with_a_count() -> None:
     stage = Stage()
     first, _ = stage.record("synced")
     await stage.clock.advance(60)
@@ -71,7 +71,7 @@ async def test_similar_events_that_lie_more_than_ten_minutes_apart_are_not_combi
     "Watching an operator",
     "Similar events become one, and an object is heard 25 times and then each five minutes.",
 )
-async def test_of_one_object_25_events_pass_at_once_and_then_one_each_five_minutes() -> None:
+async def test_object_has_a_burst_of_25_events_and_then_one_every_five_minutes() -> None:
     stage = Stage()
     assert [stage.record("synced")[1] for _ in range(30)] == [True] * 25 + [False] * 5
     await stage.clock.advance(299)
@@ -82,13 +82,13 @@ async def test_of_one_object_25_events_pass_at_once_and_then_one_each_five_minut
     assert stage.record("broken", type="Warning")[1]
 
 
-def test_what_is_held_back_still_raises_the_count() -> None:
+def test_limited_records_still_raise_the_count() -> None:
     stage = Stage(Limits(burst=1))
     series = [stage.record("synced")[0] for _ in range(40)][-1]
     assert series.count == 40
 
 
-def test_memory_is_bounded_whatever_is_told() -> None:
+def test_memory_is_bounded() -> None:
     stage = Stage(Limits(remembered=50))
     for number in range(2_000):
         about = ObjectReference(kind="Pod", namespace="shop", name=f"pod-{number}")

@@ -17,7 +17,7 @@ from kubewright.events._record import LONGEST_NOTE, check_component, fitted, nam
 
 @settings(deadline=None)
 @given(st.text(max_size=2_000), st.integers(1, 1_500))
-def test_a_text_is_cut_between_characters_to_its_bytes(text: str, most: int) -> None:
+def test_strings_are_cut_between_characters(text: str, most: int) -> None:
     cut = fitted(text, most)
     assert len(cut.encode("utf-8", "replace")) <= most
     assert text.startswith(cut) or "\ufffd" in cut or any("\ud800" <= c <= "\udfff" for c in text)
@@ -31,7 +31,7 @@ def test_bytes_count_and_not_characters() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 2**64 - 1))
-def test_an_event_has_a_valid_name_whatever_its_object_is_called(name: str, number: int) -> None:
+def test_event_has_a_valid_name_for_any_object(name: str, number: int) -> None:
     made = name_for(ObjectReference(name=name), number)
     assert len(made) <= 253
     assert re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", made)
@@ -51,12 +51,12 @@ def test_a_component_is_a_qualified_name(component: str) -> None:
 
 
 @pytest.mark.parametrize("component", ["my controller", "-a", "a" * 64])
-def test_a_component_that_the_server_would_refuse_is_refused_at_once(component: str) -> None:
+def test_rejects_an_invalid_component(component: str) -> None:
     with pytest.raises(ValueError, match="is not a valid component of events"):
         check_component(component)
 
 
-def test_what_looks_like_a_credential_is_withheld() -> None:
+def test_credentials_are_redacted() -> None:
     told = EventRecord.of(
         ObjectReference(name="web"),
         "Failed",
@@ -76,7 +76,7 @@ def test_what_looks_like_a_credential_is_withheld() -> None:
         ("caf\udce9", "caf\\udce9"),
     ],
 )
-def test_an_error_is_told_as_its_text_and_all_of_it_can_be_encoded(message: Any, text: str) -> None:
+def test_error_is_recorded_as_an_encodable_string(message: Any, text: str) -> None:
     word: Any = "Caf\udce9"
     told = EventRecord.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
     assert (told.reason, told.message, told.action) == ("Caf\\udce9", text, "Caf\\udce9")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.clusters
     "Watching an operator",
     "Events say who did what; repeated ones are a series; kubectl shows both versions alike.",
 )
-async def test_an_event_says_who_did_what_and_when(
+async def test_event_has_component_action_and_time(
     client: Client, clock: VirtualClock, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
     other = core.ObjectReference(kind="Secret", name="other", namespace=namespace)
@@ -69,7 +69,7 @@ async def test_the_same_event_again_is_a_series(
     assert (recorder.stats.recorded, recorder.stats.written, recorder.stats.repeated) == (4, 4, 2)
 
 
-async def test_what_is_told_often_before_it_is_written_is_one_request(
+async def test_repeated_events_before_the_first_write_are_one_request(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
     for _ in range(5):
@@ -97,7 +97,7 @@ async def test_in_the_older_version_it_raises_the_count(
     assert (recorded.source.component, recorded.reporting_component) == ("test-controller", "test-controller")
 
 
-async def test_similar_events_become_one_which_shows_the_last_message_where_the_server_lets_it(
+async def test_similar_events_become_one_with_the_last_message_if_allowed(
     client: Client, recorder: EventRecorder, core_recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
     for number in range(12):
@@ -114,7 +114,7 @@ async def test_similar_events_become_one_which_shows_the_last_message_where_the_
     assert combined["Events"].series.count == 3
 
 
-async def test_an_event_that_expired_is_made_anew(
+async def test_expired_event_is_created_again(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
     recorder.record(subject, "Synced", "synced")
@@ -138,7 +138,7 @@ async def test_two_programs_with_one_seed_do_not_lose_each_others_events(
 
 
 @pytest.mark.promise("The embedded cluster", "Events of one moment are listed as they were recorded.")
-async def test_events_of_one_moment_are_listed_as_they_were_told(
+async def test_events_of_one_moment_are_listed_in_order(
     client: Client, clock: VirtualClock, subject: core.ConfigMap, namespace: str
 ) -> None:
     """kubectl goes by seconds, and then by the order of the list. Those of kubelets name their node."""
@@ -161,7 +161,7 @@ async def test_events_about_cluster_scoped_objects_are_in_the_namespace_default(
     assert [event.involved_object.kind for event in found] == ["Namespace"]
 
 
-async def test_what_is_too_long_for_the_server_is_cut(
+async def test_long_fields_are_cut(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, namespace: str
 ) -> None:
     recorder.record(subject, "R" * 500, "ü" * 5_000, action="A" * 500)
@@ -201,7 +201,7 @@ async def test_the_last_counts_are_written_at_the_end(
     "Watching an operator",
     "Recording does not wait; the line is bounded; what waits is written at the end.",
 )
-async def test_what_waits_is_written_at_the_end(client: Client, subject: core.ConfigMap, namespace: str) -> None:
+async def test_queued_events_are_written_at_the_end(client: Client, subject: core.ConfigMap, namespace: str) -> None:
     async with EventRecorder(client, "test-controller") as recorder:
         for number in range(5):
             recorder.record(subject, f"Reason{number}", "last words")
@@ -213,7 +213,7 @@ async def test_what_waits_is_written_at_the_end(client: Client, subject: core.Co
     "Watching an operator",
     "A server that is away is tried twelve times; a rejected event is dropped at once and logged once.",
 )
-async def test_what_the_server_rejects_is_dropped_at_once_and_logged_once(
+async def test_rejected_event_is_dropped_and_logged_once(
     client: Client, recorder: EventRecorder, subject: core.ConfigMap, caplog: pytest.LogCaptureFixture
 ) -> None:
     lost = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
@@ -294,7 +294,7 @@ async def test_a_server_that_is_not_there_costs_a_line_in_the_log_and_nothing_el
     "Watching an operator",
     "A server that is away is tried twelve times; a rejected event is dropped at once and logged once.",
 )
-async def test_a_server_that_is_away_is_tried_twelve_times_for_an_event_and_not_for_ever() -> None:
+async def test_unreachable_server_is_tried_twelve_times() -> None:
     clock, way = VirtualClock(), Unreachable(sent=True)  # requests that went out are not repeated by the client
     async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
         recorder.record(config_map(), "Synced", "synced")
@@ -304,7 +304,7 @@ async def test_a_server_that_is_away_is_tried_twelve_times_for_an_event_and_not_
         assert 100 <= clock.monotonic() <= 120
 
 
-async def test_a_lost_answer_makes_no_second_event_and_an_event_that_expired_meanwhile_is_made_anew() -> None:
+async def test_lost_response_creates_no_second_event() -> None:
     clock, way = VirtualClock(), Unreachable(requests=0)
     async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
         recorder.record(config_map(), "Synced", "synced")
@@ -321,7 +321,7 @@ async def test_a_lost_answer_makes_no_second_event_and_an_event_that_expired_mea
     assert names[0] != names[1]
 
 
-async def test_a_server_that_says_that_every_name_is_taken_is_not_asked_for_ever() -> None:
+async def test_name_conflicts_are_retried_a_bounded_number_of_times() -> None:
     clock, way = VirtualClock(), Unreachable(requests=0)
     async with EventRecorder(Client(transport=way, clock=clock), "test-controller", clock=clock) as recorder:
         recorder.record(config_map(), "Synced", "synced")
@@ -330,7 +330,7 @@ async def test_a_server_that_says_that_every_name_is_taken_is_not_asked_for_ever
     assert (recorder.stats.dropped, len(way.bodies)) == ({"rejected": 1}, 12)
 
 
-async def test_what_is_being_written_when_it_ends_is_counted_too() -> None:
+async def test_event_in_flight_at_the_end_is_counted() -> None:
     clock = VirtualClock()
     recorder = EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock)
     recorder.start()
@@ -341,7 +341,7 @@ async def test_what_is_being_written_when_it_ends_is_counted_too() -> None:
     assert recorder.stats.dropped == {"stopped": 3}
 
 
-async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(
+async def test_event_is_written_after_an_outage_with_one_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock, way = VirtualClock(), Unreachable(requests=5, sent=True)
@@ -356,7 +356,7 @@ async def test_a_server_that_comes_back_gets_the_event_and_the_log_stays_short(
     "Watching an operator",
     "Recording does not wait; the line is bounded; what waits is written at the end.",
 )
-async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_queue_drops_events_and_logs_their_number(caplog: pytest.LogCaptureFixture) -> None:
     clock = VirtualClock()
     recorder = EventRecorder(
         Client(transport=Unreachable(), clock=clock),
@@ -374,7 +374,7 @@ async def test_a_line_that_is_too_long_drops_events_and_says_how_many(caplog: py
     assert "10 events were dropped" in caplog.text
 
 
-async def test_an_object_about_which_too_much_is_told_cannot_fill_the_line() -> None:
+async def test_one_object_cannot_fill_the_queue() -> None:
     clock = VirtualClock()
     recorder = EventRecorder(Client(transport=Unreachable(), clock=clock), "test-controller", clock=clock)
     for number in range(5_000):
@@ -386,7 +386,7 @@ async def test_an_object_about_which_too_much_is_told_cannot_fill_the_line() -> 
     "Watching an operator",
     "Recording does not wait; the line is bounded; what waits is written at the end.",
 )
-async def test_recording_makes_no_task_and_sends_nothing_itself() -> None:
+async def test_recording_creates_no_task_and_sends_nothing() -> None:
     way = Unreachable()
     recorder = EventRecorder(Client(transport=way), "test-controller")
     tasks = len(asyncio.all_tasks())
@@ -394,7 +394,7 @@ async def test_recording_makes_no_task_and_sends_nothing_itself() -> None:
     assert (len(asyncio.all_tasks()), way.bodies) == (tasks, [])
 
 
-def test_what_the_server_would_refuse_is_refused_at_once() -> None:
+def test_rejects_invalid_arguments() -> None:
     recorder = EventRecorder(Client(transport=Unreachable()), "test-controller")
     subject = core.ConfigMap(metadata=meta.ObjectMeta(name="subject"))
     with pytest.raises(ValueError, match='the type of an event must be "Normal" or "Warning", not \'Info\''):

@@ -117,7 +117,7 @@ async def test_answers_pipelined_requests_in_order() -> None:
         b"GET / HTTP/1.1\nHost: x\n\n",
     ],
 )
-async def test_refuses_what_is_not_http_and_closes(sent: bytes) -> None:
+async def test_rejects_non_http_data_and_closes(sent: bytes) -> None:
     async with Server(echo) as server:
         async with wire(server) as client:
             client.send(sent)

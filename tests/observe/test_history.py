@@ -47,7 +47,7 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
 
 
 @pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
-def test_no_more_objects_are_remembered_than_may_be_and_the_least_recent_go() -> None:
+def test_number_of_objects_is_bounded_and_the_least_recent_are_dropped() -> None:
     history = History(HistoryBounds(objects=100))
     for number in range(1_000):
         remember(history, reconcile(number))
@@ -59,7 +59,7 @@ def test_no_more_objects_are_remembered_than_may_be_and_the_least_recent_go() ->
 
 
 @pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
-def test_no_more_bytes_are_taken_than_may_be() -> None:
+def test_size_is_bounded() -> None:
     history = History(HistoryBounds(bytes=50_000))
     for number in range(500):
         remember(history, reconcile(number, error="x" * 900, writes=3))
@@ -69,7 +69,7 @@ def test_no_more_bytes_are_taken_than_may_be() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 200), st.integers(0, 4)), max_size=200))
-def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, int]]) -> None:
+def test_estimate_is_the_sum_of_the_entries(steps: list[tuple[int, int, int]]) -> None:
     history = History(HistoryBounds(objects=10, bytes=8_000, results=4))
     for number, length, writes in steps:
         remember(history, reconcile(number, error="x" * length, writes=writes))
@@ -83,7 +83,7 @@ def test_the_estimate_is_the_sum_of_what_is_there(steps: list[tuple[int, int, in
 
 @pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
 @pytest.mark.parametrize("error", ["", "it broke"], ids=["alike", "each its own"])
-def test_the_estimate_is_not_below_what_the_memory_really_is(error: str) -> None:
+def test_estimate_is_not_below_the_real_memory(error: str) -> None:
     keys = [key(number) for number in range(10_000)]
     tracemalloc.start()
     try:
@@ -120,7 +120,7 @@ def test_a_long_error_is_cut() -> None:
     assert run.error.startswith("ValueError: xxx")
 
 
-def test_an_error_shows_no_credentials_and_nothing_that_cannot_be_encoded() -> None:
+def test_error_has_no_credentials_and_is_encodable() -> None:
     run = reconcile(1)
     run.failed(ValueError("Bearer abcdefgh12345 \ud800"))
     assert run.error == "ValueError: Bearer (withheld) \\ud800"
@@ -133,7 +133,7 @@ def test_of_many_writes_the_first_are_kept_and_the_others_counted() -> None:
     assert (len(entry.writes), entry.more_writes) == (50, 20)
 
 
-def test_what_writes_changed_is_kept_for_the_last_ones_only() -> None:
+def test_changes_are_kept_for_the_last_writes_only() -> None:
     history = History(HistoryBounds(changes=5, change_bytes=1_000))
     for number in range(20):
         run = reconcile(number, writes=1)

@@ -32,7 +32,7 @@ async def test_an_object_that_nothing_happened_to_is_idle(operator: Operator, cl
     "Watching an operator",
     "For each object: what woke it, where it is in the queue, attempts, the next retry, the last error and results.",
 )
-async def test_the_last_results_say_what_woke_it_and_how_it_went(operator: Operator, clock: VirtualClock) -> None:
+async def test_results_have_trigger_and_outcome(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing, owns=[Part])
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         await ctx.clock.sleep(2)
@@ -117,7 +117,7 @@ async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator:
     "Watching an operator",
     "What happens is counted: endings, mistakes, time-outs, requests by answer.",
 )
-async def test_bugs_and_timeouts_are_told_apart_from_other_errors(operator: Operator, clock: VirtualClock) -> None:
+async def test_bugs_and_timeouts_are_counted_separately(operator: Operator, clock: VirtualClock) -> None:
     errors: dict[str, Exception] = {
         "bug": AttributeError("'NoneType' object has no attribute 'spec'"),
         "final": TerminalError("no such bank"),
@@ -151,7 +151,7 @@ class _Never:
         return 0
 
 
-async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
+async def test_writes_have_changed_fields_without_values(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
     @operator.reconciles(Thing)
@@ -177,9 +177,7 @@ async def test_writes_are_told_with_the_fields_that_they_changed_and_no_values(
 
 
 @pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
-async def test_what_is_inspected_is_json_without_values(
-    operator: Operator, clock: VirtualClock, server: Agreeable
-) -> None:
+async def test_inspection_is_json_without_values(operator: Operator, clock: VirtualClock, server: Agreeable) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None:
         await ctx.set_status(ThingStatus(ready=424242))
@@ -248,7 +246,7 @@ async def test_debug_pages_answer_in_json(operator: Operator, clock: VirtualCloc
         ("localhost.evil.example", False),
     ],
 )
-def test_what_is_reached_from_this_machine_alone(host: str, here: bool) -> None:
+def test_recognizes_loopback_hosts(host: str, here: bool) -> None:
     assert is_loopback(host) is here
 
 
@@ -256,7 +254,7 @@ def test_what_is_reached_from_this_machine_alone(host: str, here: bool) -> None:
     "Watching an operator",
     "Debug pages are on loopback alone unless asked for, and for no foreign name. Elsewhere they need authorization.",
 )
-def test_a_request_by_a_name_that_leads_here_is_told_from_one_by_address() -> None:
+def test_rejects_requests_by_foreign_names() -> None:
     assert DebugPages.may_ask("127.0.0.1:8080")
     assert DebugPages.may_ask("[::1]:8080")
     assert DebugPages.may_ask("localhost")

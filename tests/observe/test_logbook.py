@@ -65,7 +65,7 @@ def test_a_line_that_is_too_long_leaves_a_short_one() -> None:
     "Objects and operators in the console",
     "The operator's log of an object is kept in bounded memory, and shows no credentials.",
 )
-def test_what_is_logged_while_an_object_is_reconciled_is_about_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_records_during_a_reconcile_belong_to_its_object(caplog: pytest.LogCaptureFixture) -> None:
     book = LogBook()
     run = Reconcile(random.Random(1), "thing", INFO, ONE)
     with caplog.at_level(logging.INFO), keeping_logs(book, lambda: {"thing"}):
@@ -88,7 +88,7 @@ def test_what_is_logged_while_an_object_is_reconciled_is_about_it(caplog: pytest
     assert len(book) == 1
 
 
-def test_a_line_that_cannot_be_made_does_not_stop_the_program(caplog: pytest.LogCaptureFixture) -> None:
+def test_unformattable_log_record_does_not_stop_the_program(caplog: pytest.LogCaptureFixture) -> None:
     book = LogBook()
     around = Reconcile(random.Random(1), "thing", INFO, ONE).around()
     with caplog.at_level(logging.INFO), keeping_logs(book, lambda: {"thing"}), around:

@@ -133,7 +133,7 @@ async def test_every_result_is_there_from_the_beginning(operator: Operator, cloc
     "Watching an operator",
     "What happens is counted: endings, mistakes, time-outs, requests by answer.",
 )
-async def test_what_happens_is_counted(operator: Operator, clock: VirtualClock) -> None:
+async def test_metrics_count_every_result(operator: Operator, clock: VirtualClock) -> None:
     endings: dict[str, Any] = {
         "fine": None,
         "again": Result(requeue=True),
@@ -185,9 +185,7 @@ class _Slow:
 
 
 @pytest.mark.promise("Watching an operator", "Caches tell their size, their watch's health and what does not fit.")
-async def test_the_cache_tells_its_size_its_watch_and_what_does_not_fit(
-    operator: Operator, clock: VirtualClock
-) -> None:
+async def test_metrics_of_a_cache(operator: Operator, clock: VirtualClock) -> None:
     @operator.reconciles(Thing)
     async def sync(obj: Thing, ctx: Context[Thing]) -> None: ...
 
@@ -299,7 +297,7 @@ def test_the_process_and_python_are_there_and_ones_own_collectors() -> None:
     assert "foos_seen_total" not in families(second.render()[1])
 
 
-def test_what_has_ended_is_forgotten_unless_another_run_has_begun() -> None:
+def test_sources_of_a_stopped_operator_are_dropped() -> None:
     metrics = Metrics()
     first, second = (
         Sources(requests=lambda: [RequestStats("first")]),

@@ -66,7 +66,7 @@ async def test_the_hooks_of_a_client_stay_when_others_are_added(server: Agreeabl
     assert (sum(first.counts.values()), sum(second.counts.values())) == (2, 1)
 
 
-async def test_what_a_thread_writes_belongs_to_its_reconcile(
+async def test_writes_of_a_thread_belong_to_its_reconcile(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
     @operator.reconciles(Thing)

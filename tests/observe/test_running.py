@@ -119,7 +119,7 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
     "Objects and operators in the console",
     "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
 )
-async def test_the_pages_tell_of_the_operator_as_a_whole_and_of_the_log_of_an_object(
+async def test_pages_show_the_operator_and_the_log_of_an_object(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     async with operator.running(client, install_crds=False, leader_elect=True, lease_namespace=namespace) as running:
@@ -162,7 +162,7 @@ async def test_the_metrics_say_which_replica_leads(operator: Operator, client: C
 
 
 @pytest.mark.promise("Watching an operator", "And what was written for it, by field and without values.")
-async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed_for_it(
+async def test_running_operator_shows_triggers_and_changes_of_an_object(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     async with operator.running(client, install_crds=False) as running:
@@ -189,7 +189,7 @@ async def test_a_running_operator_tells_what_woke_an_object_and_what_was_changed
     "Watching an operator",
     "An object that does not fit its model is told in an event on the real server.",
 )
-async def test_an_object_that_does_not_fit_its_model_is_told_in_an_event_a_metric_and_when_asked(
+async def test_undecodable_object_is_reported_in_an_event_a_metric_and_a_page(
     operator: Operator, client: Client, namespace: str
 ) -> None:
     body: dict[str, Any] = {

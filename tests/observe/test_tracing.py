@@ -96,7 +96,7 @@ async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
     assert line.__dict__["trace"] == traces[0][0]
 
 
-async def test_a_failure_is_told_on_the_span_with_its_attempt(
+async def test_failure_is_recorded_on_the_span_with_its_attempt(
     operator: Operator, clock: VirtualClock, server: Agreeable, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
     @operator.reconciles(Thing)
@@ -120,7 +120,7 @@ async def test_a_failure_is_told_on_the_span_with_its_attempt(
     assert second.status.description == "TerminalError: no such bank"
 
 
-async def test_a_trace_that_is_not_sampled_says_so_to_the_server(
+async def test_unsampled_trace_is_marked_in_the_header(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
     @operator.reconciles(Thing)
@@ -149,7 +149,7 @@ async def test_threads_are_inside_of_the_span_too(
     assert ids(request)[0] == ids(reconcile)[0]
 
 
-async def test_without_an_sdk_the_trace_has_ids_of_its_own(
+async def test_trace_without_an_sdk_has_generated_ids(
     operator: Operator, clock: VirtualClock, server: Agreeable
 ) -> None:
     @operator.reconciles(Thing)
@@ -181,7 +181,7 @@ def test_spans_that_are_asked_for_where_opentelemetry_is_not_installed_are_a_set
 
 
 @pytest.mark.promise("Watching an operator", "Nothing for showing is imported before somebody looks.")
-def test_opentelemetry_is_not_imported_unless_it_is_wanted() -> None:
+def test_opentelemetry_is_imported_on_first_use() -> None:
     code = (
         "import sys\n"
         "from kubewright.operator import Operator\n"

@@ -63,9 +63,7 @@ async def test_a_ready_key_is_not_delayed(queue: WorkQueue[str], clock: VirtualC
     assert await work_off(queue) == []
 
 
-async def test_a_delay_that_ends_while_the_key_runs_lets_it_run_once_more(
-    queue: WorkQueue[str], clock: VirtualClock
-) -> None:
+async def test_delay_that_ends_during_a_run_causes_another_run(queue: WorkQueue[str], clock: VirtualClock) -> None:
     queue.add("a")
     await queue.get()
     queue.add_after("a", 10)
@@ -75,7 +73,7 @@ async def test_a_delay_that_ends_while_the_key_runs_lets_it_run_once_more(
     assert await work_off(queue) == ["a"]
 
 
-async def test_a_delay_goes_on_when_the_run_ends_first(queue: WorkQueue[str], clock: VirtualClock) -> None:
+async def test_delay_continues_after_the_run(queue: WorkQueue[str], clock: VirtualClock) -> None:
     queue.add("a")
     await queue.get()
     queue.add_after("a", 10)

@@ -137,6 +137,6 @@ def test_the_classic_default_of_client_go_can_be_built() -> None:
     assert delays[-1] == pytest.approx(1.0)
 
 
-def test_the_longest_of_none_is_refused() -> None:
+def test_rejects_max_of_without_limiters() -> None:
     with pytest.raises(ValueError, match="at least one rate limiter"):
         MaxOf()

@@ -92,7 +92,7 @@ async def test_a_raised_priority_does_not_shorten_the_waiting(clock: VirtualCloc
     assert queue.stats().queue_duration.sum == 3
 
 
-async def test_stats_tell_of_work_that_is_not_finished(clock: VirtualClock) -> None:
+async def test_stats_include_unfinished_work(clock: VirtualClock) -> None:
     queue = WorkQueue[str](clock=clock)
     for key in "ab":
         queue.add(key)
@@ -150,7 +150,7 @@ async def test_a_duration_falls_into_the_bucket_that_includes_it(clock: VirtualC
     assert histogram == Histogram(histogram.counts, 5002.5)
 
 
-async def test_a_metrics_object_hears_everything_as_it_happens(clock: VirtualClock) -> None:
+async def test_metrics_object_receives_every_action(clock: VirtualClock) -> None:
     recorder = Recorder()
     metrics: QueueMetrics = recorder
     queue = WorkQueue[str](clock=clock, metrics=metrics)
@@ -203,7 +203,7 @@ async def test_the_state_of_a_key_follows_it_through_the_queue(clock: VirtualClo
     assert queue.state("a").known
 
 
-async def test_the_state_of_a_failing_key_tells_its_retries_and_its_next_try(clock: VirtualClock) -> None:
+async def test_state_of_a_failing_key_has_retries_and_next_attempt(clock: VirtualClock) -> None:
     queue = WorkQueue[str](clock=clock)
     for _ in range(3):
         queue.add_rate_limited("a")

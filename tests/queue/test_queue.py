@@ -69,7 +69,7 @@ async def test_a_key_added_while_running_keeps_the_highest_priority_asked_for(qu
     assert await work_off(queue) == ["a", "b"]
 
 
-async def test_a_key_that_runs_again_stands_behind_those_that_came_before_its_end(queue: WorkQueue[str]) -> None:
+async def test_key_that_runs_again_is_queued_at_the_end(queue: WorkQueue[str]) -> None:
     queue.add("a")
     await queue.get()
     queue.add("a")
@@ -78,7 +78,7 @@ async def test_a_key_that_runs_again_stands_behind_those_that_came_before_its_en
     assert await work_off(queue) == ["b", "a"]
 
 
-async def test_done_without_get_is_an_error_that_says_so(queue: WorkQueue[str]) -> None:
+async def test_done_without_get_raises(queue: WorkQueue[str]) -> None:
     queue.add("a")
     with pytest.raises(ValueError, match=r"work queue 'test': done\('a'\), but no worker has that key"):
         queue.done("a")
@@ -126,7 +126,7 @@ async def test_a_waiting_key_is_not_lowered(queue: WorkQueue[str]) -> None:
     assert await work_off(queue) == ["a", "b"]
 
 
-async def test_the_place_that_a_raised_key_left_is_not_used_when_it_comes_back(queue: WorkQueue[str]) -> None:
+async def test_stale_entry_of_a_raised_key_is_not_used(queue: WorkQueue[str]) -> None:
     add_all(queue, "ab", priority=LOW_PRIORITY)
     queue.add("a")
     queue.done(str(await take(queue)))
@@ -185,7 +185,7 @@ async def test_an_empty_custom_rate_limiter_is_not_replaced_by_the_default() -> 
     assert WorkQueue[str](rate_limiter=limiter).rate_limiter is limiter
 
 
-def test_what_is_added_before_the_event_loop_starts_is_there_when_it_runs() -> None:
+def test_keys_added_before_the_event_loop_starts_are_kept() -> None:
     queue = WorkQueue[str]()
     queue.add("now")
     queue.add_after("soon", 0.001)
@@ -234,7 +234,7 @@ def test_a_queue_survives_the_end_of_its_event_loop() -> None:
     assert asyncio.run(queue.get()) == "a"
 
 
-async def test_the_repr_says_how_much_there_is(queue: WorkQueue[str]) -> None:
+async def test_repr_shows_counts(queue: WorkQueue[str]) -> None:
     add_all(queue, "abc")
     queue.add_after("d", 5)
     await queue.get()

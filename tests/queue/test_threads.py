@@ -73,7 +73,7 @@ async def test_adds_from_a_thread_are_ignored_after_the_shutdown() -> None:
     assert queue.keys() == set()
 
 
-async def test_a_failing_add_from_a_thread_is_logged_and_does_not_hurt_the_others(
+async def test_failing_add_from_a_thread_is_logged_and_affects_no_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     queue = WorkQueue[object]("foos")
@@ -97,7 +97,7 @@ def test_an_add_from_a_thread_after_the_loop_was_closed_waits_for_the_next_loop(
     assert asyncio.run(queue.get()) == "a"
 
 
-def test_an_add_that_a_loop_was_told_of_but_did_not_live_to_see_waits_for_the_next_loop() -> None:
+def test_add_to_a_closed_loop_waits_for_the_next_loop() -> None:
     queue = WorkQueue[str]()
     loop = asyncio.new_event_loop()
     loop.run_until_complete(wait_in_vain(queue))

@@ -128,7 +128,7 @@ async def test_after_a_shutdown_nothing_is_accepted(queue: WorkQueue[str], clock
 
 
 @pytest.mark.promise("The queue", "A shutdown drains what is ready, or drops it.")
-async def test_draining_hands_out_what_is_ready_and_then_ends(queue: WorkQueue[str]) -> None:
+async def test_draining_hands_out_ready_keys_and_then_ends(queue: WorkQueue[str]) -> None:
     add_all(queue, "ab")
     queue.shutdown()
     assert [await queue.get(), await queue.get()] == ["a", "b"]
@@ -136,7 +136,7 @@ async def test_draining_hands_out_what_is_ready_and_then_ends(queue: WorkQueue[s
         await queue.get()
 
 
-async def test_draining_drops_what_is_delayed(queue: WorkQueue[str], clock: VirtualClock) -> None:
+async def test_draining_drops_delayed_keys(queue: WorkQueue[str], clock: VirtualClock) -> None:
     queue.add_after("a", 1)
     queue.shutdown()
     assert clock.next_timer is None
@@ -163,7 +163,7 @@ async def work_off_until_shutdown(queue: WorkQueue[str]) -> list[str]:
     return keys
 
 
-async def test_draining_still_runs_once_more_what_was_added_while_running(
+async def test_draining_runs_keys_again_that_were_added_while_running(
     queue: WorkQueue[str], clock: VirtualClock
 ) -> None:
     queue.add("a")
@@ -178,7 +178,7 @@ async def test_draining_still_runs_once_more_what_was_added_while_running(
 
 
 @pytest.mark.promise("The queue", "A shutdown drains what is ready, or drops it.")
-async def test_a_shutdown_without_draining_drops_what_waits(queue: WorkQueue[str]) -> None:
+async def test_shutdown_without_draining_drops_waiting_keys(queue: WorkQueue[str]) -> None:
     add_all(queue, "ab")
     assert await queue.get() == "a"
     queue.add("a")
@@ -242,6 +242,6 @@ async def test_drained_waits_for_the_shutdown_the_waiting_and_the_running(
     assert await is_drained()
 
 
-async def test_an_idle_queue_is_drained_at_once(queue: WorkQueue[str]) -> None:
+async def test_idle_queue_is_drained_immediately(queue: WorkQueue[str]) -> None:
     queue.shutdown()
     await queue.drained()
