@@ -99,4 +99,4 @@ def test_the_discovery_has_the_methods_of_the_async_one() -> None:
 @pytest.mark.promise("Reading with the client", "A blocking face with the same methods.")
 def test_the_methods_are_those_of_the_async_client() -> None:
     assert BlockingClient.get.__doc__ is not None
-    assert BlockingClient.get.__doc__.startswith("One object.")
+    assert BlockingClient.get.__doc__.startswith("Returns one object.")
