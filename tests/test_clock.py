@@ -49,7 +49,7 @@ async def _append(target: list[str], value: str) -> None:
 
 @pytest.mark.promise(
     "Injected time, randomness and transport",
-    "An hour of waiting takes no time, and stops where it is told.",
+    "An hour of waiting takes no time, and stops at the requested moment.",
 )
 async def test_virtual_time_moves_only_when_advanced() -> None:
     clock = VirtualClock(datetime(2031, 5, 1, tzinfo=UTC))
@@ -201,7 +201,7 @@ async def test_a_clock_does_not_go_backwards() -> None:
 
 @pytest.mark.promise(
     "Injected time, randomness and transport",
-    "An hour of waiting takes no time, and stops where it is told.",
+    "An hour of waiting takes no time, and stops at the requested moment.",
 )
 async def test_run_moves_time_until_the_work_is_finished_and_no_further() -> None:
     clock = VirtualClock()

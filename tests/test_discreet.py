@@ -70,9 +70,9 @@ CARRIERS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", CARRIERS)
 def test_no_secret_is_shown(name: str) -> None:
-    carrier, recognised_by = CARRIERS[name]
+    carrier, recognized_by = CARRIERS[name]
     by_rich = getattr(carrier, "__rich_repr__", lambda: carrier)()
     for shown in (repr(carrier), repr(by_rich)):
         assert "s3cret" not in shown
         assert "czNjcmV0" not in shown, "nor in base64"
-        assert recognised_by in shown
+        assert recognized_by in shown

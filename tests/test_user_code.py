@@ -22,9 +22,9 @@ async def failing(raised: BaseException) -> None:
 @pytest.mark.parametrize("raised", [Panic("oh"), SystemExit(2), GeneratorExit(), asyncio.CancelledError()], ids=repr)
 async def test_other_base_exceptions_become_exceptions(raised: BaseException) -> None:
     assert not has_to_pass(raised)
-    with pytest.raises(RuntimeError, match=r"^it raised .*, which is not an Exception$") as told:
+    with pytest.raises(RuntimeError, match=r"^it raised .*, which is not an Exception$") as caught:
         await contained(failing(raised))
-    assert told.value.__cause__ is raised
+    assert caught.value.__cause__ is raised
     with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="which is not an Exception"):
         await in_thread(executor, asyncio.run, failing(raised))
 
@@ -32,9 +32,9 @@ async def test_other_base_exceptions_become_exceptions(raised: BaseException) ->
 async def test_an_exception_stays_what_it_is() -> None:
     raised = ValueError("no such zone")
     assert not has_to_pass(raised)
-    with pytest.raises(ValueError, match="no such zone") as told:
+    with pytest.raises(ValueError, match="no such zone") as caught:
         await contained(failing(raised))
-    assert told.value is raised
+    assert caught.value is raised
 
 
 @pytest.mark.promise(
@@ -73,4 +73,4 @@ def test_discarded_call_is_not_a_failure() -> None:
 
     thrown_away = contained(Pause())
     thrown_away.send(None)
-    thrown_away.close()  # as the collector does it with one that nobody holds; a failure would come out here
+    thrown_away.close()  # as the garbage collector does; a failure would be raised here

@@ -97,7 +97,7 @@ class OpenWatch:
         return self.selector.matches(obj["metadata"].get("labels"))
 
     def tell(self, revision: int, old: Json | None, new: Json | None) -> None:
-        """An event, as this watch sees it: what leaves the selection is deleted to those who selected it."""
+        """An event, as this watch sees it: an object that leaves the selection is deleted for the selector."""
         before, after = self.sees(old), self.sees(new)
         if after:
             assert new is not None
@@ -197,7 +197,7 @@ class MemoryServer:
         return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}
 
     def expire(self) -> None:
-        """Forget all history and the lists that somebody is reading, and end the watches."""
+        """Drop all history and the lists in progress, and end the watches."""
         self.compacted = self.revision
         self.pages.clear()
         self.end()

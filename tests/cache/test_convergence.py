@@ -90,7 +90,7 @@ class Form:
 
 
 class Mirror:
-    """What a handler knows when it believes everything that it is told, and nothing else."""
+    """The objects that a handler knows from its changes alone."""
 
     def __init__(self) -> None:
         self.states: dict[ObjectKey, int] = {}
@@ -105,8 +105,8 @@ class Mirror:
                 self.initial.append(change.key)
         elif change.type == "updated":
             assert change.old is not None
-            assert known == change.old.resource_version, f"{change.key}: updated from a state that was never told"
-            assert change.old.resource_version < change.snapshot.resource_version, f"{change.key}: told twice"
+            assert known == change.old.resource_version, f"{change.key}: updated from a state that was never delivered"
+            assert change.old.resource_version < change.snapshot.resource_version, f"{change.key}: delivered twice"
         elif change.type == "deleted":
             assert known is not None, f"{change.key} was deleted twice"
             assert change.new is None
@@ -166,7 +166,7 @@ class Run:
                     shown = self.informer.lister.snapshot(key)
                     assert shown is None or shown.uid != gone["metadata"]["uid"]
             case ("lapse", unseen):
-                # What nobody watches, and what the server has forgotten when somebody asks.
+                # Changes without a watch, and revisions that have expired when the watch resumes.
                 await self.clock.settled()
                 self.server.cut()
                 for change in unseen:

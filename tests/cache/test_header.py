@@ -162,9 +162,9 @@ def test_digest_depends_on_fields_and_not_on_time() -> None:
 def test_the_digest_is_about_one_manager_and_the_object_itself() -> None:
     digest = applied_digest(raw(), "kubewright")
     status = {**FIELDS, "subresource": "status", "fieldsV1": {"f:status": {}}}
-    somebody = {**FIELDS, "manager": "kubewright-too", "fieldsV1": {"f:x": {}}}
+    other = {**FIELDS, "manager": "kubewright-too", "fieldsV1": {"f:x": {}}}
     updated = {**FIELDS, "operation": "Update", "fieldsV1": {"f:y": {}}}
-    entries = [status, somebody, FIELDS, updated]
+    entries = [status, other, FIELDS, updated]
     assert applied_digest(raw(with_metadata(managedFields=entries)), "kubewright") == digest
     assert applied_digest(raw(with_metadata(managedFields=entries[:2])), "kubewright") is None
     assert applied_digest(raw({"metadata": {"name": "n"}}), "kubewright") is None
@@ -175,7 +175,7 @@ def test_a_snapshot_carries_the_digest_although_the_fields_are_cut() -> None:
     assert SnapshotDecoder(core.ConfigMap, field_manager="kubewright").snapshot(raw()).applied == applied_digest(
         raw(), "kubewright"
     )
-    assert SnapshotDecoder(core.ConfigMap, field_manager="nobody").snapshot(raw()).applied is None
+    assert SnapshotDecoder(core.ConfigMap, field_manager="unknown").snapshot(raw()).applied is None
     assert SnapshotDecoder(core.ConfigMap).snapshot(raw()).applied is None
 
 

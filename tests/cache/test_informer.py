@@ -18,7 +18,7 @@ from tests.cache.memory_server import MemoryServer, informed, informer_of
 ConfigMapChange = Change[core.ConfigMap]
 
 
-def told(changes: list[ConfigMapChange]) -> list[tuple[str, str, bool]]:
+def delivered(changes: list[ConfigMapChange]) -> list[tuple[str, str, bool]]:
     return [(change.type, change.key.name, change.initial) for change in changes]
 
 
@@ -38,7 +38,7 @@ def server_with(*names: str) -> MemoryServer:
 )
 @pytest.mark.promise(
     "Listening to the cache",
-    "Many handlers share one watch, and those who ask for the same share one cache.",
+    "Many handlers share one watch, and equal informers share one cache.",
 )
 async def test_each_handler_receives_every_object_once_and_then_every_change_in_order() -> None:
     server, clock = server_with("a", "b"), VirtualClock()
@@ -50,14 +50,14 @@ async def test_each_handler_receives_every_object_once_and_then_every_change_in_
         late: list[ConfigMapChange] = []
         registration = informer.add_handler(late.append)
         assert registration.synced
-        assert told(early) == told(late) == [("added", "a", True), ("added", "b", True)]
+        assert delivered(early) == delivered(late) == [("added", "a", True), ("added", "b", True)]
         server.put("shop", "c")
         server.put("shop", "a")
         server.delete("shop", "b")
         server.put("shop", "a")
         await clock.settled()
         news = [("added", "c", False), ("updated", "a", False), ("deleted", "b", False), ("updated", "a", False)]
-        assert told(early)[2:] == told(late)[2:] == news
+        assert delivered(early)[2:] == delivered(late)[2:] == news
         first, second = early[3], early[5]
         assert first.new is second.old
         assert first.old is not None
@@ -80,7 +80,7 @@ async def test_a_deletion_carries_the_last_state() -> None:
         assert not changes[-1].missed
 
 
-@pytest.mark.promise("Listening to the cache", "A handler that raises is logged, and hurts nobody.")
+@pytest.mark.promise("Listening to the cache", "A handler that raises is logged and affects no other.")
 async def test_failing_handler_is_logged_and_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     def broken(change: ConfigMapChange) -> None:
         raise RuntimeError("boom")
@@ -92,7 +92,7 @@ async def test_failing_handler_is_logged_and_affects_no_other(caplog: pytest.Log
         informer.add_handler(changes.append)
         server.put("shop", "b")
         await clock.settled()
-        assert told(changes) == [("added", "a", True), ("added", "b", False)]
+        assert delivered(changes) == [("added", "a", True), ("added", "b", False)]
         assert "broken failed on ConfigMap shop/b (added)" in caplog.text
         assert "boom" in caplog.text
         assert informer.health.state == "watching"
@@ -108,7 +108,7 @@ async def test_removed_handler_receives_nothing() -> None:
         registration.remove()
         server.put("shop", "b")
         await clock.advance(60)
-        assert told(changes) == [("added", "a", True)]
+        assert delivered(changes) == [("added", "a", True)]
         assert not registration.synced
 
 
@@ -129,8 +129,8 @@ async def test_handlers_may_come_and_go_inside_a_handler() -> None:
         server.put("shop", "b")
         server.put("shop", "c")
         await clock.settled()
-        assert told(outer) == [("added", "a", True), ("added", "b", False)]
-        assert told(inner) == [("added", "a", True), ("added", "b", True), ("added", "c", False)]
+        assert delivered(outer) == [("added", "a", True), ("added", "b", False)]
+        assert delivered(inner) == [("added", "a", True), ("added", "b", True), ("added", "c", False)]
 
 
 @pytest.mark.promise("Listening to the cache", "Resyncs come from the store, at each handler's own period.")
@@ -145,8 +145,8 @@ async def test_resyncs_come_from_the_store_at_each_handlers_own_period() -> None
         informer.add_handler(never.append)
         asked = len(server.requests)
         await clock.advance(65)
-        assert told(often)[2:] == [("resync", "a", False), ("resync", "b", False)] * 6
-        assert told(seldom)[2:] == [("resync", "a", False), ("resync", "b", False)] * 2
+        assert delivered(often)[2:] == [("resync", "a", False), ("resync", "b", False)] * 6
+        assert delivered(seldom)[2:] == [("resync", "a", False), ("resync", "b", False)] * 2
         assert len(never) == 2
         assert often[-1].old is often[-1].new
         assert len(server.requests) == asked
@@ -374,9 +374,9 @@ async def test_reads_include_own_writes_and_handlers_receive_confirmed_states() 
         assert [obj.metadata.name for obj in informer.lister.by_owner("u-9")] == ["new"]
         assert informer.lister.keys() == [("shop", "a"), ("shop", "new")]
         assert len(informer.lister) == 2
-        assert told(changes) == [("added", "a", True)]
+        assert delivered(changes) == [("added", "a", True)]
         await clock.settled()
-        assert told(changes)[1:] == [("updated", "a", False), ("added", "new", False)]
+        assert delivered(changes)[1:] == [("updated", "a", False), ("added", "new", False)]
         assert len(informer._overlay) == 0
 
 
@@ -446,7 +446,7 @@ async def test_the_answer_that_removed_the_last_finalizer_means_gone() -> None:
         del answer["metadata"]["finalizers"]
         informer.written(raw(answer))
         assert informer.lister.get("a", "shop") is None
-        server.put("shop", "a")  # a write of somebody else, on its way when we removed the finalizer
+        server.put("shop", "a")  # a write of another client, in flight when the finalizer was removed
         await clock.settled()
         assert informer.lister.get("a", "shop") is None
         server.delete("shop", "a")
@@ -523,7 +523,7 @@ async def test_informer_can_run_again_and_continues_where_it_was() -> None:
 
 @pytest.mark.promise(
     "Listening to the cache",
-    "Many handlers share one watch, and those who ask for the same share one cache.",
+    "Many handlers share one watch, and equal informers share one cache.",
 )
 async def test_caches_share_informers_that_hold_the_same() -> None:
     clock, client = VirtualClock(), Client(transport=server_with("a"))

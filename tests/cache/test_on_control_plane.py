@@ -20,7 +20,7 @@ pytestmark = pytest.mark.clusters
 async def in_trouble(informer: Informer[Any]) -> None:
     """Wait until it knows what keeps it from its objects."""
     async with asyncio.timeout(PATIENCE):
-        while not informer.health.last_error:  # noqa: ASYNC110  # nothing tells of it
+        while not informer.health.last_error:  # noqa: ASYNC110  # there is no event for it
             await asyncio.sleep(0.01)
 
 
@@ -65,14 +65,14 @@ class Watching:
                 self._news.clear()
                 await self._news.wait()
 
-    async def until_told(self, type_: str, name: str) -> Change[Any]:
+    async def until_delivered(self, type_: str, name: str) -> Change[Any]:
         found: list[Change[Any]] = []
 
-        def told() -> bool:
+        def delivered() -> bool:
             found[:] = [change for change in self.changes if change.type == type_ and change.key.name == name]
             return bool(found)
 
-        await self.until(told)
+        await self.until(delivered)
         return found[-1]
 
 
@@ -80,14 +80,14 @@ async def live(informer: Informer[Any], client: Client, namespace: str) -> None:
     """The informer of ConfigMaps hears of creation, change and deletion."""
     watching = Watching(informer)
     await client.create(config_map("live", namespace, app="web"))
-    added = await watching.until_told("added", "live")
+    added = await watching.until_delivered("added", "live")
     assert not added.initial
     await client.patch(core.ConfigMap, "live", MergePatch({"metadata": {"labels": {"app": "db"}}}), namespace)
-    updated = await watching.until_told("updated", "live")
+    updated = await watching.until_delivered("updated", "live")
     assert updated.old is added.new
     assert [s.key.name for s in informer.lister.snapshots(namespace, "app=db")] == ["live"]
     await client.delete(core.ConfigMap, "live", namespace)
-    deleted = await watching.until_told("deleted", "live")
+    deleted = await watching.until_delivered("deleted", "live")
     assert deleted.snapshot.labels == {"app": "db"}
     assert deleted.snapshot.resource_version > updated.snapshot.resource_version
     assert informer.lister.get("live", namespace) is None
@@ -161,7 +161,7 @@ async def test_metadata_alone_is_fetched_and_kept_also_of_custom_resources(clien
         await client.create(
             bits(metadata=ObjectMeta(name="b", namespace=namespace, labels={"a": "b"}), content={"spec": {"big": "x"}})
         )
-        change = await watching.until_told("added", "b")
+        change = await watching.until_delivered("added", "b")
         assert change.new is not None
         assert b"spec" not in change.new.raw
         found = informer.lister.get("b", namespace)
@@ -184,9 +184,9 @@ async def test_caches_only_selected_objects(client: Client, namespace: str) -> N
         assert [key.name for key in by_field.lister.keys()] == ["two"]  # noqa: SIM118
         watching = Watching(by_label)
         await client.patch(core.ConfigMap, "one", MergePatch({"metadata": {"labels": {"app": "db"}}}), namespace)
-        await watching.until_told("deleted", "one")
+        await watching.until_delivered("deleted", "one")
         await client.patch(core.ConfigMap, "two", MergePatch({"metadata": {"labels": {"app": "api"}}}), namespace)
-        await watching.until_told("added", "two")
+        await watching.until_delivered("added", "two")
 
 
 @pytest.mark.promise("What the cache keeps", "The cache may hold one namespace, several or all.")
@@ -259,7 +259,7 @@ async def test_reads_see_our_own_writes_on_a_real_server(client: Client, namespa
         await client.delete(core.ConfigMap, "mine", namespace)
         informer.removed((namespace, "mine"), applied.metadata.uid)
         assert informer.lister.get("mine", namespace) is None
-        await watching.until_told("deleted", "mine")
+        await watching.until_delivered("deleted", "mine")
         assert len(informer._overlay) == 0
 
 
@@ -277,7 +277,7 @@ async def test_the_answer_that_removes_the_last_finalizer_hides_the_object(clien
         answer = await client.patch(core.ConfigMap, "kept", patch, namespace)
         informer.written(answer)
         assert informer.lister.get("kept", namespace) is None
-        await watching.until_told("deleted", "kept")
+        await watching.until_delivered("deleted", "kept")
         assert len(informer._overlay) == 0
 
 
@@ -304,8 +304,8 @@ async def test_history_that_the_server_has_forgotten_is_made_up_for() -> None:
                 await asyncio.to_thread(plane.expire_history)
                 proxy.cut()
                 proxy.resume()
-                deleted = await watching.until_told("deleted", "gone")
-                added = await watching.until_told("added", "new")
+                deleted = await watching.until_delivered("deleted", "gone")
+                added = await watching.until_delivered("added", "new")
                 assert deleted.missed
                 assert deleted.snapshot.object().data == {"k": "v"}
                 assert not added.initial

@@ -130,8 +130,8 @@ async def test_relists_after_410_and_reports_the_difference(by_event: bool) -> N
         server.put("shop", "new")
         server.expire()
         await clock.advance(5)
-        told = [(change.type, change.key.name, change.missed, change.initial) for change in changes]
-        assert sorted(told) == [
+        delivered = [(change.type, change.key.name, change.missed, change.initial) for change in changes]
+        assert sorted(delivered) == [
             ("added", "new", False, False),
             ("deleted", "o-0001", True, False),
             ("updated", "o-0002", False, False),
@@ -158,7 +158,7 @@ async def test_relists_a_kind_that_was_not_served(caplog: pytest.LogCaptureFixtu
         server.cut()
         del server.objects["shop", "o-0000"]  # with the kind, and without an event that the next watch could tell
         await clock.advance(60)
-        assert informer.lister.keys() == [("shop", "o-0000"), ("shop", "o-0001")], "as it was, while nobody knows"
+        assert informer.lister.keys() == [("shop", "o-0000"), ("shop", "o-0001")], "unchanged while the kind is unknown"
         assert informer.synced
         assert (informer.health.state, informer.health.relists) == ("waiting", 0)
         assert informer.health.last_error == (
@@ -169,11 +169,15 @@ async def test_relists_a_kind_that_was_not_served(caplog: pytest.LogCaptureFixtu
         assert [(change.type, change.key.name, change.missed) for change in changes] == [("deleted", "o-0000", True)]
         assert informer.lister.keys() == [("shop", "o-0001")]
         assert (informer.health.state, informer.health.relists) == ("watching", 1)
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len([line for line in told if "does not serve configmaps" in line]) == 1, "once, and not for each try"
+    delivered = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len([line for line in delivered if "does not serve configmaps" in line]) == 1, (
+        "once, and not for each attempt"
+    )
 
 
-@pytest.mark.promise("Listening to the cache", "An object made anew while nobody looked is a deletion and an addition.")
+@pytest.mark.promise(
+    "Listening to the cache", "An object that was recreated while the watch was down is a deletion and an addition."
+)
 async def test_recreated_object_is_a_deletion_and_an_addition() -> None:
     server = MemoryServer()
     fill(server, 1)
@@ -248,7 +252,7 @@ async def test_a_deletion_inside_a_streaming_list_waits_for_its_end() -> None:
         assert informer.lister.keys() == [("shop", "o-0001")]
 
 
-@pytest.mark.promise("The stream from the server", "A connection on which nothing comes is opened anew.")
+@pytest.mark.promise("The stream from the server", "A stalled connection is reopened.")
 async def test_stalled_watch_is_reopened() -> None:
     server = MemoryServer()
     fill(server, 1)
@@ -262,7 +266,7 @@ async def test_stalled_watch_is_reopened() -> None:
         assert informer.health.stalls == 1
 
 
-@pytest.mark.promise("The stream from the server", "A connection on which nothing comes is opened anew.")
+@pytest.mark.promise("The stream from the server", "A stalled connection is reopened.")
 async def test_bookmarks_keep_a_quiet_watch_open() -> None:
     server = MemoryServer()
     async with informed(server, stall_timeout=90) as (informer, clock):
@@ -272,7 +276,7 @@ async def test_bookmarks_keep_a_quiet_watch_open() -> None:
         assert informer.health.stalls == 0
         assert asked(server) == ["stream"]
         await clock.advance(60)
-        assert informer.health.quiet_since == 600, "by the clock that nobody sets"
+        assert informer.health.quiet_since == 600, "on the clock that is never adjusted"
 
 
 @pytest.mark.promise("The stream from the server", "Where it cannot, it is read in pages.")

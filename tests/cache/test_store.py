@@ -87,7 +87,7 @@ def test_single_string_is_one_index_value() -> None:
 
 @pytest.mark.parametrize("answer", [7, [7], ["a", None], b"a"])
 def test_index_values_that_are_not_strings_are_logged(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """By a number nobody finds it: questions are texts."""
+    """Lookups use strings, so a number would never be found."""
     store = Store[core.ConfigMap]({"size": lambda found: answer})
     store.put(SnapshotDecoder(core.ConfigMap).snapshot(b'{"metadata":{"name":"a","namespace":"b"}}'))
     assert store.index("size").as_dict() == {}
@@ -154,7 +154,7 @@ def test_selector_uses_the_smallest_index() -> None:
     "There are at most 32 indexes of labels; a label without one is found all the same.",
 )
 def test_labels_beyond_the_thirty_second_are_found_without_an_index_of_their_own() -> None:
-    """An index for every label that somebody ever asks for would take more memory than the objects."""
+    """An index for every requested label would take more memory than the objects."""
     decoder, store = SnapshotDecoder(core.ConfigMap), Store[core.ConfigMap]()
     for number in range(40):
         metadata = {"name": f"o-{number}", "namespace": "n", "labels": {f"label-{number}": "yes", "all": "yes"}}

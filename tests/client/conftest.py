@@ -107,7 +107,7 @@ async def widget(client: kw.Client) -> type[Widget]:
 
 
 class ScriptedTransport:
-    """A server that gives the answers it was told to give, in order, and keeps what it was asked.
+    """A server that returns scripted responses in order and records the requests.
 
     An answer is a status with a body and perhaps headers, or an exception.
     """

@@ -116,7 +116,7 @@ class TestTokenFile:
         file.write_text("second")
         assert await authenticator.rejected(first) is True
         assert await self.bearer(authenticator) == "second"
-        assert await authenticator.rejected(first) is True, "somebody has renewed it already"
+        assert await authenticator.rejected(first) is True, "it was renewed already"
 
     async def test_the_last_one_stays_while_the_file_is_gone(
         self, file: Path, authenticator: Authenticator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
@@ -128,7 +128,7 @@ class TestTokenFile:
         assert f"the token file {file} cannot be read: No such file or directory; the last known" in caplog.text
         await clock.advance(10)
         assert await authenticator.identity() is first
-        assert len(caplog.records) == 1, "it is told once"
+        assert len(caplog.records) == 1, "it is logged once"
         file.write_text("  \n")
         await clock.advance(10)
         assert await authenticator.identity() is first

@@ -56,7 +56,7 @@ class Timer:
 
 
 class Loop:
-    """Time that passes when it is told to."""
+    """Time that the test advances."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -458,7 +458,7 @@ async def test_stream_times_out_only_while_it_is_read(monkeypatch: pytest.Monkey
     connection.data_received(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n")
     passes(598.0)
     assert connection._error is None
-    connection._read_paused = True  # nobody reads: it is not the server that is slow
+    connection._read_paused = True  # this side does not read: the server is not slow
     passes(1500.0)
     assert connection._error is None
     connection._read_paused = False
@@ -470,7 +470,9 @@ async def test_stream_times_out_only_while_it_is_read(monkeypatch: pytest.Monkey
 
 
 @asynccontextmanager
-async def dialing_for_ever(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[HttpTransport, asyncio.Task[Any]]]:
+async def dialing_indefinitely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[tuple[HttpTransport, asyncio.Task[Any]]]:
     """A transport, and a request that waits for its connection."""
     dialing = asyncio.Event()
 
@@ -486,7 +488,7 @@ async def dialing_for_ever(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tup
 
 
 async def test_a_client_that_is_closed_while_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with dialing_for_ever(monkeypatch) as (transport, asking):
+    async with dialing_indefinitely(monkeypatch) as (transport, asking):
         await transport.close()
         with pytest.raises(ConnectionLost, match="the client was closed") as caught:
             await asking
@@ -529,7 +531,7 @@ async def test_closing_a_client_does_not_cancel_the_task_that_waits_for_its_plug
 
 
 async def test_cancellation_wins_over_closing_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with dialing_for_ever(monkeypatch) as (transport, asking):
+    async with dialing_indefinitely(monkeypatch) as (transport, asking):
         pool = transport._pool
         assert pool is not None
         asking.cancel()
@@ -607,4 +609,4 @@ async def test_a_new_tls_context_opens_a_new_connection() -> None:
         assert transport._pool is not None
         other = type(identity)(identity.headers, ssl.create_default_context(), None)
         assert transport._pool.take(other) is None
-        assert transport._pool.take(identity) is None  # it was closed: nobody has those credentials any more
+        assert transport._pool.take(identity) is None  # it was closed: its credentials are outdated

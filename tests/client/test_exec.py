@@ -275,7 +275,7 @@ class TestFailing:
 
 
 class TestHanging:
-    """A plugin that blocks for ever on a pipe, and tells through another that it runs, and which processes it is."""
+    """A plugin that blocks on a pipe, and reports its process ids through another."""
 
     @pytest.fixture
     def started(self, tmp_path: Path) -> Path:

@@ -214,7 +214,7 @@ async def test_many_requests_at_once(client: Client) -> None:
 
 
 async def test_requests_that_are_cancelled_leave_no_connection_behind(control_plane: ControlPlane) -> None:
-    # Warnings about connections that nobody closed are errors in this suite; the delays reach every stage.
+    # Warnings about unclosed connections are errors in this suite; the delays reach every stage.
     for turns in range(0, 60, 3):
         client = Client.connect(kubeconfig=control_plane.kubeconfig)
         request = asyncio.create_task(client.get(core.Namespace, "default"))

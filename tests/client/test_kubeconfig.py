@@ -158,7 +158,7 @@ class TestLookingUp:
     def file(self, tmp_path: Path) -> str:
         contexts = [
             {"name": "kind-dev", "context": {"cluster": "kind", "user": "admin"}},
-            {"name": "production", "context": {"cluster": "prod", "user": "nobody"}},
+            {"name": "production", "context": {"cluster": "prod", "user": "missing"}},
         ]
         clusters = [{"name": "kind", "cluster": {"server": "https://kind"}}]
         users = [{"name": "admin", "user": {"token": 5}}, {"name": "null", "user": None}]
@@ -198,8 +198,10 @@ class TestLookingUp:
             ConfigError, match="context 'production': it names the cluster 'prod', which does not exist"
         ):
             merged.cluster(context, "prod")
-        with pytest.raises(ConfigError, match="context 'production': it names the user 'nobody', which does not exist"):
-            merged.user(context, "nobody")
+        with pytest.raises(
+            ConfigError, match="context 'production': it names the user 'missing', which does not exist"
+        ):
+            merged.user(context, "missing")
 
     def test_a_value_of_the_wrong_type_names_entry_and_field(self, file: str) -> None:
         with pytest.raises(ConfigError) as caught:

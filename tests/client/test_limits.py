@@ -132,7 +132,7 @@ async def test_raised_limit_admits_the_body() -> None:
         assert (await client.get(core.Node, "n")).metadata.name == "n"
 
 
-async def test_default_limit_stops_a_compressed_bomb_and_other_tasks_run_meanwhile() -> None:
+async def test_default_limit_stops_a_compressed_bomb_and_other_tasks_keep_running() -> None:
     turns = 0
 
     async def count() -> None:

@@ -20,15 +20,15 @@ def test_each_patch_is_of_its_own_form() -> None:
 def test_operations_are_a_list(wrong: Any) -> None:
     with pytest.raises(
         TypeError, match=f"JsonPatch takes a list of operations, .*, not a {type(wrong).__name__};"
-    ) as told:
+    ) as caught:
         JsonPatch(wrong)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("patch", [MergePatch, StrategicPatch])
 @pytest.mark.parametrize("wrong", [[{"op": "add", "value": "secret"}], "secret", None])
 def test_merge_patch_must_be_a_mapping(patch: Any, wrong: Any) -> None:
     name = patch.__name__
-    with pytest.raises(TypeError, match=f"{name} takes a dict .*, not a {type(wrong).__name__}; a list of") as told:
+    with pytest.raises(TypeError, match=f"{name} takes a dict .*, not a {type(wrong).__name__}; a list of") as caught:
         patch(wrong)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(caught.value)

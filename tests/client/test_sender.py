@@ -226,7 +226,7 @@ async def test_the_rate_limit_lets_a_burst_through_and_then_keeps_the_pace(scrip
 
 @pytest.mark.promise(
     "Writing with the client",
-    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+    "Every write has its field manager, and unknown fields are rejected by default.",
 )
 async def test_every_write_has_field_manager_and_field_validation(scripted: Any) -> None:
     server = scripted(*[NODE] * 3)
@@ -243,7 +243,7 @@ async def test_every_write_has_field_manager_and_field_validation(scripted: Any)
 
 @pytest.mark.promise(
     "Writing with the client",
-    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+    "Every write has its field manager, and unknown fields are rejected by default.",
 )
 async def test_unknown_fields_are_rejected_by_default(scripted: Any) -> None:
     server = scripted((200, b'{"metadata":{"name":"n","resourceVersion":"1"}}'), *[NODE] * 5)

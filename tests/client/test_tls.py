@@ -68,7 +68,7 @@ class Authority:
 
 @asynccontextmanager
 async def server(authority: Authority, folder: Path, *, until: datetime = FUTURE) -> AsyncIterator[int]:
-    """A TLS server that asks for a client certificate and answers with its common name, or with "nobody"."""
+    """A TLS server that asks for a client certificate and answers with its common name, or with "anonymous"."""
     certificate, key = authority.issue("server", until=until)
     pair = folder / "server.pem"
     pair.write_bytes(certificate + key)
@@ -79,7 +79,7 @@ async def server(authority: Authority, folder: Path, *, until: datetime = FUTURE
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = writer.get_extra_info("peercert")
-        name = dict(pair[0] for pair in peer["subject"])["commonName"] if peer else "nobody"
+        name = dict(pair[0] for pair in peer["subject"])["commonName"] if peer else "anonymous"
         writer.write(name.encode())
         writer.close()
 
@@ -125,7 +125,7 @@ class TestServerCertificate:
         bundle = "# Zürich\n".encode() + Authority("other").pem + b"\n# and ours\n" + authority.pem
         async with server(authority, tmp_path) as port:
             identity = await Authenticator(config(port, tls=TLS(ca_data=bundle)), clock).identity()
-            assert await greet(port, identity) == "nobody"
+            assert await greet(port, identity) == "anonymous"
 
     async def test_the_certificate_of_the_server_itself_can_be_trusted(
         self, tmp_path: Path, clock: VirtualClock
@@ -133,7 +133,8 @@ class TestServerCertificate:
         async with server(Authority(), tmp_path) as port:
             own = (tmp_path / "server.pem").read_bytes().partition(b"-----BEGIN PRIVATE")[0]
             assert (
-                await greet(port, await Authenticator(config(port, tls=TLS(ca_data=own)), clock).identity()) == "nobody"
+                await greet(port, await Authenticator(config(port, tls=TLS(ca_data=own)), clock).identity())
+                == "anonymous"
             )
 
     @pytest.mark.promise("Configuration and credentials", "A rotated CA is picked up.")
@@ -156,7 +157,7 @@ class TestServerCertificate:
             await clock.advance(1)
             second = await authenticator.identity()
             assert second.ssl is not first.ssl
-            assert await greet(port, second) == "nobody"
+            assert await greet(port, second) == "anonymous"
 
     async def test_the_context_stays_while_the_content_does(self, tmp_path: Path, clock: VirtualClock) -> None:
         file, authority = tmp_path / "ca.crt", Authority()
@@ -186,14 +187,14 @@ class TestServerCertificate:
     async def test_insecure_accepts_anything(self, tmp_path: Path, clock: VirtualClock) -> None:
         async with server(Authority(), tmp_path) as port:
             identity = await Authenticator(config(port, tls=TLS(insecure=True)), clock).identity()
-            assert await greet(port, identity) == "nobody"
+            assert await greet(port, identity) == "anonymous"
 
     @pytest.mark.promise("Configuration and credentials", "`insecure-skip-tls-verify` and `tls-server-name`.")
     async def test_another_server_name(self, tmp_path: Path, clock: VirtualClock) -> None:
         authority = Authority()
         async with server(authority, tmp_path) as port:
             tls = TLS(ca_data=authority.pem, server_name="kubernetes.default")
-            assert await greet(port, await Authenticator(config(port, tls=tls), clock).identity()) == "nobody"
+            assert await greet(port, await Authenticator(config(port, tls=tls), clock).identity()) == "anonymous"
 
     async def test_the_minimum_is_tls_1_2(self, clock: VirtualClock) -> None:
         context = (await Authenticator(config(), clock).identity()).ssl

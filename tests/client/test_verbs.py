@@ -268,9 +268,9 @@ async def test_no_secret_reaches_an_error_or_a_representation(client: Client, na
     odd = MergePatch({"metadata": {"resourceVersion": secret.metadata.resource_version}, "dta": {}})
     with pytest.raises(Invalid, match='unknown field "dta"') as caught:
         await client.patch(core.Secret, "s", odd, namespace)
-    told = f"{caught.value} {caught.value.status} {caught.value.causes}"
-    assert "aHVudGVyMg" not in told  # in base64
-    assert "Invalid value: (hidden)" in told
+    shown = f"{caught.value} {caught.value.status} {caught.value.causes}"
+    assert "aHVudGVyMg" not in shown  # in base64
+    assert "Invalid value: (hidden)" in shown
 
 
 async def test_a_long_quotation_of_the_server_is_cut(client: Client, namespace: str) -> None:
@@ -303,7 +303,7 @@ async def test_an_invalid_object_names_each_field(client: Client, namespace: str
 
 @pytest.mark.promise(
     "Writing with the client",
-    "Every write names its manager, and unknown fields are refused unless told otherwise.",
+    "Every write has its field manager, and unknown fields are rejected by default.",
 )
 async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, namespace: str) -> None:
     kind = await client.kind("v1", "ConfigMap")
@@ -315,12 +315,12 @@ async def test_a_field_that_the_server_does_not_know_is_refused(client: Client, 
 
 @pytest.mark.promise("When a request fails", "Invalid names each field; forbidden names verb and resource.")
 async def test_forbidden_names_verb_and_resource(control_plane: ControlPlane, namespace: str) -> None:
-    kubeconfig = control_plane.add_user("nobody-in-particular")
+    kubeconfig = control_plane.add_user("user-without-rights")
     async with Client.connect(kubeconfig=kubeconfig) as client:
         with pytest.raises(Forbidden) as caught:
             await client.list(apps.Deployment, namespace)
     assert (caught.value.verb, caught.value.resource) == ("list", "deployments.apps")
-    assert 'User "nobody-in-particular" cannot list resource "deployments"' in str(caught.value)
+    assert 'User "user-without-rights" cannot list resource "deployments"' in str(caught.value)
 
 
 @pytest.mark.promise(

@@ -118,7 +118,7 @@ async def test_it_resumes_from_the_last_event_or_bookmark(scripted: Any) -> None
 
 
 async def test_a_watch_waits_for_a_server_that_is_away_for_an_hour(scripted: Any) -> None:
-    away = [ConnectionLost("nobody there", sent=False)] * 800
+    away = [ConnectionLost("no server", sent=False)] * 800
     server = scripted((200, [line("ADDED", "a", 5)]), *away, (503, b""), (200, [line("DELETED", "a", 12)]))
     clock = VirtualClock()
     watch = Client(transport=server, clock=clock).watch(core.Node, resource_version="1").__aiter__()
@@ -126,13 +126,13 @@ async def test_a_watch_waits_for_a_server_that_is_away_for_an_hour(scripted: Any
     assert types == ["ADDED", "DELETED"]
     assert clock.monotonic() > 3600
     assert dict(server.requests[-1].query)["resourceVersion"] == "5"
-    assert server.requests[-1].timeout == 300, "and not for ever for one that is silent"
+    assert server.requests[-1].timeout == 300, "a silent server must not block indefinitely"
 
 
 async def test_watch_that_cannot_start_raises(scripted: Any) -> None:
     clock = VirtualClock()
-    client = Client(transport=scripted(*[ConnectionLost("nobody there", sent=False)] * 8), clock=clock)
-    with pytest.raises(Unavailable, match="nobody there"):
+    client = Client(transport=scripted(*[ConnectionLost("no server", sent=False)] * 8), clock=clock)
+    with pytest.raises(Unavailable, match="no server"):
         await clock.run(anext(aiter(client.watch(core.Node))))
 
 
@@ -183,9 +183,9 @@ async def test_server_errors_in_a_watch_back_off(scripted: Any, code: int) -> No
     assert (await clock.run(anext(watch))).type == "ADDED"
     assert clock.monotonic() == 1 + 2 + 4 + 8
     assert (await clock.run(anext(watch))).type == "MODIFIED"
-    assert clock.monotonic() == 15, "an event is no reason to wait"
+    assert clock.monotonic() == 15, "no delay after an event"
     assert (await clock.run(anext(watch))).type == "DELETED"
-    assert clock.monotonic() == 15 + 1 + 2, "an event before an error is no reason to ask at once"
+    assert clock.monotonic() == 15 + 1 + 2, "an event before an error does not skip the delay"
     assert [dict(request.query)["resourceVersion"] for request in server.requests[-2:]] == ["6", "6"]
 
 
@@ -207,11 +207,11 @@ NOT_KUBERNETES = {
     "a page": b"<html>",
     "no type": b'{"type":3}',
     "a list": b"[]",
-    "a type that is no text": b'{"type":"\xff","object":{}}',
-    "a revision that is no text": b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"\xff"}}}',
+    "a type that is not a string": b'{"type":"\xff","object":{}}',
+    "a revision that is not a string": b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"\xff"}}}',
     "an error without text": b'{"type":"ERROR","object":{"message":"\xff"}}',
-    "an error that is no status": b'{"type":"ERROR","object":{"code":"x"}}',
-    "deeper than anybody digs": b'{"type":"ADDED","object":{"spec":%b%b}}' % (b"[" * 5000, b"]" * 5000),
+    "an error that is not a status": b'{"type":"ERROR","object":{"code":"x"}}',
+    "nested too deeply": b'{"type":"ADDED","object":{"spec":%b%b}}' % (b"[" * 5000, b"]" * 5000),
 }
 
 

@@ -52,7 +52,7 @@ class Server:
         return found
 
     def put_lease(self, spec: object, name: str = "lead", namespace: str = "ns") -> None:
-        """As somebody with the right to do so, and nothing good in mind."""
+        """Writes as an authorized intruder."""
         path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"
         body: Json = {"metadata": {"name": name, "namespace": namespace}}
         if spec is not None:
@@ -185,7 +185,7 @@ class Process:
         self._resumed.clear()
 
     def resume(self, *, answers_first: bool = False) -> None:
-        """Go on. What came meanwhile, timers and answers, is found in the one order or the other."""
+        """Continues. Timers and responses of the pause arrive in either order."""
         self.paused = False
         held, self._held = self._held, []
         if not answers_first:
@@ -221,7 +221,7 @@ class Process:
         return answers[0]
 
     def _after(self, seconds: float, call: Callable[[], object]) -> None:
-        """The network does not stand still when the process does."""
+        """The network continues while the process is paused."""
         if seconds:
             self.time.call_later(seconds, call)
         else:

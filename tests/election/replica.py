@@ -16,7 +16,7 @@ from kubewright.client import Client
 from kubewright.election import LeaderElector, NotLeader
 
 WAITED_FOR: dict[str, Any] = {"lease_duration": 10, "renew_deadline": 8, "retry_period": 0.5}
-"""Where a lease is to end: short, and not lost by a machine that stands still for seconds."""
+"""For leases that expire: short, but longer than a pause of some seconds."""
 
 
 def tell(*words: str) -> None:

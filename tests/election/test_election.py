@@ -232,7 +232,7 @@ async def test_renewal_cancelled_by_another_task_is_a_failed_attempt(time: Virtu
         assert elector.status.failures == 2
 
 
-async def test_a_renewal_whose_answer_was_lost_is_recognised_as_our_own(
+async def test_renewal_with_a_lost_response_is_recognized_as_own(
     server: Server, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")

@@ -207,7 +207,7 @@ async def test_a_paused_leader_wakes_to_a_closed_fence(server: Server, time: Vir
         await client.create(config_map("before"))
         a.pause()
         await time.run(standby.wait_for_leadership())
-        # It has been told nothing, and a flag would still be set.
+        # Nothing has notified it, and a flag would still be set.
         assert leader.status.state == "standby"
         assert not leader.status.reason
         with pytest.raises(NotLeader):

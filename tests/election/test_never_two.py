@@ -134,7 +134,7 @@ async def live_through(
         replicas[event.process].suffer(event)
         await time.settled()
         may_write()
-    # Peace: after the longest trouble, an old lease, and a look by those who wait, somebody leads and goes on leading.
+    # Without faults: after the longest outage, an old lease and one retry period, one process leads and keeps leading.
     await until(TROUBLE_ENDS + 40 + 30)
     leader = may_write()
     assert len(leader) == 1

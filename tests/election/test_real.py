@@ -23,7 +23,7 @@ from tests.election.replica import WAITED_FOR
 from tests.patience import PATIENCE
 
 PATIENT: dict[str, Any] = {"lease_duration": 45, "renew_deadline": 30, "retry_period": 0.5}
-"""Where no lease is to end: a machine that stands still for seconds must not lose one."""
+"""For leases that must not expire, even if the machine pauses for seconds."""
 
 
 class Replica:

@@ -1,4 +1,4 @@
-"""A subject to tell of, and recorders on a clock that stands at the present."""
+"""An object for events, and recorders on a clock at the present time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told, cut to what the server accepts; nothing it is given makes it raise that could be meant."""
+"""Event records, cut to the limits of the server."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_rejects_an_invalid_component(component: str) -> None:
 
 
 def test_credentials_are_redacted() -> None:
-    told = EventRecord.of(
+    record = EventRecord.of(
         ObjectReference(name="web"),
         "Failed",
         "Bearer abcdefgh12345 was refused",
@@ -65,7 +65,7 @@ def test_credentials_are_redacted() -> None:
         "Log in",
         datetime.now(UTC),
     )
-    assert told.message == "Bearer (withheld) was refused"
+    assert record.message == "Bearer (withheld) was refused"
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_credentials_are_redacted() -> None:
 )
 def test_error_is_recorded_as_an_encodable_string(message: Any, text: str) -> None:
     word: Any = "Caf\udce9"
-    told = EventRecord.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
-    assert (told.reason, told.message, told.action) == ("Caf\\udce9", text, "Caf\\udce9")
+    record = EventRecord.of(ObjectReference(name="web"), word, message, "Warning", word, datetime.now(UTC))
+    assert (record.reason, record.message, record.action) == ("Caf\\udce9", text, "Caf\\udce9")

@@ -218,7 +218,7 @@ async def test_rejected_event_is_dropped_and_logged_once(
 ) -> None:
     lost = core.ObjectReference(kind="Box", name="one", namespace="Not A Namespace")
     for number in range(3):
-        recorder.record(lost, "Lost", f"nobody will read this, {number}")
+        recorder.record(lost, "Lost", f"dropped, {number}")
     recorder.record(subject, "Seen", "this one is written")
     await recorder.flush()
     recorder.record(lost, "Lost", "nor this")
@@ -248,7 +248,7 @@ class Unreachable:
             return Answer(msgspec.json.encode({"kind": "Status", "code": recorded, "reason": reason}), recorded)
         if self.left:
             self.left -= 1
-            raise ConnectionLost("nobody answers", sent=self.sent)
+            raise ConnectionLost("no answer", sent=self.sent)
         return Answer(request.body or b"")
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What observing costs when nobody looks: `python -m tests.observe.observe_bench`. Not a test.
+"""The cost of observing without a reader: `python -m tests.observe.observe_bench`. Not a test.
 
 Each line is the time of one call, the best of several rounds, on whatever else the machine does.
 """

@@ -115,7 +115,7 @@ async def test_failures_show_the_error_the_attempts_and_the_next_retry(operator:
 
 @pytest.mark.promise(
     "Watching an operator",
-    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+    "Results, bugs, timeouts and requests by status are counted.",
 )
 async def test_bugs_and_timeouts_are_counted_separately(operator: Operator, clock: VirtualClock) -> None:
     errors: dict[str, Exception] = {
@@ -165,8 +165,8 @@ async def test_writes_have_changed_fields_without_values(
         stage.put(thing(size=7))
         await clock.advance(60)
         [*_, first] = stage.controller.inspect(key()).results
-    told = [(write.verb, write.resource, write.name, write.status) for write in first.writes]
-    assert told[:3] == [
+    written = [(write.verb, write.resource, write.name, write.status) for write in first.writes]
+    assert written[:3] == [
         ("apply", "things.example.com/status", "one", 200),
         ("create", "parts.example.com", "wheel", 200),
         ("delete", "parts.example.com", "old", 503),

@@ -36,7 +36,7 @@ def test_lines_are_kept_by_controller_and_object_the_newest_last() -> None:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+    "The operator's log of an object is kept in bounded memory and contains no credentials.",
 )
 def test_memory_is_bounded_and_the_least_recent_goes() -> None:
     book = LogBook(LogBookBounds(lines=3, objects=2))
@@ -63,16 +63,16 @@ def test_a_line_that_is_too_long_leaves_a_short_one() -> None:
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "The operator's log of an object is kept in bounded memory, and shows no credentials.",
+    "The operator's log of an object is kept in bounded memory and contains no credentials.",
 )
 def test_log_records_during_a_reconcile_belong_to_its_object(caplog: pytest.LogCaptureFixture) -> None:
     book = LogBook()
     run = Reconcile(random.Random(1), "thing", INFO, ONE)
     with caplog.at_level(logging.INFO), keeping_logs(book, lambda: {"thing"}):
         with run.around():
-            logger.info("from a library, with Bearer %s", "abcdefgh12345678", extra={"colour": "red"})
+            logger.info("from a library, with Bearer %s", "abcdefgh12345678", extra={"color": "red"})
             try:
-                raise ValueError("no colour")
+                raise ValueError("no color")
             except ValueError:
                 logger.exception("it failed")
         logger.info("about nothing")
@@ -80,10 +80,10 @@ def test_log_records_during_a_reconcile_belong_to_its_object(caplog: pytest.LogC
             logger.info("of another operator")
     logger.info("after the end")
     first, second = book.of("thing", ONE)
-    assert (first.level, first.logger, first.extra) == ("info", "elsewhere", {"colour": "red"})
+    assert (first.level, first.logger, first.extra) == ("info", "elsewhere", {"color": "red"})
     assert first.message == "from a library, with Bearer (withheld)"
     assert first.trace == run.trace_id
-    assert (second.level, second.error) == ("error", "ValueError: no colour")
+    assert (second.level, second.error) == ("error", "ValueError: no color")
     assert "Traceback" in second.traceback
     assert len(book) == 1
 

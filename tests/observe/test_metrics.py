@@ -131,7 +131,7 @@ async def test_every_result_is_there_from_the_beginning(operator: Operator, cloc
 
 @pytest.mark.promise(
     "Watching an operator",
-    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+    "Results, bugs, timeouts and requests by status are counted.",
 )
 async def test_metrics_count_every_result(operator: Operator, clock: VirtualClock) -> None:
     endings: dict[str, Any] = {

@@ -15,7 +15,7 @@ from tests.observe.conftest import Agreeable
 
 @pytest.mark.promise(
     "Watching an operator",
-    "What happens is counted: endings, mistakes, time-outs, requests by answer.",
+    "Results, bugs, timeouts and requests by status are counted.",
 )
 async def test_each_attempt_is_counted_by_its_answer(clock: VirtualClock, server: Agreeable) -> None:
     stats = RequestStats("kubernetes.example:6443")
@@ -32,14 +32,14 @@ async def test_each_attempt_is_counted_by_its_answer(clock: VirtualClock, server
 
 
 async def test_a_request_without_an_answer_is_an_error_of_no_status(clock: VirtualClock) -> None:
-    class Nobody:
+    class NoServer:
         async def send(self, request: Request) -> Response:
-            raise ConnectionLost("nobody answers", sent=False)
+            raise ConnectionLost("no answer", sent=False)
 
         async def close(self) -> None: ...
 
     stats = RequestStats()
-    client = Client(transport=Nobody(), clock=clock, retry=RetryPolicy(attempts=1)).with_hooks(stats)
+    client = Client(transport=NoServer(), clock=clock, retry=RetryPolicy(attempts=1)).with_hooks(stats)
     with pytest.raises(Unavailable):
         await client.get(Thing, "one", "default")
     assert stats.counts == {("<error>", "GET"): 1}

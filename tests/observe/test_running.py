@@ -117,7 +117,7 @@ async def test_metrics_and_debug_pages_are_served(operator: Operator, client: Cl
 
 @pytest.mark.promise(
     "Objects and operators in the console",
-    "An operator tells the same in the console's process and from elsewhere; what is no operator is told so.",
+    "An operator reports the same in-process and remotely; responses of other servers are rejected.",
 )
 async def test_pages_show_the_operator_and_the_log_of_an_object(
     operator: Operator, client: Client, namespace: str
@@ -171,9 +171,9 @@ async def test_running_operator_shows_triggers_and_changes_of_an_object(
         await settled(running, grown)
         results = running.inspect(Dial, "one", namespace).results
         [updated] = [result for result in results if result.trigger == "updated" and result.writes]
-        told = {(write.verb, write.resource, write.name): write.changes for write in updated.writes}
-        assert told["apply", "configmaps", "one"] == (FieldChange(op="replace", path="/data/size"),)
-        assert told["apply", "dials.observe.example.com/status", "one"] == (
+        written = {(write.verb, write.resource, write.name): write.changes for write in updated.writes}
+        assert written["apply", "configmaps", "one"] == (FieldChange(op="replace", path="/data/size"),)
+        assert written["apply", "dials.observe.example.com/status", "one"] == (
             FieldChange(op="replace", path="/status/seen"),
         )
         await settled(
@@ -187,7 +187,7 @@ async def test_running_operator_shows_triggers_and_changes_of_an_object(
 
 @pytest.mark.promise(
     "Watching an operator",
-    "An object that does not fit its model is told in an event on the real server.",
+    "An object that does not fit its model is reported in an event on the real server.",
 )
 async def test_undecodable_object_is_reported_in_an_event_a_metric_and_a_page(
     operator: Operator, client: Client, namespace: str
@@ -201,10 +201,10 @@ async def test_undecodable_object_is_reported_in_an_event_a_metric_and_a_page(
     await client.request("POST", f"/apis/observe.example.com/v1/namespaces/{namespace}/dials", body=body)
     async with operator.running(client, install_crds=False) as running:
 
-        async def told() -> list[events.Event]:
+        async def written() -> list[events.Event]:
             return [event for event in await client.list(events.Event, namespace) if event.reason == "DecodeFailed"]
 
-        [event] = await until(told)
+        [event] = await until(written)
         found = running.inspect(Dial, "odd", namespace)
         assert running.controller(Dial).stats.reconciles["terminal_error"] == 1
     assert event.type == "Warning"
@@ -224,10 +224,10 @@ async def test_events_are_written_in_the_version_that_the_settings_name(
     async with operator.running(client, install_crds=False, event_version=version):
         await client.create(dial(namespace))
 
-        async def told() -> list[core.Event]:
+        async def written() -> list[core.Event]:
             return [event for event in await client.list(core.Event, namespace) if event.reason == "Dialled"]
 
-        event = (await until(told))[0]
+        event = (await until(written))[0]
     assert (event.first_timestamp is None, event.event_time is not None) == (version != "v1", version != "v1")
     settings = operator.settings_with(event_version=version)
     groups = {one.group for one in operator.permissions(settings) if one.resource == "events"}

@@ -89,7 +89,7 @@ async def test_a_reconcile_is_a_span_and_its_requests_are_inside(
         assert child.parent is not None
         assert otel.format_span_id(child.parent.span_id) == traces[0][1]
         assert ids(child)[0] == traces[0][0]
-    # The server is told of the request's own span, below which its spans appear.
+    # The header has the request's own span, under which the server's spans appear.
     assert server.requests[0].headers["traceparent"] == f"00-{traces[0][0]}-{ids(request)[1]}-01"
     assert traces[0][2] == f"00-{traces[0][0]}-{traces[0][1]}-01"
     [line] = [record for record in caplog.records if record.getMessage().endswith("hello")]
@@ -180,7 +180,7 @@ def test_spans_that_are_asked_for_where_opentelemetry_is_not_installed_are_a_set
         tracing_of(Settings(tracing=True))
 
 
-@pytest.mark.promise("Watching an operator", "Nothing for showing is imported before somebody looks.")
+@pytest.mark.promise("Watching an operator", "Libraries for metrics and traces are imported on first use.")
 def test_opentelemetry_is_imported_on_first_use() -> None:
     code = (
         "import sys\n"

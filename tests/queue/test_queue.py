@@ -38,7 +38,7 @@ async def test_an_empty_queue_gives_back_the_memory_of_the_many_that_were_in_it(
     assert sys.getsizeof(queue._waiting) <= empty
 
 
-@pytest.mark.promise("The queue", "A key is with one worker at a time; added meanwhile, it runs once more.")
+@pytest.mark.promise("The queue", "One worker at a time has a key; a key that is added while it runs runs once more.")
 async def test_a_running_key_is_not_handed_out_again_until_it_is_done(queue: WorkQueue[str]) -> None:
     queue.add("a")
     assert await queue.get() == "a"
@@ -48,7 +48,7 @@ async def test_a_running_key_is_not_handed_out_again_until_it_is_done(queue: Wor
     assert await take(queue) == "a"
 
 
-@pytest.mark.promise("The queue", "A key is with one worker at a time; added meanwhile, it runs once more.")
+@pytest.mark.promise("The queue", "One worker at a time has a key; a key that is added while it runs runs once more.")
 async def test_a_key_added_many_times_while_running_runs_once_more(queue: WorkQueue[str]) -> None:
     queue.add("a")
     await queue.get()

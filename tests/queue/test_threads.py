@@ -11,7 +11,7 @@ from kubewright.queue import ExponentialBackoff, WorkQueue
 
 
 def in_a_thread(work: Callable[[], object]) -> None:
-    """Do it in a thread, and wait for its end while this thread's event loop stands still."""
+    """Calls it in a thread and waits, while this thread's event loop is blocked."""
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
