@@ -35,7 +35,7 @@ def test_every_name_is_there_and_looked_for_once(package: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_misspelled_name_suggests_the_closest_one(package: str) -> None:
     module = import_module(package)
-    name = max(vars(module)["_HOMES"], key=len)
+    name = max(vars(module)["_MODULES"], key=len)
     with pytest.raises(AttributeError, match=rf"has no attribute '{name}s'\. Did you mean '{name}'"):
         getattr(module, f"{name}s")
     with pytest.raises(AttributeError, match=r"has no attribute 'qqq'$"):

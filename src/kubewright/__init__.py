@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from kubewright.webhook import FieldError as FieldError
     from kubewright.webhook import Refused as Refused
 
-_HOMES = {
+_MODULES = {
     "Model": "kubewright.api",
     "Object": "kubewright.api",
     "Quantity": "kubewright.api",
@@ -142,14 +142,14 @@ _HOMES = {
     "Refused": "kubewright.webhook",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_MODULES]
 
 if not TYPE_CHECKING:  # type checkers report unknown names
 
     def __getattr__(name: str) -> object:
         from kubewright.lazy import lazy_exports
 
-        return lazy_exports(__name__, _HOMES)(name)
+        return lazy_exports(__name__, _MODULES)(name)
 
 
 def __dir__() -> list[str]:

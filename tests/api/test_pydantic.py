@@ -309,9 +309,7 @@ async def test_a_reconciler_writes_a_status_of_pydantic(client: Client, namespac
     "Types from definitions",
     "A pydantic model can be spec or status, and unknown fields survive an update.",
 )
-async def test_server_accepts_definition_and_keeps_unknown_fields(
-    client: Client, namespace: str
-) -> None:
+async def test_server_accepts_definition_and_keeps_unknown_fields(client: Client, namespace: str) -> None:
     class OpenPort(Port):
         model_config = ConfigDict(extra="allow")
 

@@ -20,9 +20,7 @@ PARSED = CASES["parse: text, canonical, format, value, milli value"]
 
 @pytest.mark.promise("Typed objects", "Quantities are what apimachinery makes of them.")
 @pytest.mark.parametrize(("text", "canonical", "form", "value", "milli"), PARSED)
-def test_parses_like_apimachinery(
-    text: str, canonical: str, form: str, value: int | None, milli: int | None
-) -> None:
+def test_parses_like_apimachinery(text: str, canonical: str, form: str, value: int | None, milli: int | None) -> None:
     quantity = Quantity(text)
     assert quantity.canonical() == canonical
     assert quantity.format.value == form

@@ -25,9 +25,7 @@ def marks(matches: list[bool]) -> str:
 class TestLabelSelectors:
     @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["label selectors: text, canonical, matches"])
-    def test_parses_prints_and_matches_like_apimachinery(
-        self, text: str, canonical: str, matches: str
-    ) -> None:
+    def test_parses_prints_and_matches_like_apimachinery(self, text: str, canonical: str, matches: str) -> None:
         selector = Selector.parse(text)
         assert str(selector) == canonical
         assert marks([selector.matches(labels) for labels in LABELS]) == matches
@@ -166,9 +164,7 @@ class TestLabelSelectorObjects:
 class TestFieldSelectors:
     @pytest.mark.promise("Reading the cache", "A selector has the full grammar.")
     @pytest.mark.parametrize(("text", "canonical", "matches"), CASES["field selectors: text, canonical, matches"])
-    def test_parses_prints_and_matches_like_apimachinery(
-        self, text: str, canonical: str, matches: str
-    ) -> None:
+    def test_parses_prints_and_matches_like_apimachinery(self, text: str, canonical: str, matches: str) -> None:
         selector = FieldSelector.parse(text)
         assert str(selector) == canonical
         assert marks([selector.matches(fields) for fields in FIELDS]) == matches

@@ -122,7 +122,11 @@ def test_parts_of_definitions_are_skipped_with_a_note(
         (["{source}", "--out", "a.py", "--context", "x"], 2, "--kubeconfig and --context require --cluster."),
         (["{source}", "--out", "a.py", "--name", "Thing"], 2, "--name must be KIND=CLASS, as in Gateway=IstioGateway"),
         (["{source}", "--out", "a.py", "--name", "Thing=1x"], 2, "--name must be KIND=CLASS"),
-        (["{source}", "--out", "mine.py"], 1, "this file was not generated and would be overwritten; choose another path"),
+        (
+            ["{source}", "--out", "mine.py"],
+            1,
+            "this file was not generated and would be overwritten; choose another path",
+        ),
         (["{twice}", "--out", "a.py"], 2, "there are 2 group versions (example_com/v1, example_com/v2)"),
         (["{loose}", "--out", "a.py"], 1, "Thing v1.spec: the type is missing."),
         (["--cluster", "--kubeconfig", "{kubeconfig}", "--out", "a.py"], 1, "127.0.0.1"),

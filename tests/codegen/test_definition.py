@@ -57,9 +57,7 @@ def test_v1beta1_shares_fields_between_versions() -> None:
 @pytest.mark.parametrize(
     "changes", [{"preserveUnknownFields": True}, {"preserveUnknownFields": None}, {"validation": None}]
 )
-def test_v1beta1_preserves_unknown_fields_by_default(
-    changes: dict[str, Any], tmp_path: Path
-) -> None:
+def test_v1beta1_preserves_unknown_fields_by_default(changes: dict[str, Any], tmp_path: Path) -> None:
     old = old_definition(**{name: value for name, value in changes.items() if value is not None})
     for name, value in changes.items():
         if value is None:

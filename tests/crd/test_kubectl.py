@@ -47,9 +47,7 @@ class Shown(kw.Resource[Spec, Status]):
     "Definitions from types",
     "Columns, scale and selectable fields work as `kubectl` and clients use them.",
 )
-def test_kubectl_applies_explains_and_shows_columns(
-    control_plane: ControlPlane, namespace: str
-) -> None:
+def test_kubectl_applies_explains_and_shows_columns(control_plane: ControlPlane, namespace: str) -> None:
     def kubectl(*arguments: str, stdin: str | None = None) -> str:
         command = [str(control_plane.binaries / "kubectl"), "--kubeconfig", str(control_plane.kubeconfig)]
         done = subprocess.run([*command, *arguments], input=stdin, capture_output=True, text=True, check=False)

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from kubewright.api.schema._model_constraints import AtLeastOneOf, AtMostOneOf, ExactlyOneOf, Rule, constrain
     from kubewright.garbage import collection_paused
 
-_HOMES = {
+_MODULES = {
     "JSON": "_values",
     "AlreadyOwned": "_owners",
     "AtLeastOneOf": "kubewright.api.schema._model_constraints",
@@ -231,10 +231,10 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    _find = lazy_exports(__name__, _HOMES)
+    _find = lazy_exports(__name__, _MODULES)
 
     def __getattr__(name: str) -> object:
-        if name in _HOMES:
+        if name in _MODULES:
             return _find(name)
         # `from kubewright.api import apps` looks up the attribute before it imports the package.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
     from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
 
-_HOMES = {
+_MODULES = {
     "NAMESPACE_INDEX": "_store",
     "OWNER_INDEX": "_store",
     "CacheSyncError": "_errors",
@@ -102,7 +102,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

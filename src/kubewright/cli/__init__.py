@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "CommandExit", "Output", "cli", "main", "run"]
 
-_HOMES = {
+_MODULES = {
     "COMMANDS": "_commands",
     "CommandExit": "common._exit_codes",
     "Output": "common._output",
@@ -39,4 +39,4 @@ def main() -> None:
 
 
 if not TYPE_CHECKING:  # type checkers report names that do not exist
-    __getattr__ = lazy_exports(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
+    __getattr__ = lazy_exports(__name__, {name: f"{__name__}.{home}" for name, home in _MODULES.items()})

@@ -129,7 +129,7 @@ __all__ = [
 ]
 
 # The HTTP parser and the connections are imported on first use, like in `Client`.
-_HOMES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
+_MODULES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

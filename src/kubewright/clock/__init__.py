@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubewright.clock._limits import CancelScope, TimeLimitExceeded, within
     from kubewright.clock._virtual import VirtualClock, settled
 
-_HOMES = {
+_MODULES = {
     "CancelScope": "_limits",
     "Clock": "_clock",
     "SystemClock": "_clock",
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

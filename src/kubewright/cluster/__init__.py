@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "ClusterError", "SnapshotError", "User"]
 
 # Imported on first use: the pytest plugin and the command line need it only sometimes.
-_HOMES = {
+_MODULES = {
     "Cluster": "_cluster",
     "ClusterError": "_cluster",
     "SnapshotError": "kubewright.cluster.storage._snapshot",
@@ -57,4 +57,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # so that type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -63,9 +63,7 @@ def _distinct(kinds: Iterable[KindSource]) -> list[KindSource]:
     for kind in kinds:
         first = found.setdefault(kind.name, kind)
         if first is not kind and _content(first) != _content(kind):
-            raise CodegenError(
-                kind.source, f"{kind.name} is defined differently in {first.source}; name one of them"
-            )
+            raise CodegenError(kind.source, f"{kind.name} is defined differently in {first.source}; name one of them")
     return list(found.values())
 
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from kubewright.controller.registration import resource_version_changed as resource_version_changed
     from kubewright.rbac import Permission as Permission
 
-_HOMES = {
+_MODULES = {
     "Applied": "kubewright.controller.apply",
     "Applier": "kubewright.controller.apply",
     "ApplyError": "kubewright.controller.apply",
@@ -98,7 +98,7 @@ _HOMES = {
     "start_dependencies": "_dependencies",
 }
 
-__all__ = [*_HOMES]
+__all__ = [*_MODULES]
 
 if not TYPE_CHECKING:  # type checkers must report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

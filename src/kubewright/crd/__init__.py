@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kubewright.crd._rules import check_rules
     from kubewright.crd._serving import wait_for_definition, wait_until_served
 
-_HOMES = {
+_MODULES = {
     "Descriptions": "_descriptions",
     "InstallError": "_errors",
     "ValidationError": "kubewright.api",
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

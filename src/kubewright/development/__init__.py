@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 # Imported on first use: the operator's process, which starts on every save, needs none of it.
-_HOMES = {
+_MODULES = {
     "TOOLS": "_images",
     "Build": "_images",
     "BuildError": "_images",
@@ -83,4 +83,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report names that do not exist
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubewright.events._recorder import EventRecorder, EventStats
     from kubewright.events._versions import EventVersion
 
-_HOMES = {
+_MODULES = {
     "Correlator": "_correlator",
     "EventRecord": "_record",
     "EventRecorder": "_recorder",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -111,7 +111,7 @@ __all__ = [
 ]
 
 # Imported on first use: `kubewright build` needs `Image` only, and must not wait for the rest.
-_HOMES = {
+_MODULES = {
     "KUSTOMIZE_FOLDERS": "_kustomize",
     "MARK": "_write",
     "MOST_ANNOTATIONS": "_files",
@@ -156,4 +156,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report names that do not exist
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

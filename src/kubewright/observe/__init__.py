@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from kubewright.observe._undeclared_writes import DeclaredController, DeclaredKind, UndeclaredWrites
     from kubewright.observe._webhooks import Review, WebhookStats
 
-_HOMES = {
+_MODULES = {
     "BUGS": "_stats",
     "DEBUG_PATH": "_operator_client",
     "CacheReport": "_report",
@@ -168,7 +168,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

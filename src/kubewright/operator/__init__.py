@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 # Imported on first use: importing an operator's file needs only its definition.
-_HOMES = {
+_MODULES = {
     "Component": "_operator",
     "ExitCode": "kubewright.operator.process",
     "NotIdempotent": "_idempotence",
@@ -64,7 +64,7 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kubewright.queue._queue import LOW_PRIORITY, QueueShutDown, WorkQueue
     from kubewright.queue._state import KeyState
 
-_HOMES = {
+_MODULES = {
     "BUCKETS": "_metrics",
     "LOW_PRIORITY": "_queue",
     "Durations": "_metrics",
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

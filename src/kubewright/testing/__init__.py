@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 # Imported on first use: the plugin and the command line are loaded far more often than these are used.
-_HOMES = {
+_MODULES = {
     "ETCD_VERSION": "kubewright.testing.binaries",
     "KUBERNETES_VERSION": "kubewright.testing.binaries",
     "ApiCall": "kubewright.testing.rbac",
@@ -102,4 +102,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

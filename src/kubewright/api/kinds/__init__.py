@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubewright.api.kinds._definition import Definition, column_type
     from kubewright.api.kinds._resource import definition_of, pluralize, resource
 
-_HOMES = {
+_MODULES = {
     "BUILT_IN_GROUPS": "kubewright.api._groups",
     "Definition": "_definition",
     "column_type": "_definition",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

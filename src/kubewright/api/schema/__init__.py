@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kubewright.api.schema._structural import Describe, check_kind, schema_of
     from kubewright.api.schema._validation import rules_of, violations
 
-_HOMES = {
+_MODULES = {
     "Constraint": "_constraints",
     "Describe": "_structural",
     "NotExpressible": "_shapes",
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

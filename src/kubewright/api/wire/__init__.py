@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubewright.api.wire._depth import cut_list, shallow
     from kubewright.api.wire._errors import UNREADABLE
 
-_HOMES = {
+_MODULES = {
     "UNREADABLE": "_errors",
     "cut_list": "_depth",
     "dec_hook": "kubewright.api._values",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

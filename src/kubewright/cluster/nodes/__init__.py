@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 # Imported on first use: `add_node_calls` needs neither the client nor the API types.
-_HOMES = {
+_MODULES = {
     "DISRUPTION_ALLOWED": "_budgets",
     "NAME_FIELD": "_placement",
     "SYNC_FAILED": "_budgets",
@@ -64,4 +64,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers would accept any name
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
 from kubewright.backoff import doubled
 from kubewright.clock import Clock
+from kubewright.lru import LRUMemory
 
 __all__ = ["SignInThrottle"]
 
@@ -38,14 +38,14 @@ class SignInThrottle:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._failures: OrderedDict[str, _Failures] = OrderedDict()
+        self._failures: LRUMemory[str, _Failures] = LRUMemory(_ADDRESSES)
 
     def __len__(self) -> int:
         return len(self._failures)
 
     def delay(self, address: str) -> int:
         """Returns how many seconds this address must wait before its next sign-in; 0 if it may sign in now."""
-        found = self._failures.get(_network(address))
+        found = self._failures.peek(_network(address))
         if found is None or found.count <= _FREE:
             return 0
         delay = doubled(found.count - _FREE - 1, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS)
@@ -54,14 +54,12 @@ class SignInThrottle:
     def failed(self, address: str) -> None:
         """Counts a failed sign-in."""
         now, key = self._clock.monotonic(), _network(address)
-        found = self._failures.get(key)
+        found = self._failures.peek(key)
         if found is None or now > found.last + _FORGET_SECONDS:
-            found = self._failures[key] = _Failures()
+            found = _Failures()
         found.count += 1
         found.last = now
-        self._failures.move_to_end(key)
-        while len(self._failures) > _ADDRESSES:
-            self._failures.popitem(last=False)
+        self._failures.put(key, found)
 
 
 def _network(address: str) -> str:

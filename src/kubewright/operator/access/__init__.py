@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         permissions_of,
     )
 
-_HOMES = {
+_MODULES = {
     "CallObserver": "_declared",
     "DeclaredAccess": "_declared",
     "for_installing": "_permissions",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

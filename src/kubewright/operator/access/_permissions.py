@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kubewright.api import Object, ResourceInfo
-from kubewright.arguments import is_string_collection, check_string
+from kubewright.arguments import check_string, is_string_collection
 from kubewright.controller import Registration
 from kubewright.controller.registration import check_kind
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission

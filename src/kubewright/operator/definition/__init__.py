@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Imported on first use: importing an operator's file needs only its definition.
-_HOMES = {
+_MODULES = {
     "BUILT_IN_CHECKS": "_checks",
     "Check": "_checks",
     "OperatorDefinition": "_definition",
@@ -46,7 +46,7 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 # Imported on first use: importing an operator's file needs only its definition.
-_HOMES = {
+_MODULES = {
     "Handler": "_server",
     "HealthPage": "_health",
     "HttpServer": "_server",
@@ -43,7 +43,7 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

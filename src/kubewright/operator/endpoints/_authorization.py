@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from kubewright.clock import Clock
+from kubewright.lru import LRUMemory
 from kubewright.operator.endpoints._server import Handler, Page, PageRequest
 from kubewright.tasks import cancel_and_wait
 
@@ -87,8 +88,8 @@ class Authorizer:
         self._review = review
         self._clock = clock
         # Two caches: invalid tokens cannot evict allowed ones. Both are in the order of use.
-        self._allowed: dict[_Key, float] = {}
-        self._denied: dict[_Key, tuple[float, Decision]] = {}
+        self._allowed: LRUMemory[_Key, float] = LRUMemory(_MOST_CACHED)
+        self._denied: LRUMemory[_Key, tuple[float, Decision]] = LRUMemory(_MOST_CACHED)
         self._running: dict[_Key, asyncio.Task[Decision]] = {}
         self._waiting = {True: 0, False: 0}
         self._slots = {known: asyncio.Semaphore(MOST_REVIEWS) for known in (True, False)}
@@ -115,25 +116,22 @@ class Authorizer:
 
     def _cached(self, key: _Key) -> Decision | None:
         now = self._clock.monotonic()
-        if self._allowed.get(key, now) > now:
+        if (self._allowed.peek(key) or now) > now:
             return ALLOWED
-        until, decision = self._denied.get(key, (now, ALLOWED))
+        until, decision = self._denied.peek(key) or (now, ALLOWED)
         return decision if until > now else None
 
     async def _decide(self, key: _Key, token: str, *, known: bool) -> Decision:
         async with self._slots[known]:
             decision = await self._review(token, key[1])
         now = self._clock.monotonic()
-        self._denied.pop(key, None)
+        self._denied.discard(key)
         if decision.allowed:
-            self._allowed.pop(key, None)
-            self._allowed[key] = now + ALLOW_SECONDS
-            _shorten(self._allowed)
+            self._allowed.put(key, now + ALLOW_SECONDS)
         else:
             if decision.status != 503:  # a failed review says nothing about the token
-                self._allowed.pop(key, None)
-            self._denied[key] = now + DENY_SECONDS, decision
-            _shorten(self._denied)
+                self._allowed.discard(key)
+            self._denied.put(key, (now + DENY_SECONDS, decision))
         return decision
 
     def _ended(self, key: _Key, task: asyncio.Task[Decision], *, known: bool) -> None:
@@ -167,8 +165,3 @@ def bearer_token(header: str) -> str | None:
     if scheme.lower() != "bearer" or len(token) > _LONGEST_TOKEN or not _TOKEN.fullmatch(token):
         return None
     return token
-
-
-def _shorten(cache: dict[_Key, float] | dict[_Key, tuple[float, Decision]]) -> None:
-    while len(cache) > _MOST_CACHED:
-        del cache[next(iter(cache))]

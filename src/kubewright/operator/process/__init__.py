@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kubewright.operator.process._exit_codes import ExitCode
     from kubewright.operator.process._run import resolve_settings, run
 
-_HOMES = {
+_MODULES = {
     "ExitCode": "_exit_codes",
     "resolve_settings": "_run",
     "run": "_run",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -46,7 +46,7 @@ __all__ = [
     "setup_binaries",
 ]
 
-_HOMES = {
+_MODULES = {
     "BINARIES": "_versions",
     "ETCD": "_versions",
     "ETCD_VERSION": "_versions",
@@ -67,4 +67,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

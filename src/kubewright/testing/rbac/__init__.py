@@ -29,7 +29,7 @@ __all__ = [
     "verified_rbac",
 ]
 
-_HOMES = {
+_MODULES = {
     "ApiCall": "_api_calls",
     "CallRecorder": "_recorder",
     "RbacError": "_recorder",
@@ -42,4 +42,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 # Imported on first use, because they need cryptography, which manifests do not.
-_HOMES = {
+_MODULES = {
     "CertificateFiles": "_files",
     "CertificatePaths": "_files",
     "SelfManaged": "_self_managed",
@@ -55,4 +55,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # Imported on first use: the types of two API groups, which a deployed operator does not need.
-_HOMES = {
+_MODULES = {
     "WebhookAddress": "_installing",
     "WebhooksUnreachable": "_installing",
     "conversion_by": "_objects",
@@ -39,4 +39,4 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names
-    __getattr__ = lazy_exports(__name__, _HOMES)
+    __getattr__ = lazy_exports(__name__, _MODULES)
