@@ -1,8 +1,9 @@
 """Kubewright: the Python SDK for Kubernetes operators.
 
-It exports the names that most programs need. Each is imported on first use, so that `import kubewright` is fast. Rooms: `kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`,
-`kubewright.cache`, `kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`,
-`kubewright.webhook`, `kubewright.operator`, `kubewright.testing`.
+The names that most programs need are here. Each is imported on first use, so that `import kubewright` is fast. Rooms:
+`kubewright.api` (typed objects), `kubewright.client`, `kubewright.crd`, `kubewright.codegen`, `kubewright.cache`,
+`kubewright.queue`, `kubewright.events`, `kubewright.observe`, `kubewright.controller`, `kubewright.webhook`,
+`kubewright.operator`, `kubewright.testing`.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class ControllerRegistration:
             "timeout": check_timeout(timeout),
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
-        controller = check_string(f"{what}: name", name or info.kind.lower(), such_as=info.kind.lower())
+        controller = check_string(f"{what}: name", name or info.kind.lower(), example=info.kind.lower())
         if any(other.name == controller for other in self._registrations):
             raise ValueError(
                 f"this operator already has a controller {controller!r}: give the second one another name, "
