@@ -40,7 +40,7 @@ REPLACEMENTS: Final[Mapping[str, str]] = {
 }
 _PATTERN: Final = re.compile("|".join(rf"(\b(?:{pattern})\b)" for pattern in REPLACEMENTS), re.IGNORECASE)
 _WRITTEN_ELSEWHERE: Final = re.compile(
-    r"src/kubewright/api/\w+/v\w+\.py|.*/versions/.*|tools/words\.py|tests/tools/test_words\.py|docs/design/promises\.md"
+    r"src/kubewright/api/\w+/v\w+\.py|.*/versions/.*|tools/words\.(?:py|toml)|tests/tools/test_words\.py|docs/design/promises\.md"
 )
 _SUFFIXES: Final = {".py", ".md", ".toml", ".tmpl"}
 
