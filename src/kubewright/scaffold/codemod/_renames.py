@@ -31,8 +31,15 @@ class Renames:
 RENAMES: Final[Mapping[int, Renames]] = {
     3: Renames(
         names={
+            "kubewright.Contested": "kubewright.WriteConflict",
             "kubewright.Owned": "kubewright.Owns",
+            "kubewright.cache.Intake": "kubewright.cache.SnapshotDecoder",
+            "kubewright.console.Shelf": "kubewright.console.ObjectCache",
+            "kubewright.console.Sight": "kubewright.console.Visibility",
+            "kubewright.console.attach": "kubewright.console.attach_console",
+            "kubewright.controller.Contested": "kubewright.controller.WriteConflict",
             "kubewright.controller.Owned": "kubewright.controller.Owns",
+            "kubewright.events.Told": "kubewright.events.EventRecord",
             "kubewright.operator.NotAtRest": "kubewright.operator.NotIdempotent",
             "kubewright.webhook.Served": "kubewright.webhook.WebhookDeployment",
             "kubewright.webhook.ThrowAwayCertificate": "kubewright.webhook.EphemeralCertificate",
@@ -43,6 +50,7 @@ RENAMES: Final[Mapping[int, Renames]] = {
             "kubewright.webhook.certificates.Way": "kubewright.webhook.certificates.CertificateSourceName",
         },
         keywords={
+            "kubewright.console.Limits": {"send_seconds": "write_seconds"},
             "kubewright.webhook.certificates.CertificateFiles": {"of": "purpose"},
             "kubewright.webhook.certificates.SelfManaged": {"terms": "policy"},
         },
