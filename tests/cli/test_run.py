@@ -219,7 +219,7 @@ def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path
         done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))
         server.shutdown()
     assert done.returncode == ExitCode.CONFIGURATION
-    assert "not one of a Kubernetes API server; is the address right?" in done.stderr
+    assert "not that of a Kubernetes API server; is the address right?" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -83,7 +83,7 @@ def test_missing_attribute_names_that_of_the_async_client(control_plane: Control
     with BlockingClient.connect(kubeconfig=control_plane.kubeconfig) as client:
         unchecked: Any = client
         expected = (
-            r"^a BlockingClient has no attribute 'config': the async client behind it has one, as \.client\.config$"
+            r"^a BlockingClient has no attribute 'config': the wrapped async client has one, as \.client\.config$"
         )
         with pytest.raises(AttributeError, match=expected):
             _ = unchecked.config
