@@ -73,7 +73,7 @@ format: setup ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-generate: setup ## Write the built-in kinds anew from Kubernetes' OpenAPI document
+generate: setup ## Generate the built-in kinds from Kubernetes' OpenAPI document
 	$(RUN) tools.generate_api
 	$(RUN) tools.generate_schemas
 	$(RUN) tools.generate_cluster
@@ -97,7 +97,7 @@ docs: setup ## Build the documentation as a site; a broken link fails it
 	$(RUN) sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-lock: setup ## Resolve requirements/*.lock anew from pyproject.toml
+lock: setup ## Resolve requirements/*.lock from pyproject.toml
 	$(RUN) pip install --quiet uv
 	$(RUN) uv pip compile pyproject.toml --group dev   --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/dev.lock
 	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock

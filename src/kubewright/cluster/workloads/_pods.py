@@ -129,12 +129,7 @@ def pod_from(template: core.PodTemplateSpec, *, name: str = "", prefix: str = ""
 
 
 async def stop(ctx: kw.Context[Any], pod: core.Pod) -> None:
-    """Requests the deletion of a pod, and keeps it visible until it is gone.
-
-    `ctx.delete` would hide it until the watch reports its deletion. Controllers that wait for its end, or count its
-    outcome,
-    must not mistake that for its end.
-    """
+    """Requests the deletion of a pod. The pod stays in the cache until the server has removed it."""
     with contextlib.suppress(NotFound):
         await ctx.client.delete(pod)
 
