@@ -78,9 +78,9 @@ def test_check_names_differences_and_fix(
     capsys.readouterr()
     assert generator.main(["--check"]) == 1
     assert capsys.readouterr().err == (
-        f"these files are not what Kubernetes {KUBERNETES_VERSION} gives:\n"
+        f"these files differ from those generated from Kubernetes {KUBERNETES_VERSION}:\n"
         "  api/apps/v1.py\n  api/core/v1.py\n  api/core/v1alpha1.py\n"
-        "to write them anew: python -m tools.generate_api\n"
+        "to rewrite them, run: python -m tools.generate_api\n"
     )
 
     assert generator.main([]) == 0

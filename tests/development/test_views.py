@@ -148,7 +148,7 @@ def test_the_board_knows_what_is_there_and_what_fails() -> None:
 def test_the_table_stays_below_the_lines() -> None:
     stream, now = io.StringIO(), [0.0]
     size = os.terminal_size((80, 10))
-    view = LiveView(stream, colour=False, size=lambda: size, now=lambda: now[0])
+    view = LiveView(stream, color=False, size=lambda: size, now=lambda: now[0])
     view.show(ClusterReady(server="https://127.0.0.1:1", kubeconfig="/k", embedded=True))
     view.show(Loaded(operator="notes", kinds=[NOTE], files=[]))
     view.show(Ready(operator="notes", address="127.0.0.1:2"))

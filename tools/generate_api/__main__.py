@@ -21,9 +21,9 @@ API: Final = ROOT / "src" / "kubewright" / "api"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the modules, or compare them with what is there. The exit status is 1 if they differ."""
+    """Writes the modules, or with `--check` compares them. Returns 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m tools.generate_api", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when anything would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file would change")
     check: bool = parser.parse_args(arguments).check
     files = formatted(render(load_document()))
     changed = differences(files, API)
@@ -32,20 +32,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{len(files)} files, {len(changed)} changed")
     elif changed:
         folder = API.relative_to(ROOT)
-        print(f"these files are not what Kubernetes {KUBERNETES_VERSION} gives:", file=sys.stderr)
+        print(f"these files differ from those generated from Kubernetes {KUBERNETES_VERSION}:", file=sys.stderr)
         print(*(f"  {folder / path}" for path in changed), sep="\n", file=sys.stderr)
-        print("to write them anew: python -m tools.generate_api", file=sys.stderr)
+        print("to rewrite them, run: python -m tools.generate_api", file=sys.stderr)
         return 1
     return 0
 
 
 def load_document() -> Document:
-    """The document of the pinned version; its Go module is downloaded if it is not there yet."""
+    """Returns the document of the pinned version. Downloads its Go module if it is not cached."""
     return Document.load(download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}"), KUBERNETES_VERSION)
 
 
 def formatted(files: dict[str, str]) -> dict[str, str]:
-    """The same files as `ruff format` leaves them."""
+    """Returns the files as `ruff format` formats them."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             (Path(folder) / path).parent.mkdir(exist_ok=True)
@@ -56,14 +56,14 @@ def formatted(files: dict[str, str]) -> dict[str, str]:
 
 
 def differences(files: dict[str, str], folder: Path) -> list[str]:
-    """The paths below the folder that are missing, have another text, or are left over from another version."""
+    """Returns the paths of files that are missing, differ, or are left over from another version."""
     there = {str(path.relative_to(folder)): path.read_text() for path in folder.glob("*/*.py")}
     left_over = {path for path, text in there.items() if path not in files and is_generated(text)}
     return sorted(left_over | {path for path, text in files.items() if there.get(path) != text})
 
 
 def write(files: dict[str, str], changed: Sequence[str]) -> None:
-    """Write the files that changed, and remove those that are left over."""
+    """Writes the changed files, and removes those that are left over."""
     for path in changed:
         if path in files:
             (API / path).parent.mkdir(exist_ok=True)

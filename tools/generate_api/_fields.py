@@ -1,8 +1,8 @@
-"""Type and default of each attribute.
+"""The type and default of each attribute.
 
-Most follows from the document. What does not is said here, once: the definitions that are values rather than structs
-(a Quantity is a text on the wire), the classes that are written by hand, and what makes objects pleasant to read (the
-spec of a kind is there even if it was not on the wire, where an empty spec is valid).
+Most of them follow from the document. This module has the exceptions: definitions that are values rather than structs
+(a Quantity is a string in JSON), hand-written classes, and defaults that save checks for None (a kind always has a
+spec, even if the JSON has none, unless an empty spec would be invalid).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _VALUES: Final = {
     f"{_META}Time": ("Time", "kubewright.api._time"),
     f"{_EXTENSIONS}JSON": ("JSON", "kubewright.api._values"),
 }
-# The document gives these no shape at all; it is that of their Go types.
+# The document does not describe these; the types are those of Go.
 _UNIONS: Final = {
     f"{_EXTENSIONS}JSONSchemaPropsOrArray": "JSONSchemaProps | list[JSONSchemaProps]",
     f"{_EXTENSIONS}JSONSchemaPropsOrBool": "JSONSchemaProps | bool",
     f"{_EXTENSIONS}JSONSchemaPropsOrStringArray": "JSONSchemaProps | list[str]",
 }
-# Go writes a time that is not set as null, also where the field is required.
+# Go encodes an unset time as null, even in a required field.
 _NULLABLE: Final = frozenset({f"{_META}Time", f"{_META}MicroTime"})
 
 _SCALARS: Final = {
@@ -56,7 +56,7 @@ _SCALARS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An attribute of a generated class. `value` is the source text of what is assigned to it, if anything."""
+    """An attribute of a generated class. `value` is the source of its default, if it has one."""
 
     attribute: str
     annotation: str
@@ -65,12 +65,12 @@ class Field:
 
     @property
     def source(self) -> str:
-        """The line in the class."""
+        """The line in the class body."""
         return f"{self.attribute}: {self.annotation}" + (f" = {self.value}" if self.value else "")
 
 
 class Types:
-    """The types of one module. Notes what must be imported, by module."""
+    """The types of one module. Collects the names to import, by module."""
 
     def __init__(self, document: Document, module: str) -> None:
         self._document = document
@@ -78,13 +78,13 @@ class Types:
         self.imports: dict[str, set[str]] = {}
 
     def fields(self, definition: Definition) -> list[Field]:
-        """The fields of a class: those that are required first, otherwise in the order of the document."""
+        """Returns the fields of a class: required ones first, otherwise in the order of the document."""
         inherited = {"apiVersion", "kind", "metadata"} if definition.kind else set()
         fields = [self._field(definition, each) for each in definition.properties if each.wire not in inherited]
         return sorted(fields, key=lambda each: not each.required)
 
     def use(self, name: str, module: str) -> str:
-        """Note that a name comes from a module."""
+        """Records the import of a name, and returns the name."""
         if module != self._module:
             self.imports.setdefault(module, set()).add(name)
         return name
@@ -106,10 +106,10 @@ class Types:
         return Field(attribute, annotation, "None" if arguments == ["default=None"] else value, required)
 
     def _always_there(self, definition: Definition, each: Property) -> bool | None:
-        """Whether a part is never None, though the document does not require it: by a default (True) or not (False).
+        """Returns whether a field is never None although it is optional: True with a default, False if it is required.
 
-        Go's structs hold metadata, spec and status by value, so they are never absent there. A status that cannot be
-        empty is left out of this: nobody has written it yet.
+        Go's structs hold metadata, spec and status by value, so they are never absent there. A status with
+        required fields is an exception: a new object has no status yet.
         """
         if each.reference == _OBJECT_META:
             return True
@@ -124,7 +124,7 @@ class Types:
         return True
 
     def annotation(self, schema: dict[str, Any]) -> str:
-        """The type of a property, in Python."""
+        """Returns the Python type of a property."""
         if name := reference(schema):
             return self._named(name)
         if schema["type"] == "array":

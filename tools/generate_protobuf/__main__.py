@@ -1,4 +1,4 @@
-"""`python -m tools.generate_protobuf`: write the facts anew."""
+"""`python -m tools.generate_protobuf`: rewrites the descriptions of the messages."""
 
 from __future__ import annotations
 

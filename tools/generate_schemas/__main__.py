@@ -19,9 +19,9 @@ FILE: Final = ROOT / "src" / "kubewright" / "cluster" / "schema" / "builtin.bin"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file, or compare it with what is there. The exit status is 1 if they differ."""
+    """Writes the file, or with `--check` compares it. Returns 1 if they differ."""
     parser = argparse.ArgumentParser(prog="python -m tools.generate_schemas", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when anything would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file would change")
     check: bool = parser.parse_args(arguments).check
     documents = Documents.load(download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}"))
     content = pack(documents, load_types(), KUBERNETES_VERSION)
@@ -29,14 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         FILE.write_bytes(content)
         print(f"{len(documents.definitions)} definitions, {len(content)} bytes")
     elif not FILE.exists() or unpack(FILE.read_bytes()) != unpack(content):
-        print(f"{FILE.relative_to(ROOT)} is not what Kubernetes {KUBERNETES_VERSION} gives", file=sys.stderr)
-        print("to write it anew: python -m tools.generate_schemas", file=sys.stderr)
+        print(
+            f"{FILE.relative_to(ROOT)} differs from the file generated from Kubernetes {KUBERNETES_VERSION}",
+            file=sys.stderr,
+        )
+        print("to rewrite it, run: python -m tools.generate_schemas", file=sys.stderr)
         return 1
     return 0
 
 
 def load_types() -> GoTypes:
-    """The Go types of every group version; the modules have the version of Kubernetes, with a 0 in front."""
+    """Returns the Go types of every group version. Kubernetes 1.x has modules of version 0.x."""
     version = "v0." + KUBERNETES_VERSION.partition(".")[2]
     types = GoTypes()
     api = download_module("k8s.io/api", version)

@@ -29,15 +29,15 @@ _SERVED_WITHIN = 30.0
 async def deploy(client: Client, project: Project, report: ReportStep) -> None:
     """Applies every object of a project. Waits until definitions are served before other objects need them.
 
-    Raises `NameTaken`, before anything is written, if another owner has an object of a required name. Raises
-    `NotServed` if the cluster lacks a kind, such as cert-manager's. An existing namespace is used as it is.
+    Raises `NameTaken`, before anything is written, if an object with a required name belongs to another owner. Raises
+    `NotServed` if the cluster lacks a kind, such as cert-manager's. Uses an existing namespace as it is.
     """
     everything = objects(project)
     await check_served(client, everything)
     await check_names(client, project, everything)
     applying = client.writing_as(FIELD_MANAGER)
     for obj in everything:
-        if isinstance(obj, core.Namespace) and (kept := await _of_somebody_else(client, obj, project)) is not None:
+        if isinstance(obj, core.Namespace) and (kept := await _of_another_owner(client, obj, project)) is not None:
             report("kept", f"{object_title(obj)}, which was created {whose(kept)}")
             continue
         await applying.apply(obj, force=True)
@@ -46,7 +46,7 @@ async def deploy(client: Client, project: Project, report: ReportStep) -> None:
             await wait_for_definition(client, obj.metadata.name, obj.spec.names.kind, _SERVED_WITHIN)
 
 
-async def _of_somebody_else(client: Client, namespace: core.Namespace, project: Project) -> core.Namespace | None:
+async def _of_another_owner(client: Client, namespace: core.Namespace, project: Project) -> core.Namespace | None:
     """Returns the namespace if it exists and `deploy` did not create it."""
     found = await in_cluster(client, namespace)
     if not isinstance(found, core.Namespace) or namespace_is_ours(found, project):

@@ -1,6 +1,6 @@
 """The owner of an object in a cluster: the project, or another client.
 
-`deploy` applies with force, because its objects are its own. Therefore it checks first that no other owner has an
+`deploy` applies with force, because its objects are its own. It therefore checks first that no other owner has an
 object of the same name.
 """
 
@@ -30,7 +30,7 @@ FIELD_MANAGER: Final = "kubewright-deploy"
 
 
 class NameTaken(Exception):
-    """Another owner has objects with names that the project needs. The message lists them with their owners."""
+    """Objects with names that the project needs belong to another owner. The message lists them with their owners."""
 
 
 async def check_names(client: Client, project: Project, wanted: Sequence[Object]) -> None:
@@ -75,11 +75,11 @@ def namespace_is_ours(namespace: core.Namespace, project: Project) -> bool:
 
 def whose(obj: Object) -> str:
     """Returns who created an object, from its field managers and labels: `by kubectl-create (managed by Helm)`."""
-    told = f"by {' and '.join(_managers(obj)) or 'an unknown client'}"
+    creator = f"by {' and '.join(_managers(obj)) or 'an unknown client'}"
     by = obj.metadata.labels.get("app.kubernetes.io/managed-by")
     name = obj.metadata.labels.get("app.kubernetes.io/name")
-    labelled = [*([f"managed by {by}"] if by else ()), *([f"part of {name}"] if name else ())]
-    return f"{told} ({', '.join(labelled)})" if labelled else told
+    labels = [*([f"managed by {by}"] if by else ()), *([f"part of {name}"] if name else ())]
+    return f"{creator} ({', '.join(labels)})" if labels else creator
 
 
 def object_title(obj: Object) -> str:

@@ -36,7 +36,7 @@ from kubewright.operator.process import resolve_settings, run
 __all__ = ["main"]
 
 _LOOK_SECONDS: Final = 0.2
-_TOLD_AT_ONCE: Final = 100
+_MOST_REPORTED: Final = 100
 _GRACE: Final = 2.0
 _FREE: Final = "127.0.0.1:0"
 _LIFE: Final = "kubewright.operator"
@@ -46,7 +46,7 @@ Stage = Callable[[Running], AbstractAsyncContextManager[None]]
 
 
 def main() -> None:
-    """Follows the orders, and exits with an exit code of operators."""
+    """Runs the program of the orders, and exits with an operator's exit code."""
     orders = msgspec.json.decode(sys.argv[1], type=Orders)
     channel = Channel(orders.channel)
     channel.end_with_owner()
@@ -54,20 +54,20 @@ def main() -> None:
 
 
 def work(orders: Orders, tell: Tell) -> int:
-    """Loads, installs and runs the program. An error is reported, and ends the process with a code other than 0."""
+    """Loads, installs and runs the program. Reports an error and returns its exit code, which is not 0."""
     try:
         program = load(orders.targets)
         operator = _only(program, orders.targets)
     except LoadError as error:
         tell(Failed(what="import", text=str(error), files=program_files(error)))
         return ExitCode.CONFIGURATION
-    except (Exception, SystemExit) as error:  # a program may also call sys.exit() while it is imported
+    except (Exception, SystemExit) as error:  # a program may call sys.exit() while it is imported
         file, line = error_location(error)
         tell(Failed(what="import", text=user_traceback(error), file=file, line=line, files=program_files(error)))
         return ExitCode.FAILED
     try:
         kinds = _shown(program.kinds, _reconciled(operator))
-    except Exception as error:  # definitions depend on all classes, so they are made after all imports
+    except Exception as error:  # definitions depend on all classes, so they are generated after all imports
         tell(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
         return ExitCode.FAILED
     tell(Loaded(operator=operator.name, kinds=kinds, files=program_files()))
@@ -131,10 +131,10 @@ def _reconciled(operator: Operator) -> set[type[Object]]:
 
 
 def _options(operator: Operator, orders: Orders) -> dict[str, Any]:
-    """Returns the operator's options: the cluster of the orders, whatever variables say, and pages on this machine."""
+    """Returns the operator's options: the cluster of the orders, whatever the environment says, and local pages."""
     kubeconfig, context = orders.kubeconfig, orders.context
     if orders.namespaces:
-        operator.namespaces = orders.namespaces  # not an option of the run, because roles follow from it as well
+        operator.namespaces = orders.namespaces  # not an option of the run, because the roles depend on it too
     if orders.account_folder is not None:
         assert kubeconfig is not None
         kubeconfig = str(asyncio.run(account_for(operator, kubeconfig, Path(orders.account_folder))))
@@ -173,7 +173,7 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
         except (InstallError, ApiError, ConfigError) as error:
             text = str(error)
             tell(Failed(what="definitions", text=text))
-            logging.getLogger(_LIFE).addFilter(lambda record: record.getMessage() != text)  # once is enough
+            logging.getLogger(_LIFE).addFilter(lambda record: record.getMessage() != text)  # already reported
             raise
         tell(Installed(definitions=[definition.metadata.name for definition in made]))
         yield
@@ -182,7 +182,7 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
 
 
 def _reporting(operator: Operator, tell: Tell) -> Stage:
-    """Reports that the operator runs, and every reconcile that ends."""
+    """Reports that the operator is ready, and every reconcile that ends."""
 
     @asynccontextmanager
     async def stage(running: Running) -> AsyncIterator[None]:
@@ -203,12 +203,12 @@ def _reporting(operator: Operator, tell: Tell) -> Stage:
 
 
 class _Reports:
-    """Reports new results that the controllers recorded."""
+    """Reports the results of reconciles from the history of each controller."""
 
     def __init__(self, running: Running, tell: Tell) -> None:
         self._running = running
         self._tell = tell
-        self._told: dict[str, float] = {}
+        self._last_reported: dict[str, float] = {}
 
     async def run(self) -> None:
         """Runs until it is canceled."""
@@ -217,16 +217,16 @@ class _Reports:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def look(self) -> None:
-        """Reports results since the last call, in order; if there are too many, the newest."""
+        """Reports the results since the last call, in order. If there are too many, reports only the newest."""
         for controller in self._running.controllers:
-            last, found = self._told.get(controller.name, -1.0), list[tuple[ObjectKey, HistoryEntry]]()
+            last, found = self._last_reported.get(controller.name, -1.0), list[tuple[ObjectKey, HistoryEntry]]()
             for key in reversed(controller.history.objects()):
                 entry = controller.history.of(key)[-1]
-                if entry.ended <= last or len(found) == _TOLD_AT_ONCE:
+                if entry.ended <= last or len(found) == _MOST_REPORTED:
                     break
                 found.append((key, entry))
             for key, entry in reversed(found):
-                self._told[controller.name] = entry.ended
+                self._last_reported[controller.name] = entry.ended
                 self._tell(
                     Reconciled(
                         kind=controller.info.kind,

@@ -1,4 +1,4 @@
-"""Views: lines, lines above a live table on a terminal, or JSON."""
+"""Views of a development run: plain lines, lines above a live table on a terminal, or JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubewright.durations import format_age
 
 __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
 
-_COLOURS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
+_COLORS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
 _WIDTH: Final = 10
 _LONGEST_NAME: Final = 40
 _LONGEST_STATE: Final = 40
@@ -27,16 +27,16 @@ _UP: Final = "\x1b[{}F"
 
 
 class View(Protocol):
-    """Shows messages."""
+    """Shows the messages of a development run."""
 
     def show(self, message: Message) -> None:
         """Shows a message."""
 
     def tick(self) -> None:
-        """Called every second."""
+        """Updates ages. Called every second."""
 
     def close(self) -> None:
-        """Called at the end."""
+        """Releases the terminal. Called once, at the end."""
 
 
 class JsonView:
@@ -60,11 +60,11 @@ class JsonView:
 
 
 class LinesView:
-    """Lines for people. Default: without colors."""
+    """Human-readable lines. Default: without colors."""
 
-    def __init__(self, stream: TextIO, *, colour: bool = False, verbose: bool = False) -> None:
+    def __init__(self, stream: TextIO, *, color: bool = False, verbose: bool = False) -> None:
         self._stream = stream
-        self._colour = colour
+        self._color = color
         self._verbose = verbose
 
     def show(self, message: Message) -> None:
@@ -84,7 +84,7 @@ class LinesView:
         return f"{self._toned(f'{at:<8}', 'dim')} {word} {text}".rstrip() + "\n"
 
     def _toned(self, text: str, tone: str) -> str:
-        return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if self._colour and tone else text
+        return f"\x1b[{_COLORS[tone]}m{text}\x1b[0m" if self._color and tone else text
 
     def _write(self, text: str) -> None:
         if text:
@@ -98,12 +98,12 @@ class LiveView(LinesView):
         self,
         stream: TextIO,
         *,
-        colour: bool = True,
+        color: bool = True,
         verbose: bool = False,
         size: Callable[[], os.terminal_size],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(stream, colour=colour, verbose=verbose)
+        super().__init__(stream, color=color, verbose=verbose)
         self._size = size
         self._now = now
         self._board = Board(now)
@@ -150,18 +150,18 @@ class LiveView(LinesView):
     def _rule(self, width: int) -> str:
         board = self._board
         tone = {"running": "good", "failed": "bad", "ended": "bad"}.get(board.phase, "odd")
-        said = f" {board.operator or 'the operator'}: {board.phase} "
-        return f"──{self._toned(said, tone)}{'─' * max(width - len(said) - 3, 0)}"
+        label = f" {board.operator or 'the operator'}: {board.phase} "
+        return f"──{self._toned(label, tone)}{'─' * max(width - len(label) - 3, 0)}"
 
     def _rows(self, rows: Sequence[Row], width: int) -> list[str]:
-        """Formats the rows as columns. The last one takes the rest of the line."""
+        """Formats the rows as columns. The last column takes the rest of the line."""
         abouts = [title(row.kind, row.namespace, row.name)[:_LONGEST_NAME] for row in rows]
         states = [(row.state or "-")[:_LONGEST_STATE] for row in rows]
         first, second = (max(map(len, column), default=0) for column in (abouts, states))
         lines = []
         for row, about, state in zip(rows, abouts, states, strict=True):
-            said = plain(f"  {about:<{first}}  {state:<{second}}  {self._ending(row)}")
-            lines.append(self._toned(said[: width - 1], "bad" if row.failing else ""))
+            text = plain(f"  {about:<{first}}  {state:<{second}}  {self._ending(row)}")
+            lines.append(self._toned(text[: width - 1], "bad" if row.failing else ""))
         return lines
 
     def _ending(self, row: Row) -> str:
@@ -174,12 +174,12 @@ class LiveView(LinesView):
 
 
 def _emit(stream: TextIO, text: str) -> None:
-    """Writes and flushes. If the reader has closed the pipe, as `head` does, the program ends."""
+    """Writes and flushes. Ends the program if the reader has closed the pipe, as `head` does."""
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # Without this, Python reports the error again when it flushes.
+        # Otherwise Python reports the error again when it flushes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         signal.raise_signal(signal.SIGTERM)
 
@@ -191,5 +191,5 @@ def view_for(stream: TextIO, output: str, environ: Mapping[str, str], *, verbose
     if not stream.isatty() or environ.get("TERM", "dumb") == "dumb":
         return LinesView(stream, verbose=verbose)
     number = stream.fileno()
-    colour = not environ.get("NO_COLOR")
-    return LiveView(stream, colour=colour, verbose=verbose, size=lambda: os.get_terminal_size(number))
+    color = not environ.get("NO_COLOR")
+    return LiveView(stream, color=color, verbose=verbose, size=lambda: os.get_terminal_size(number))

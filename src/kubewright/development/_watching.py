@@ -23,7 +23,7 @@ _Key = tuple[str, str]
 
 
 class Watching:
-    """Reports the objects of some kinds during `async with`. The kinds may change."""
+    """Reports the objects of some kinds, and their events, during `async with`. The kinds may change."""
 
     def __init__(self, client: Client, tell: Callable[[Message], None]) -> None:
         self._client = client
@@ -111,7 +111,7 @@ class Watching:
         await self._forever("events", once)
 
     async def _forever(self, what: str, once: Callable[[], Awaitable[None]]) -> None:
-        """Restarts a watch when it ends, unless this account is not allowed to watch."""
+        """Restarts a watch whenever it ends. Stops if the account is not allowed to watch."""
         while True:
             try:
                 await once()
@@ -146,19 +146,19 @@ def state_of(obj: Untyped, kind: KindShown, now: datetime) -> str:
 
 
 def _conditions(status: Any) -> dict[str, str]:
-    """Yields the conditions that describe an object's health."""
+    """Returns the conditions that describe an object's health, by type."""
     found = status.get("conditions") if isinstance(status, Mapping) else None
-    told = {}
+    described = {}
     for condition in found if isinstance(found, list) else ():
         if isinstance(condition, Mapping) and condition.get("type") in _HEALTHY:
             type_, reason = condition["type"], condition.get("reason")
             why = f" ({reason})" if reason else ""
-            told[type_] = type_ if condition.get("status") == "True" else f"not {type_}{why}"
-    return told
+            described[type_] = type_ if condition.get("status") == "True" else f"not {type_}{why}"
+    return described
 
 
 def _columns(obj: Untyped, kind: KindShown, now: datetime) -> dict[str, Any]:
-    """Returns values that are not empty. Ages are left out, because they change all the time."""
+    """Returns the columns that have a value. Leaves out ages, because they change all the time."""
     columns = [column for column in kind.columns if column.get("type") != "date"]
     cells = CustomPrinter(columns).cells({**obj.content, "metadata": {"name": ""}}, now)[1:] if columns else []
     return {column["name"]: cell for column, cell in zip(columns, cells, strict=True) if cell is not None}

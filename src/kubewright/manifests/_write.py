@@ -1,6 +1,6 @@
-"""Sets of generated files: made in memory, then written together or compared with a folder.
+"""Sets of generated files: rendered in memory, then written together or compared with a folder.
 
-The first line of each file is a mark. A file without it is the user's: it is neither removed nor replaced.
+The first line of each file is a mark. A file without the mark belongs to the user: it is neither removed nor replaced.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Drift:
     diff: str = ""
 
     def __str__(self) -> str:
-        told = {"missing": "is missing", "changed": "differs", "stale": "is no longer generated"}[self.what]
-        return f"{self.path} {told}{self.diff and chr(10)}{self.diff}"
+        state = {"missing": "is missing", "changed": "differs", "stale": "is no longer generated"}[self.what]
+        return f"{self.path} {state}{self.diff and chr(10)}{self.diff}"
 
 
 def yaml_file(path: str, *documents: Object | Mapping[str, Any]) -> File:
@@ -93,8 +93,8 @@ def write(
 ) -> Written:
     """Writes files into a folder, and removes earlier generated files that are no longer wanted. Writes all or nothing.
 
-    Earlier files are searched in the folders of these files, and in the folders named in `own`. Other content may
-    belong to another generator, so it stays.
+    Earlier files are searched in the folders of these files, and in the folders named in `own`. Other files may
+    belong to another generator, so they stay.
 
     Files that are up to date are not touched. Raises `ForeignFile` for an existing file without the mark, unless
     `replace_foreign` is true or contains its path.

@@ -1,4 +1,4 @@
-"""Rules for a bundle as a whole: its parts fit together, its size, its metadata."""
+"""Rules for a bundle as a whole: consistent parts, size, metadata."""
 
 from __future__ import annotations
 
@@ -49,7 +49,12 @@ def _definitions(bundle: Bundle) -> Iterator[Problem]:
     owned = _owned(bundle)
     field = "spec.customresourcedefinitions.owned"
     for key in sorted(owned - set(there)):
-        yield _say(bundle.csv_path, field, f"{_shown(key)} has no definition in manifests/", "add it, or do not own it")
+        yield _say(
+            bundle.csv_path,
+            field,
+            f"{_shown(key)} has no definition in manifests/",
+            "add the definition, or remove the entry",
+        )
     kinds = {(group, kind) for group, _, kind in owned & set(there)}
     for key in sorted(set(there) - owned):
         if (key[0], key[2]) not in kinds:
@@ -104,8 +109,10 @@ def check_format(bundle: Bundle) -> Iterator[Problem]:
             yield problem("error", ANNOTATIONS, f"it is {value!r}", f"set {wanted}", field=field)
     if bundle.channels and bundle.default_channel not in bundle.channels:
         field = f"annotations[{ANNOTATION}.channel.default.v1]"
-        told = f"{bundle.default_channel!r} is not one of the channels" if bundle.default_channel else "it is missing"
-        yield problem("error", ANNOTATIONS, told, f"set it to one of {', '.join(bundle.channels)}", field=field)
+        message = (
+            f"{bundle.default_channel!r} is not one of the channels" if bundle.default_channel else "it is missing"
+        )
+        yield problem("error", ANNOTATIONS, message, f"set it to one of {', '.join(bundle.channels)}", field=field)
     for path, document in bundle.manifests.items():
         kind = document.get("kind")
         if kind not in SUPPORTED and kind != "ClusterServiceVersion":

@@ -22,14 +22,14 @@ CSV_API: Final = "operators.coreos.com/v1alpha1"
 
 
 def csv_name(package: str, version: str) -> str:
-    """Returns the name of a version of a package: `foo.v1.0.0`. Object names have no capitals and no `+`."""
+    """Returns the name of a version of a package: `foo.v1.0.0`, in lowercase and with `-` for `+`, as names require."""
     return f"{package}.v{version.lower().replace('+', '-')}"
 
 
 def cluster_service_version(
     project: Project, listing: Listing, samples: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Returns the ClusterServiceVersion. `samples` are objects of the project's kinds, which become its examples."""
+    """Returns the ClusterServiceVersion. Its examples are `samples`, objects of the project's kinds."""
     kinds = list(project.kinds or ())
     annotations = {
         "alm-examples": examples_json(kinds, samples),
@@ -48,13 +48,13 @@ def cluster_service_version(
         "apiVersion": CSV_API,
         "kind": "ClusterServiceVersion",
         "metadata": metadata,
-        "spec": {**_told(project, listing, kinds), **_done(project, listing)},
+        "spec": {**_for_users(project, listing, kinds), **_for_olm(project, listing)},
     }
 
 
-def _told(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> dict[str, Any]:
-    """Returns the fields for people."""
-    told: dict[str, Any] = {
+def _for_users(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> dict[str, Any]:
+    """Returns the fields that catalogs show to users."""
+    fields: dict[str, Any] = {
         "displayName": title_of(project.name),
         "description": _description(listing, kinds),
         "keywords": list(listing.keywords) or sorted({info_of(kind).singular for kind in kinds}),
@@ -63,15 +63,15 @@ def _told(project: Project, listing: Listing, kinds: Sequence[type[Object]]) -> 
         "links": [{"name": name, "url": url} for name, url in sorted(listing.links.items())],
     }
     if listing.provider:
-        told["provider"] = {"name": listing.provider}
+        fields["provider"] = {"name": listing.provider}
     if listing.icon:
-        told["icon"] = [{"mediatype": listing.icon[0], "base64data": listing.icon[1]}]
-    return {name: value for name, value in told.items() if value}
+        fields["icon"] = [{"mediatype": listing.icon[0], "base64data": listing.icon[1]}]
+    return {name: value for name, value in fields.items() if value}
 
 
-def _done(project: Project, listing: Listing) -> dict[str, Any]:
-    """Returns the fields for OLM."""
-    done: dict[str, Any] = {
+def _for_olm(project: Project, listing: Listing) -> dict[str, Any]:
+    """Returns the fields that OLM acts on."""
+    fields: dict[str, Any] = {
         "version": project.version,
         "minKubeVersion": listing.min_kube_version,
         "installModes": install_modes(project),
@@ -82,9 +82,9 @@ def _done(project: Project, listing: Listing) -> dict[str, Any]:
         "replaces": listing.replaces,
         "skips": list(listing.skips),
     }
-    if not done["customresourcedefinitions"]["owned"]:
-        del done["customresourcedefinitions"]
-    return {name: value for name, value in done.items() if value}
+    if not fields["customresourcedefinitions"]["owned"]:
+        del fields["customresourcedefinitions"]
+    return {name: value for name, value in fields.items() if value}
 
 
 def _description(listing: Listing, kinds: Sequence[type[Object]]) -> str:
@@ -136,7 +136,7 @@ def _described(version: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resources(project: Project, kind: str, group: str) -> list[dict[str, str]]:
-    """Returns the kinds that the operator creates or watches for this one; its own kinds by the definition's name."""
+    """Returns the kinds that the operator creates or watches for a kind; custom kinds with their definition's name."""
     found = {}
     for registration in project.operator.registrations():
         if (registration.info.kind, registration.info.group) != (kind, group):

@@ -1,4 +1,4 @@
-"""Describes the progress of an installation by OLM, and what it waits for."""
+"""`what_is_missing`: describes how far OLM has got with an installation, and what it waits for."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ async def _get(client: Client, kind: type[R], name: str, installation: Installat
 
 def _of_version(version: ClusterServiceVersion) -> str:
     status = version.status
-    told = f"the ClusterServiceVersion {version.metadata.name} is in the phase {status.phase or 'none yet'}"
+    description = f"the ClusterServiceVersion {version.metadata.name} is in the phase {status.phase or 'none yet'}"
     if status.reason or status.message:
-        told += f" ({': '.join(text for text in (status.reason, status.message) if text)})"
+        description += f" ({': '.join(text for text in (status.reason, status.message) if text)})"
     unmet = [
         f"{one.kind} {one.name}: {one.message or one.status}"
         for one in status.requirement_status or []
         if one.status not in ("Present", "Satisfied")
     ]
-    return f"{told}; missing requirements: {', '.join(unmet)}" if unmet else told
+    return f"{description}; missing requirements: {', '.join(unmet)}" if unmet else description
 
 
 def _of_plan(plan: InstallPlan) -> str:
     if plan.spec.approved is False:
         return f"the InstallPlan {plan.metadata.name} waits for approval"
-    told = [one.message or one.reason or "" for one in plan.status.conditions or [] if one.status != "True"]
-    why = f" ({'; '.join(text for text in told if text)})" if any(told) else ""
+    messages = [one.message or one.reason or "" for one in plan.status.conditions or [] if one.status != "True"]
+    why = f" ({'; '.join(text for text in messages if text)})" if any(messages) else ""
     return f"the InstallPlan {plan.metadata.name} is in the phase {plan.status.phase or 'none yet'}{why}"
 
 
 async def _of_catalog(client: Client, installation: Installation) -> str:
-    """Returns the problem of the catalog; an empty string if OLM can reach it."""
+    """Returns why OLM cannot reach the catalog; an empty string if it can."""
     source = await _get(client, CatalogSource, installation.catalog_name, installation)
     if source is None:
         return f"the CatalogSource {installation.catalog_name} has been deleted"
@@ -71,15 +71,15 @@ async def _of_catalog(client: Client, installation: Installation) -> str:
             f"the server of the catalog, Deployment {installation.namespace}/{installation.catalog_name}, has no"
             f" ready pod; its image is {installation.opm_image}"
         )
-    said = source.status.message or "is OLM running?"
-    return f"OLM cannot reach the catalog {installation.catalog_name}: its state is {state or 'none yet'} ({said})"
+    message = source.status.message or "is OLM running?"
+    return f"OLM cannot reach the catalog {installation.catalog_name}: its state is {state or 'none yet'} ({message})"
 
 
 def _of_subscription(subscription: Subscription) -> str:
-    told = [
+    messages = [
         f"{one.type}: {one.message or one.reason or ''}"
         for one in subscription.status.conditions or []
         if one.status == "True"
     ]
-    why = f" ({'; '.join(told)})" if told else ""
+    why = f" ({'; '.join(messages)})" if messages else ""
     return f"OLM has created no InstallPlan for the Subscription {subscription.metadata.name}{why}"

@@ -1,4 +1,4 @@
-"""Examples of a package's kinds: the samples of the project, and otherwise minimal valid objects."""
+"""Examples of a package's kinds: the samples of the project, and minimal valid objects for kinds without one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMATS: Final = {
     "date": "2030-01-01",
     "date-time": "2030-01-01T00:00:00Z",
     "duration": "1m",
-    "email": "someone@example.com",
+    "email": "user@example.com",
     "cidr": "10.0.0.0/24",
     "ipv4": "10.0.0.1",
     "ipv6": "fd00::1",
@@ -28,7 +28,7 @@ _FORMATS: Final = {
     "byte": "",
 }
 # Values that may match a pattern, tried in order.
-_TEXTS: Final = (
+_CANDIDATES: Final = (
     "example",
     "example.com",
     "example/example:1.0.0",
@@ -47,7 +47,7 @@ class ExampleError(ValueError):
 
 
 def read_samples(paths: Iterable[Path], kinds: Sequence[type[Object]]) -> list[dict[str, Any]]:
-    """Returns the objects of these kinds in files, and in the YAML files of folders, in the order of their names.
+    """Returns the objects of these kinds in files, and in the YAML files of folders, sorted by file name.
 
     Objects of other kinds are left out. Raises `ExampleError` for a file that is not YAML, and for an invalid object.
     """
@@ -156,7 +156,7 @@ def _text(schema: Mapping[str, Any]) -> str:
         return known
     least: int = schema.get("minLength", 0)
     most: int = schema.get("maxLength", 1 << 20)
-    fitting = [text + "a" * (least - len(text)) for text in _TEXTS]
+    fitting = [text + "a" * (least - len(text)) for text in _CANDIDATES]
     fitting = [text for text in fitting if len(text) <= most] or ["a" * least]
     pattern = schema.get("pattern")
     if pattern is None:

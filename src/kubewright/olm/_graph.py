@@ -30,13 +30,13 @@ def is_range(text: str) -> bool:
 
 
 def head_of(entries: Sequence[Entry]) -> list[str]:
-    """Returns the versions that no other version replaces or skips. There must be exactly one, which users get."""
+    """Returns the versions that no other version replaces or skips. A valid channel has exactly one."""
     passed = {one.replaces for one in entries} | {name for one in entries for name in one.skips}
     return sorted(one.name for one in entries if one.name not in passed)
 
 
 def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """Returns the problems of a channel: (error or warning, message)."""
+    """Yields the problems of a channel: (`error` or `warning`, message)."""
     for entry in entries:
         if entry.skip_range and not is_range(entry.skip_range):
             yield "error", f"{entry.name}: skipRange {entry.skip_range!r} is not a range, such as '>=1.0.0 <1.2.0'"
@@ -48,10 +48,10 @@ def check_channel(channel: str, entries: Sequence[Entry]) -> Iterator[tuple[str,
         return
     heads = head_of(entries)
     if len(heads) != 1:
-        told = ", ".join(heads) or "none"
+        names = ", ".join(heads) or "none"
         yield (
             "error",
-            f"channel {channel} must have one newest version, which no other replaces or skips, but it has {told}:"
+            f"channel {channel} must have one newest version, which no other replaces or skips, but it has {names}:"
             " set in each version which one it replaces (kubewright bundle --replaces)",
         )
         return
@@ -65,7 +65,7 @@ def _circle(by_name: Mapping[str, Entry]) -> list[str]:
             if entry.replaces == start:
                 return [*seen, start]
             if entry.replaces in seen:
-                break  # a cycle that begins further on, and is found from there
+                break  # a cycle without `start`, which is found from its own members
             seen.append(entry.replaces)
     return []
 

@@ -1,8 +1,8 @@
 """How OLM installs the operator: its Deployment, its permissions, and its install modes.
 
-OLM creates the account and the roles itself. It grants `permissions` in the namespaces of the OperatorGroup, or in the
-whole cluster if that selects all, and `clusterPermissions` always in the whole cluster. An annotation of the pods
-contains these namespaces.
+OLM creates the service account and the roles itself. It grants `permissions` in the namespaces of the OperatorGroup, or
+in the whole cluster if the group selects all, and `clusterPermissions` always in the whole cluster. It lists the
+namespaces in an annotation of the pods.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TARGETS: Final = "metadata.annotations['olm.targetNamespaces']"
 def install_modes(project: Project) -> list[dict[str, Any]]:
     """Returns the supported install modes.
 
-    An operator that converts kinds, or reconciles cluster-scoped kinds, needs the whole cluster. One that its program
-    restricts to namespaces never watches all of them. Others support every mode.
+    An operator that converts kinds, or reconciles cluster-scoped kinds, needs the whole cluster. An operator whose
+    program restricts it to namespaces never watches all of them. Other operators support every mode.
     """
     confined = bool(project.operator.namespaces)
     supported = {"AllNamespaces": not confined}
@@ -43,9 +43,9 @@ def _is_for_the_whole_cluster(project: Project) -> bool:
 
 def install_strategy(project: Project) -> dict[str, Any]:
     """Returns `spec.install`: the Deployment, and the rules of its account by scope."""
-    everywhere, where_told = _by_place(project)
+    everywhere, in_targets = _by_place(project)
     spec: dict[str, Any] = {"deployments": [_deployment(project)]}
-    for name, permissions in (("clusterPermissions", everywhere), ("permissions", where_told)):
+    for name, permissions in (("clusterPermissions", everywhere), ("permissions", in_targets)):
         if permissions:
             spec[name] = [{"serviceAccountName": project.prefix, "rules": to_dict(rules_of(permissions))}]
     return {"strategy": "deployment", "spec": spec}
@@ -58,13 +58,13 @@ def _by_place(project: Project) -> tuple[list[Permission], list[Permission]]:
     """
     whole = _is_for_the_whole_cluster(project) and not project.operator.namespaces
     everywhere: list[Permission] = []
-    where_told: list[Permission] = []
+    in_targets: list[Permission] = []
     reviews = for_reviewing() if project.metrics and project.metrics_secure else []
     for one in (*project.operator.permissions(), *reviews):
-        told = one.where == OWN or (one.where == WATCHED and not whole)
-        (where_told if told else everywhere).append(replace(one, where=WATCHED if told else CLUSTER))
+        in_target = one.where == OWN or (one.where == WATCHED and not whole)
+        (in_targets if in_target else everywhere).append(replace(one, where=WATCHED if in_target else CLUSTER))
     granted = {_what(one) for one in everywhere}
-    return everywhere, [one for one in where_told if _what(one) not in granted]
+    return everywhere, [one for one in in_targets if _what(one) not in granted]
 
 
 def _what(one: Permission) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def _what(one: Permission) -> tuple[str, ...]:
 
 def _deployment(project: Project) -> dict[str, Any]:
     made = deployment(project, list(_additions(project)))
-    # OLM sets the namespaces; an option would take precedence.
+    # OLM sets the namespaces in an environment variable, over which an option would take precedence.
     container = made.spec.template.spec.containers[0]
     container.args = [text for text in container.args or () if not text.startswith("--namespace=")]
     described: dict[str, Any] = to_dict(made)

@@ -1,8 +1,8 @@
 """The objects that make OLM install a bundle: a catalog with a server, an OperatorGroup, a Subscription.
 
 The catalog is in a ConfigMap, which `opm` serves from a Deployment behind a Service. OLM's own source types for
-ConfigMaps (`configmap` and `internal`) support the older package format only. A catalog that is an image needs none of
-this: OLM starts it itself.
+ConfigMaps (`configmap` and `internal`) support only the older package format. A catalog in an image does not need this
+server: OLM starts the image itself.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Installation:
     """A bundle, and how OLM should install it. An invalid value raises `BundleError`.
 
     Args:
-        bundle: the version.
+        bundle: the version to install.
         namespace: the namespace of the operator and of the Subscription.
         channel: the channel to subscribe to. Default: the bundle's default channel.
         install_mode: `AllNamespaces`, `OwnNamespace`, or `SingleNamespace` or `MultiNamespace` with `targets`. Default:
             the widest that the bundle supports.
         targets: the namespaces that the operator watches, for the last two modes.
         index_image: the image of a catalog that contains the bundle. Default: a catalog of the bundle is created.
-        opm_image: the server of that catalog.
+        opm_image: the image of the server of that catalog.
     """
 
     bundle: Bundle
@@ -68,15 +68,17 @@ class Installation:
         usable = [mode for mode in supported if mode in ("AllNamespaces", "OwnNamespace") or self.targets]
         mode = self.install_mode or (self._by_targets() if self.targets else next(iter(usable), ""))
         if mode not in supported:
-            told = ", ".join(supported) or "none"
-            raise BundleError(f"{self.bundle.name} does not support the install mode {mode or '(none)'}, but {told}")
+            modes = ", ".join(supported) or "none"
+            raise BundleError(
+                f"{self.bundle.name} does not support the install mode {mode or '(none)'}; supported: {modes}"
+            )
         if mode in ("SingleNamespace", "MultiNamespace") and not self.targets:
             raise BundleError(f"{mode} requires the namespaces that the operator watches")
         object.__setattr__(self, "install_mode", mode)
         channel = self.channel or self.bundle.default_channel
         if channel not in self.bundle.channels:
-            told = ", ".join(self.bundle.channels)
-            raise BundleError(f"{self.bundle.name} is not in the channel {channel!r}, but in {told}")
+            channels = ", ".join(self.bundle.channels) or "none"
+            raise BundleError(f"{self.bundle.name} is not in the channel {channel!r}; its channels: {channels}")
         object.__setattr__(self, "channel", channel)
 
     def _by_targets(self) -> str:
@@ -117,7 +119,7 @@ class Installation:
         if len(text.encode()) > _MOST:
             raise BundleError(
                 f"the catalog of {self.bundle.name} is too large for a ConfigMap: build an image of it with"
-                " `kubewright catalog`, and name that with --index-image"
+                " `kubewright catalog`, and pass the image with --index-image"
             )
         return [
             core.ConfigMap(metadata=self._meta(self.catalog_name), data={_FILE: text}),
@@ -163,7 +165,7 @@ class Installation:
         return {**self.labels, "app.kubernetes.io/component": "catalog"}
 
     def _server(self, digest: str) -> apps.Deployment:
-        """Returns the Deployment of `opm`, which reads the catalog at its start: a changed catalog restarts it."""
+        """Returns the Deployment of `opm`. A changed catalog restarts it, because `opm` does not reload it."""
         template = core.PodTemplateSpec(
             metadata=ObjectMeta(labels=self._selector(), annotations={"olm.kubewright.dev/catalog": digest}),
             spec=core.PodSpec(
@@ -202,6 +204,6 @@ class Installation:
             volume_mounts=[
                 # Only the file: a mounted folder also has a hidden copy of it, which opm would read as well.
                 core.VolumeMount(name="catalog", mount_path=f"/configs/{_FILE}", sub_path=_FILE, read_only=True),
-                core.VolumeMount(name="cache", mount_path="/tmp"),  # noqa: S108  # the pod's own
+                core.VolumeMount(name="cache", mount_path="/tmp"),  # noqa: S108  # private to the pod
             ],
         )

@@ -40,7 +40,7 @@ class Bundle:
 
     @classmethod
     def read(cls, folder: Path) -> Bundle:
-        """Reads the files below a folder. Raises `BundleError` only if it does not exist."""
+        """Reads the files below a folder. Raises `BundleError` only if the folder does not exist."""
         if not folder.is_dir():
             raise BundleError(f"{folder} is not a folder; a bundle is a folder with manifests/ and metadata/ in it")
         found: list[Problem] = []
@@ -105,9 +105,9 @@ class Bundle:
 
     @property
     def default_channel(self) -> str:
-        """The channel for users who name none."""
-        told = str(self.annotations.get(f"{ANNOTATION}.channel.default.v1") or "").strip()
-        return told or (self.channels[0] if len(self.channels) == 1 else "")
+        """The channel for users who do not choose one; empty if it is not set and there are several."""
+        channel = str(self.annotations.get(f"{ANNOTATION}.channel.default.v1") or "").strip()
+        return channel or (self.channels[0] if len(self.channels) == 1 else "")
 
 
 def _manifest_files(folder: Path, found: list[Problem]) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _documents(folder: Path, path: str, found: list[Problem]) -> list[Any] | Non
         return load_yaml_documents((folder / path).read_bytes())
     except (InvalidYAML, OSError) as error:
         where = " ".join(str(error).split())
-        found.append(problem("error", path, f"it cannot be read as YAML: {where}", "mend it"))
+        found.append(problem("error", path, f"it cannot be read as YAML: {where}", "fix the file"))
         return None
 
 

@@ -33,8 +33,8 @@ class NotInstalled(Exception):
 async def run(client: Client, installation: Installation, report: ReportStep, *, timeout: float = 300.0) -> None:
     """Installs a bundle with OLM, and waits until the ClusterServiceVersion has `Succeeded`.
 
-    Running it again changes only what differs. A newer version that replaces the installed one is an upgrade. Raises
-    `NotInstalled` if there is no OLM, if OLM fails, or after `timeout` seconds.
+    Another run changes only what differs. A newer version that replaces the installed one is an upgrade. Raises
+    `NotInstalled` if the cluster has no OLM, if OLM fails, or after `timeout` seconds.
     """
     await _require_olm(client, installation)
     applying = client.writing_as(FIELD_MANAGER)
@@ -69,7 +69,7 @@ async def remove(
         owned = [from_dict(_Definition, one) for _, one in installation.bundle.of_kind("CustomResourceDefinition")]
         await uninstall(client, owned, report, timeout=timeout)
     versions = await _versions_of(client, installation)
-    # The Subscription first: it would reinstall what is deleted.
+    # The Subscription first: OLM would use it to reinstall what is deleted.
     await _delete(client, installation.subscription(), report)
     for name in versions:
         await _delete(client, _version(name, installation.namespace), report)
@@ -100,16 +100,19 @@ async def _require_olm(client: Client, installation: Installation) -> None:
 
 
 async def _other_group(client: Client, installation: Installation) -> OperatorGroup | None:
-    """Returns the existing OperatorGroup of the namespace, if it fits; there may be only one."""
+    """Returns the OperatorGroup that another owner created in the namespace, which may have only one.
+
+    Raises `NotInstalled` if it selects other namespaces.
+    """
     found = await client.list(OperatorGroup, installation.namespace)
     others = [one for one in found if (one.metadata.labels or {}).get(PACKAGE_LABEL) != installation.package]
     if not others:
         return None
     wanted = installation.target_namespaces()
-    said = sorted(others[0].spec.target_namespaces or []) if others[0].spec else []
-    if said != (wanted or []):
+    selected = sorted(others[0].spec.target_namespaces or []) if others[0].spec else []
+    if selected != (wanted or []):
         raise NotInstalled(
-            f"{object_title(others[0])} selects {', '.join(said) or 'all namespaces'}, but the bundle is to be"
+            f"{object_title(others[0])} selects {', '.join(selected) or 'all namespaces'}, but the bundle is to be"
             f" installed for {', '.join(wanted or []) or 'all namespaces'}: choose another namespace, or the install"
             " mode that fits"
         )
@@ -131,18 +134,18 @@ async def _make_namespace(client: Client, installation: Installation, report: Re
 async def _installed(client: Client, installation: Installation, report: ReportStep) -> None:
     """Waits for OLM: Subscription, InstallPlan, ClusterServiceVersion."""
     where, wanted = installation.namespace, installation.bundle.name
-    tell = _Telling(report)
+    report_phase = _PhaseReporter(report)
 
     def is_planned(subscription: Subscription) -> bool:
         status = subscription.status
         return bool(status.current_csv == wanted and status.install_plan_ref and status.install_plan_ref.name)
 
     def is_decided(plan: InstallPlan) -> bool:
-        tell("InstallPlan", plan.metadata.name, plan.status.phase)
+        report_phase("InstallPlan", plan.metadata.name, plan.status.phase)
         return plan.status.phase in ("Complete", "Failed")
 
     def has_succeeded(version: ClusterServiceVersion) -> bool:
-        tell("ClusterServiceVersion", wanted, version.status.phase, version.status.message)
+        report_phase("ClusterServiceVersion", wanted, version.status.phase, version.status.message)
         return version.status.phase == "Succeeded"
 
     subscription = await client.wait_for(Subscription, installation.package, is_planned, where)
@@ -150,30 +153,30 @@ async def _installed(client: Client, installation: Installation, report: ReportS
     name = (reference.name if reference else None) or ""
     plan = await client.wait_for(InstallPlan, name, is_decided, where)
     if plan.status.phase == "Failed":
-        raise NotInstalled(f"InstallPlan {where}/{name} failed: {_said(plan.status.conditions)}")
+        raise NotInstalled(f"InstallPlan {where}/{name} failed: {_reasons(plan.status.conditions)}")
     await client.wait_for(ClusterServiceVersion, wanted, has_succeeded, where)
 
 
-class _Telling:
-    """Reports each phase once."""
+class _PhaseReporter:
+    """Reports each change of a phase once."""
 
     def __init__(self, report: ReportStep) -> None:
-        self._say, self._told = report, ""
+        self._report, self._reported = report, ""
 
     def __call__(self, kind: str, name: str | None, phase: str | None, message: str | None = None) -> None:
         text = f"{kind} {name}: {phase or 'no phase yet'}"
-        if text != self._told:
-            self._told = text
-            self._say("waiting", f"{text} ({message})" if message and phase != "Succeeded" else text)
+        if text != self._reported:
+            self._reported = text
+            self._report("waiting", f"{text} ({message})" if message and phase != "Succeeded" else text)
 
 
-def _said(conditions: Iterable[Condition] | None) -> str:
-    told = [f"{one.type}: {one.message or one.reason}" for one in conditions or () if one.message or one.reason]
-    return "; ".join(told) or "no reason given"
+def _reasons(conditions: Iterable[Condition] | None) -> str:
+    reasons = [f"{one.type}: {one.message or one.reason}" for one in conditions or () if one.message or one.reason]
+    return "; ".join(reasons) or "no reason given"
 
 
 async def _versions_of(client: Client, installation: Installation) -> list[str]:
-    """Returns the installed versions: what the Subscription names, and the bundle's own."""
+    """Returns the versions to delete: those that the Subscription names, and the bundle's."""
     names = {installation.bundle.name}
     try:
         found = await client.get(Subscription, installation.package, installation.namespace)

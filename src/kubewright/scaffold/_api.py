@@ -17,7 +17,7 @@ from kubewright.scaffold._templates import filled
 __all__ = ["kind_values", "new_api", "read_file"]
 
 _LONGEST_NOUN: Final = 30
-"""The longest kind that parameters and sentences are named after: both must fit into a line."""
+"""The longest kind whose name is used in parameters and sentences, which must fit into a line."""
 
 
 def new_api(
@@ -50,7 +50,7 @@ def new_api(
     same = record.find_kind(whole, version, kind)
     if same is None:
         _refuse_another_scope(versions, namespaced=namespaced)
-    # The first version has the module with the kind's plain name, also if it is created again.
+    # The first version keeps the module with the kind's plain name, even if it is created again.
     first = same is not None and same.module == kind.lower()
     others = [] if first else versions
     module = f"{kind.lower()}_{version}" if others else kind.lower()
@@ -60,7 +60,7 @@ def new_api(
         raise ScaffoldError(f"{clash.kind} in {clash.api_version} already has the module {module}.py")
     owned = sorted({find_builtin_kind(name) for name in owns})
     if owned and (others or not controller):
-        raise ScaffoldError(_nobody_owns(record, kind, version, ", ".join(map(str, owned)), others))
+        raise ScaffoldError(_owns_without_reconciler(record, kind, version, ", ".join(map(str, owned)), others))
     added = Kind(
         whole,
         version,
@@ -100,20 +100,20 @@ def _refuse_another_scope(versions: Sequence[Kind], *, namespaced: bool) -> None
     other = next((one for one in versions if one.namespaced != namespaced), None)
     if other is None:
         return
-    live, option = ("namespaced", "--namespaced") if other.namespaced else ("cluster-scoped", "--cluster")
+    scope, option = ("namespaced", "--namespaced") if other.namespaced else ("cluster-scoped", "--cluster")
     raise ScaffoldError(
-        f"{other.kind} is {live} in {other.version}, and all versions of a kind have one scope: use {option}"
+        f"{other.kind} is {scope} in {other.version}, and all versions of a kind have one scope: use {option}"
     )
 
 
-def _nobody_owns(record: Record, kind: str, version: str, owned: str, others: Sequence[Kind]) -> str:
+def _owns_without_reconciler(record: Record, kind: str, version: str, owned: str, others: Sequence[Kind]) -> str:
     """Returns the error for `--owns` without a reconciler, with the fix."""
-    said = f"--owns requires a reconciler, and {kind} in {version} gets none"
+    problem = f"--owns requires a reconciler, and {kind} in {version} gets none"
     reconciled = next((one for one in others if one.controller), None)
     if reconciled is None:
-        return f"{said}: leave it out"
+        return f"{problem}: leave it out"
     return (
-        f"{said}: all objects are reconciled as {reconciled.version}. Add owns=[{owned}] to"
+        f"{problem}: all objects are reconciled as {reconciled.version}. Add owns=[{owned}] to"
         f" @operator.reconciles({kind}) in {record.package}/{reconciled.module}.py"
     )
 

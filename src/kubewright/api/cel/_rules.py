@@ -1,8 +1,8 @@
-"""The rules of a schema (`x-kubernetes-validations`): compiled once, and asked for each object.
+"""The rules of a schema (`x-kubernetes-validations`): compiled once, and evaluated for each object.
 
-`compile_node` compiles what stands at one place of a schema, for whoever checks definitions. `Rules` is all of a
-schema: `check` says which rules an object breaks, with the paths, the values and the words of the API server, and which
-of them it may break because nothing has changed there.
+`compile_node` compiles the rules of one schema node, for checks of definitions. `Rules` compiles all rules of a schema.
+Its `check` returns the rules that an object violates, with the API server's paths, values and messages, and separately
+those that it may violate because the value has not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["BUDGET", "OMITTED", "Broken", "CompiledRule", "Outcome", "Problem", 
 BUDGET: Final = 10_000_000
 """The limit of the cost of all rules of an object."""
 OMITTED: Final = object()
-"""In place of a value that messages do not show."""
+"""Replaces a value that messages do not show."""
 _LONGEST_MESSAGE: Final = 5 * 1024
 
 Reason: TypeAlias = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
@@ -35,7 +35,7 @@ Reason: TypeAlias = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldVa
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A rule that an object breaks. `path` is empty for the object itself."""
+    """A rule that an object violates. `path` is empty for the object itself."""
 
     reason: Reason
     path: str
@@ -73,12 +73,12 @@ class CompiledRule:
     cost: int = 0
     message_cost: int = 0
     cardinality: int = 1
-    """How often the place of the rule fits into one request."""
+    """How often the node of the rule can occur in one request, at most."""
     field_path: str = ""
 
     @property
     def name(self) -> str:
-        """How errors call the rule."""
+        """The name of the rule in errors."""
         return (self.raw.get("message") or "").strip() or self.raw["rule"].strip()
 
 
@@ -238,7 +238,7 @@ class Rules:
 
 
 class _OutOfBudget(Exception):
-    """Enough was spent: no other rule is asked."""
+    """The budget is spent, so no other rule is evaluated."""
 
 
 class _Run:
@@ -304,7 +304,7 @@ class _Run:
                 continue
             below: tuple[Correlated | None, Correlated | None] = (None, parent)
             if current is not None:
-                # The two are not seen changing: both objects are of the same version.
+                # These two never differ: both objects are of the same version.
                 hidden = parent is None and name in ("apiVersion", "kind")
                 below = (None, None) if hidden else (current.key(name), current)
             self._visit(found, place, member, before.get(name), *below)

@@ -1,7 +1,7 @@
 """Parses expressions with `cel-expr-python` (the extra `test`).
 
-It is Google's own parser in C++, of the same grammar as the API server's: what it refuses, it refuses in the server's
-words. It hands its tree over in protobuf's wire format, which is read here.
+That is Google's parser in C++, with the same grammar as the API server's, so its syntax errors are those of the server.
+It returns the tree in protobuf's wire format, which this module decodes.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _CONFIG: Final = "name: kubewright\nextensions:\n" + "".join(
 _PREFIX: Final = "INVALID_ARGUMENT: "
 _SUFFIX: Final = " [INVALID_ARGUMENT]"
 _OTHER_WORDS: Final = {"has() argument must be a field selection": "invalid argument to has() macro"}
-"""The server's messages for those of the parser."""
+"""The server's wording for messages of the parser."""
 
 
 class ExtraMissing(ImportError):
-    """CEL was asked for where the library for it is not installed."""
+    """CEL is required, but its library is not installed."""
 
     def __init__(self) -> None:
         super().__init__("CEL needs the packages cel-expr-python and google-re2: pip install 'kubewright[test]'")
 
 
 def is_available() -> bool:
-    """Whether expressions can be parsed here. Does not load the library."""
+    """Whether the libraries for CEL are installed. Does not load them."""
     return find_spec("cel_expr_python") is not None and has_engine()
 
 
@@ -69,8 +69,8 @@ def parse(text: str) -> Syntax:
         raise CompileError(marked(text, text.index("\0"), "Syntax error: token recognition error at: '\0'"))
     try:
         serialized = environment.compile(text, disable_check=True).serialize()
-    except TypeError:  # half of a character
-        raise CompileError("the expression is no text that could be written in UTF-8") from None
+    except TypeError:  # a lone surrogate
+        raise CompileError("the expression is not valid UTF-8") from None
     except RuntimeError as error:
         message = str(error).removeprefix(_PREFIX).removesuffix(_SUFFIX)
         for ours, theirs in _OTHER_WORDS.items():
@@ -84,7 +84,7 @@ def parse(text: str) -> Syntax:
 
 
 def _mark_structs_at_their_braces(syntax: Syntax, node: Node) -> None:
-    """The server's compiler points there, the library at the name."""
+    """Moves offsets to the brace, where the server's errors point. The library's point to the name."""
     if isinstance(node, StructNode) and node.id in syntax.offsets:
         syntax.offsets[node.id] = max(syntax.text.find("{", syntax.offsets[node.id]), 0)
     for child in children(node):
@@ -92,7 +92,7 @@ def _mark_structs_at_their_braces(syntax: Syntax, node: Node) -> None:
 
 
 def _refuse_quoted_names(syntax: Syntax) -> None:
-    """The server's grammar has them switched off."""
+    """Raises `CompileError` for a quoted name, which the server's grammar does not allow."""
     place = _outside_of_texts(syntax.text, "`")
     if place >= 0:
         raise CompileError(marked(syntax.text, place, "unsupported syntax '`'"))

@@ -79,7 +79,7 @@ def _filled(schema: dict[str, Any], value: Any) -> Any:
 
 
 def _broken(schema: dict[str, Any], value: Any, path: str) -> list[Violation]:
-    """What is broken, as far as that can be told without evaluating CEL."""
+    """Returns the violations that can be found without evaluating CEL."""
     return [*_check(schema, value, path), *_check_structure(schema, value, path)]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+_COLORS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command("doctor", cls=ProjectCommand)
@@ -28,7 +28,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 def command(targets: Sequence[str], kubeconfig: str | None, context: str | None, output: Output) -> None:
     """Check the cluster: reachable, kinds defined, webhooks served, requests allowed.
 
-    Exits with 1 if the operator cannot work. Warnings are for conditions that may be intended.
+    Exits with 1 if the operator cannot work. Warnings report conditions that may be intended.
 
     \b
     Example:
@@ -46,7 +46,7 @@ def command(targets: Sequence[str], kubeconfig: str | None, context: str | None,
                 client, program.operators, program.kinds, converted=program.converted, projects=program.projects
             ):
                 found.append(finding)
-                sign = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
+                sign = click.style(f"{finding.state:<7}", fg=_COLORS[finding.state])
                 advice = f"\n        {finding.advice}" if finding.advice else ""
                 output.line(f"{finding.what}{advice}", sign=sign)
         return found

@@ -325,7 +325,7 @@ def _serve(
                 async with asyncio.timeout(_REACH_SECONDS):
                     # One retry is enough: the user is waiting.
                     version = await console.client.through(lambda way: way, retry=retry).server_version()
-            stopped = _stopping()  # not earlier: users who do not wait for the answer need not install it
+            stopped = _stopping()  # not earlier, so that Ctrl-C still interrupts a request that hangs
             async with _listening(console, bind, port, serving) as url, contextlib.AsyncExitStack() as files:
                 inside = url + console.invitation() if console.local else url
                 _print(console, url, inside, str(version), output)
@@ -373,8 +373,8 @@ def _print(console: Console, url: str, inside: str, version: str, output: Output
         import msgspec
 
         # Written as one line, because scripts wait for the address.
-        told = {"url": url, "open": inside, "cluster": console.name, "version": version, "readOnly": console.read_only}
-        click.echo(msgspec.json.encode(told).decode())
+        line = {"url": url, "open": inside, "cluster": console.name, "version": version, "readOnly": console.read_only}
+        click.echo(msgspec.json.encode(line).decode())
         sys.stdout.flush()
         return
     what = f"The console of {console.name} ({version}{', read-only' if console.read_only else ''})"

@@ -52,7 +52,7 @@ _FAILURE = re.compile(r"fail|error|invalid|crash|backoff|denied|forbidden|exceed
 _PHASES = {
     State.READY: "ready running active bound available succeeded success complete completed healthy synced deployed "
     "established online ok true created up installed",
-    State.PROGRESSING: "pending creating provisioning updating progressing initializing initialising waiting "
+    State.PROGRESSING: "pending creating provisioning updating progressing initializing waiting "
     "reconciling starting scaling upgrading installing containercreating queued scheduled inprogress restarting "
     "bootstrapping synchronizing released stopping",
     State.FAILING: "failed failure error errored degraded crashloopbackoff lost unhealthy invalid broken "
@@ -118,7 +118,8 @@ def _of_conditions(status: Mapping[str, Any]) -> Health | None:
 def _of_phase(phase: Any) -> Health | None:
     if isinstance(phase, bool) or not isinstance(phase, str) or not phase:
         return None
-    state = _STATE_OF_PHASE.get(re.sub(r"[\s_-]", "", phase).lower())
+    word = re.sub(r"[\s_-]", "", phase).lower().replace("ising", "izing")  # British spelling
+    state = _STATE_OF_PHASE.get(word)
     return Health(state, phase) if state else None
 
 

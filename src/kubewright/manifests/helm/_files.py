@@ -7,7 +7,7 @@ from kubewright.manifests._project import LONGEST_NAME, Project
 __all__ = ["helpers", "notes"]
 
 _HELPERS = """\
-{{- /* What the names of all objects begin with: the release, and the chart unless the release is named after it. */ -}}
+{{- /* The prefix of all names: the release, then the chart unless the release is named after it. */ -}}
 {{- define "NAME.fullname" -}}
 {{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
 {{- if contains .Chart.Name .Release.Name -}}
@@ -16,7 +16,7 @@ _HELPERS = """\
 {{- .Values.fullnameOverride | default $name | trunc LONGEST | trimSuffix "-" -}}
 {{- end }}
 
-{{- /* repository:tag@digest. Without both, the tag is the version of the program. */ -}}
+{{- /* repository:tag@digest. Default tag, without a digest: the version of the program. */ -}}
 {{- define "NAME.image" -}}
 {{- $tag := .Values.image.tag -}}
 {{- if not (or $tag .Values.image.digest) -}}
@@ -29,14 +29,14 @@ _HELPERS = """\
 """
 
 _METRICS_HELPERS = """
-{{- /* The Secret with the certificate of the metrics, where it is not self-signed. */ -}}
+{{- /* The Secret with the certificate for metrics, unless it is self-signed. */ -}}
 {{- define "NAME.metricsSecret" -}}
 {{- .Values.metrics.secretName | default (printf "%s-metrics-certificate" (include "NAME.fullname" .)) -}}
 {{- end }}
 """
 
 _WEBHOOK_HELPERS = """
-{{- /* The Secret with the certificate of the webhooks. */ -}}
+{{- /* The Secret with the certificate for webhooks. */ -}}
 {{- define "NAME.webhookSecret" -}}
 {{- .Values.webhook.secretName | default (printf "%s-webhook-certificate" (include "NAME.fullname" .)) -}}
 {{- end }}
@@ -49,13 +49,13 @@ _NOTES = """\
   kubectl --namespace {{ .Release.Namespace }} logs deployment/{{ include "NAME.fullname" . }}
 {{- if not .Values.crds.install }}
 
-Its definitions are not part of this release: it waits until somebody installs them.
+Its definitions are not part of this release: it waits until you install them.
 {{- else if .Values.crds.keep }}
 
 Its definitions stay when it is uninstalled, and with them all objects of its kinds.
 {{- else }}
 
-Its definitions go when it is uninstalled, and with them ALL OBJECTS of its kinds.
+Its definitions are deleted when it is uninstalled, and with them ALL OBJECTS of its kinds.
 {{- end }}
 {{- if and .Values.networkPolicy.enabled .Values.metrics.enabled }}
 
