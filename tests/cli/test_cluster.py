@@ -1,4 +1,4 @@
-"""`kubewright cluster start`: in the foreground, until it is told to stop."""
+"""`kubewright cluster start`: in the foreground, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 
 @contextlib.contextmanager
 def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    """The program and what it said when it was ready; stopped with Ctrl-C."""
+    """Starts the command; yields its process and the lines that it printed until ready. Stops it with Ctrl-C."""
     command = [sys.executable, "-m", "kubewright.cli", "cluster", "start", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout is not None
@@ -41,7 +41,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]
             process.wait(timeout=PATIENCE)
 
 
-def test_it_runs_until_ctrl_c_and_keeps_its_state_in_a_snapshot(tmp_path: Path) -> None:
+def test_runs_until_ctrl_c_and_restores_its_state_from_a_snapshot(tmp_path: Path) -> None:
     kubeconfig, snapshot = tmp_path / "it's a file", tmp_path / "snapshot"
     arguments = ("--write-kubeconfig", str(kubeconfig), "--snapshot", str(snapshot))
     with started(*arguments) as (process, lines):
@@ -66,7 +66,7 @@ def test_writes_an_audit_log(tmp_path: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_the_kubeconfig_of_another_cluster_stays(tmp_path: Path) -> None:
+def test_does_not_remove_the_kubeconfig_of_another_cluster(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     with started("--write-kubeconfig", str(kubeconfig)) as (first, _):
         with started("--write-kubeconfig", str(kubeconfig)):
@@ -78,7 +78,7 @@ def test_the_kubeconfig_of_another_cluster_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--rbac",)])
-def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_allows_everything_or_with_rbac_only_what_roles_grant(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     kubeconfig = tmp_path / "config"
     asked = authorization.ResourceAttributes(verb="list", resource="pods")
     review = authorization.SubjectAccessReview(
@@ -91,14 +91,14 @@ def test_users_may_do_everything_or_what_roles_grant(tmp_path: Path, arguments: 
     assert status.allowed is (not arguments)
 
 
-def test_invalid_input_is_rejected_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_invalid_options_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cluster", "start", "--port", "70000"]) != 0
     assert "70000 is not in the range 0<=x<=65535" in capsys.readouterr().err
     assert run(["cluster", "start", "--nodes", "3"]) == 2
     assert "--nodes requires --workloads: without workloads nothing runs on nodes" in capsys.readouterr().err
 
 
-def test_workloads_have_as_many_nodes_as_are_asked_for(tmp_path: Path) -> None:
+def test_starts_the_requested_number_of_nodes(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "config"
     for more, nodes in ((["--nodes", "3"], ["node-1", "node-2", "node-3"]), ([], ["node-1"])):
         arguments = ("--write-kubeconfig", str(kubeconfig), "--workloads", *more)
@@ -106,9 +106,7 @@ def test_workloads_have_as_many_nodes_as_are_asked_for(tmp_path: Path) -> None:
             assert [node.metadata.name for node in client.list(Node)] == nodes
 
 
-def test_a_file_that_holds_something_else_is_not_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_does_not_overwrite_another_kubeconfig(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     precious = tmp_path / "config"
     precious.write_text("clusters: [{name: production}]\n")
     assert run(["cluster", "start", "--write-kubeconfig", str(precious)]) == 1
@@ -116,7 +114,7 @@ def test_a_file_that_holds_something_else_is_not_overwritten(
     assert precious.read_text() == "clusters: [{name: production}]\n"
 
 
-def test_a_port_in_use_is_reported_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_a_port_in_use_with_the_fix(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["cluster", "start", "--port", str(port)]) == 1

@@ -1,4 +1,4 @@
-"""Completion, asked by real shells: commands, options and values, at once, and never an error on the terminal."""
+"""Completion in real shells: commands, options and values, and never an error on the terminal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from kubewright.cli import COMMANDS, run
 from kubewright.scaffold import carry_out, new_api, new_project
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 
 def has(shell: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"there is no {shell} on this machine")
+    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """With `kubewright` on the path, as it is after an installation."""
+    """Returns an environment with `kubewright` on the path, as after an installation."""
     program = folder / "bin" / "kubewright"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubewright "$@"\n')
@@ -51,7 +51,7 @@ def ask(shell: str, script: str, folder: Path) -> list[str]:
 
 
 def bash(folder: Path, *cases: list[str]) -> list[list[str]]:
-    """What one bash offers, case by case, for words of which the last is being typed."""
+    """Returns the completions of bash for each case. The last word of a case is being typed."""
     script = ['eval "$(kubewright completion bash)"']
     for words in cases:
         quoted = " ".join(f"'{word}'" for word in ("kubewright", *words))
@@ -62,7 +62,7 @@ def bash(folder: Path, *cases: list[str]) -> list[list[str]]:
 
 @pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("bash")
-def test_bash_offers(project: Path) -> None:
+def test_bash_completes_commands_options_and_values(project: Path) -> None:
     offered = {
         "un": ["undeploy", "uninstall"],
         "controlplane st": ["start"],
@@ -84,7 +84,7 @@ def test_bash_offers(project: Path) -> None:
 @pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("bash")
 @pytest.mark.parametrize("content", ["{", "contexts: 7", "[]", "\x00"])
-def test_what_is_broken_offers_nothing_and_says_nothing(content: str, project: Path) -> None:
+def test_invalid_files_offer_nothing_and_print_nothing(content: str, project: Path) -> None:
     for name in ("config-a", "kubewright.toml"):
         (project / name).write_text(content)
     assert bash(project, ["install", "--context", ""], ["create", "webhook", "--kind", ""]) == [[], []]
@@ -92,7 +92,7 @@ def test_what_is_broken_offers_nothing_and_says_nothing(content: str, project: P
 
 @pytest.mark.promise("Projects", "Real shells complete commands, options and values, and never show an error.")
 @has("fish")
-def test_fish_offers(project: Path) -> None:
+def test_fish_completes_commands_and_values(project: Path) -> None:
     script = "kubewright completion fish | source; complete --do-complete 'kubewright {}'"
     offered = ask("fish", script.format("un"), project)
     assert [line.split("\t")[0] for line in offered] == ["undeploy", "uninstall"]
@@ -101,37 +101,37 @@ def test_fish_offers(project: Path) -> None:
 
 
 @has("zsh")
-def test_zsh_takes_the_script(project: Path) -> None:
-    told = ask(
+def test_zsh_loads_the_script(project: Path) -> None:
+    output = ask(
         "zsh",
         'autoload -U compinit; compinit -u; eval "$(kubewright completion zsh)"; whence -w _kubewright_completion',
         project,
     )
-    assert told == ["_kubewright_completion: function"]
+    assert output == ["_kubewright_completion: function"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_gets_a_script_for_the_program(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert f"_KUBEWRIGHT_COMPLETE={shell}_complete" in script
     assert "_kubewright_completion" in script
 
 
-def test_the_shell_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_requires_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion"]) == 2
-    told = (
+    message = (
         "Error: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish (see `kubewright completion --help`)"
     )
-    assert capsys.readouterr().err == f"{told}\n"
+    assert capsys.readouterr().err == f"{message}\n"
 
 
-def test_no_other_shell_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", "csh"]) == 2
     assert "'csh' is not one of 'bash', 'zsh', 'fish'" in capsys.readouterr().err
 
 
-def test_the_commands_are_offered_without_importing_one() -> None:
+def test_completes_commands_without_importing_them() -> None:
     program = (
         "import sys\nfrom kubewright.cli import run\nrun()\n"
         "heavy = ('kubewright.api.', 'kubewright.operator', 'aiohttp', 'yaml')\n"

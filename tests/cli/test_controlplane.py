@@ -41,13 +41,13 @@ def test_setup_and_path_name_the_folder_of_the_binaries() -> None:
     assert {path.name for path in folder.iterdir()} >= set(BINARIES)
 
 
-def test_path_says_what_to_do_when_there_are_no_binaries(tmp_path: Path) -> None:
+def test_path_without_binaries_names_the_fix(tmp_path: Path) -> None:
     done = run("path", KUBEWRIGHT_CACHE_DIR=str(tmp_path), KUBEBUILDER_ASSETS="")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "Error: the binaries are not installed; run `kubewright controlplane setup`\n"
 
 
-def test_a_set_up_that_cannot_work_is_one_line_and_a_failure(tmp_path: Path) -> None:
+def test_a_failed_setup_prints_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = run("setup", KUBEWRIGHT_CACHE_DIR=str(tmp_path / "file"), KUBEBUILDER_ASSETS="")
     assert done.returncode == 1
@@ -55,7 +55,7 @@ def test_a_set_up_that_cannot_work_is_one_line_and_a_failure(tmp_path: Path) -> 
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+def test_an_interrupted_setup_leaves_no_partial_files(tmp_path: Path) -> None:
     fifo = tmp_path / "started"
     os.mkfifo(fifo)
     (tmp_path / "bin").mkdir()
@@ -71,7 +71,7 @@ def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path
     with subprocess.Popen(
         [*COMMAND, "setup"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings
     ) as process:
-        fifo.read_text()  # the build is under way
+        fifo.read_text()  # the build has started
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate()
 
@@ -84,15 +84,15 @@ def test_a_set_up_can_be_interrupted_and_leaves_nothing_half_done(tmp_path: Path
 @pytest.mark.promise("The control plane for tests", "The command line sets it up, names its folder and starts it.")
 @pytest.mark.control_plane
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_start_runs_until_it_is_reported_to_stop_and_leaves_nothing(tmp_path: Path, ending: signal.Signals) -> None:
+def test_start_runs_until_a_signal_and_removes_its_kubeconfig(tmp_path: Path, ending: signal.Signals) -> None:
     kubeconfig = tmp_path / "my config"
     arguments = ["start", "--with-controllers", "--write-kubeconfig", str(kubeconfig), "--logs", str(tmp_path / "logs")]
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(6)]
-        assert said[0].startswith("The control plane is ready at https://127.0.0.1:")
-        # What it says to do next is done, word by word.
-        next_steps = "".join(said[2:4])
+        lines = [process.stdout.readline() for _ in range(6)]
+        assert lines[0].startswith("The control plane is ready at https://127.0.0.1:")
+        # The printed commands work as they are.
+        next_steps = "".join(lines[2:4])
         done = subprocess.run(["sh", "-ec", next_steps], capture_output=True, text=True, check=False)
         assert "kube-system" in done.stdout, done.stderr
         assert kubeconfig.stat().st_mode & 0o077 == 0
@@ -104,7 +104,7 @@ def test_start_runs_until_it_is_reported_to_stop_and_leaves_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", ["apiVersion: v1\nclusters:\n- name: production\n", "notes", "{", "a: [1]"])
-def test_start_does_not_replace_another_owners_file(tmp_path: Path, content: str) -> None:
+def test_start_does_not_replace_another_file(tmp_path: Path, content: str) -> None:
     (tmp_path / "config").write_text(content)
     done = run("start", "--write-kubeconfig", str(tmp_path / "config"))
     assert (done.returncode, done.stdout) == (1, "")
@@ -115,14 +115,14 @@ def test_start_does_not_replace_another_owners_file(tmp_path: Path, content: str
     assert (tmp_path / "config").read_text() == content
 
 
-def test_start_refuses_a_file_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_start_rejects_a_file_in_a_missing_folder(tmp_path: Path) -> None:
     done = run("start", "--write-kubeconfig", str(tmp_path / "absent" / "config"))
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "does not exist" in done.stderr
 
 
-@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="there is no folder here in which nobody can write")
-def test_a_folder_that_the_machine_does_not_let_us_write_into_is_a_failure() -> None:
+@pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="needs a folder that even root cannot write to")
+def test_a_read_only_folder_is_a_failure() -> None:
     done = run("start", "--write-kubeconfig", "/sys/kernel/kubeconfig")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert done.stderr.startswith("Error: /sys/kernel/kubeconfig cannot be written: ")

@@ -1,4 +1,4 @@
-"""A project that grows by one command after another can be imported after each of them."""
+"""A project can be imported after each `create` command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ V2 = [*V1[:-1], "v2"]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One with a kind that has two versions."""
+    """A project with a kind that has two versions."""
     carry_out(new_project("growing", "my.domain"), tmp_path)
     for version in ("v1", "v2"):
         carry_out(new_api(tmp_path, group="web", version=version, kind="Guestbook"), tmp_path)
@@ -27,9 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "Projects",
     "Webhooks may be scaffolded one after another and for each version; the program can be imported after each.",
 )
-def test_webhooks_may_be_added_one_after_another_and_to_each_version(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_adds_webhooks_one_at_a_time_to_each_version(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     webhooks = project / "growing" / "guestbook_webhook.py"
     for flags in ([*V1, "--defaulting"], [*V1, "--conversion"], [*V2, "--defaulting", "--programmatic-validation"]):
         assert run(flags) == 0
@@ -41,7 +39,7 @@ def test_webhooks_may_be_added_one_after_another_and_to_each_version(
     assert capsys.readouterr().out.startswith("Nothing to do: ")
 
 
-def test_what_the_user_wrote_into_webhooks_stays(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keeps_edits_of_the_user_in_webhooks(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*V1, "--defaulting"]) == 0
     webhooks = project / "growing" / "guestbook_webhook.py"
     webhooks.write_text(webhooks.read_text() + "# mine\n")
@@ -54,36 +52,36 @@ def test_what_the_user_wrote_into_webhooks_stays(project: Path, capsys: pytest.C
     "Projects",
     "Webhooks may be scaffolded one after another and for each version; the program can be imported after each.",
 )
-def test_one_version_converts_and_no_second_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_a_second_version_with_a_conversion(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*V1, "--conversion"]) == 0
     assert run([*V2, "--conversion"]) == 2
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     assert (
         "Guestbook already has a conversion in growing/guestbook_webhook.py: all versions are converted to and from"
-        " one version, v1" in said
+        " one version, v1" in errors
     )
 
 
 @pytest.mark.parametrize(
-    ("first", "other", "live"),
+    ("first", "other", "scope"),
     [("--namespaced", "--cluster", "namespaced"), ("--cluster", "--namespaced", "cluster-scoped")],
 )
-def test_a_further_version_has_the_scope_of_the_kind(
-    project: Path, capsys: pytest.CaptureFixture[str], first: str, other: str, live: str
+def test_another_version_must_have_the_scope_of_the_kind(
+    project: Path, capsys: pytest.CaptureFixture[str], first: str, other: str, scope: str
 ) -> None:
     page = ["create", "api", "--group", "web", "--kind", "Page"]
     assert run([*page, "--version", "v1", first]) == 0
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert run([*page, "--version", "v2", other]) == 2
-    told = f"Page is {live} in v1, and all versions of a kind have one scope: use {first}\n"
-    assert told in capsys.readouterr().err
+    message = f"Page is {scope} in v1, and all versions of a kind have one scope: use {first}\n"
+    assert message in capsys.readouterr().err
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
     assert run([*page, "--version", "v2", first]) == 0
     assert run([*page, "--version", "v1", first, "--force"]) == 0
     assert run(["manifests"]) == 0, capsys.readouterr().err
 
 
-def test_the_scope_of_a_version_that_is_made_again_may_change(project: Path) -> None:
+def test_the_scope_of_a_recreated_version_may_change(project: Path) -> None:
     page = ["create", "api", "--group", "web", "--kind", "Page", "--version", "v1"]
     assert run(page) == 0
     assert run([*page, "--cluster", "--force"]) == 0
@@ -91,7 +89,7 @@ def test_the_scope_of_a_version_that_is_made_again_may_change(project: Path) -> 
 
 
 @pytest.mark.parametrize("with_a_kind", [False, True])
-def test_a_second_init_counts_every_file(
+def test_a_second_init_reports_the_number_of_existing_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], with_a_kind: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`kubewright doctor`, on both clusters: what it finds well, and what it finds missing."""
+"""`kubewright doctor` on both clusters: what it reports as fine, and as missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.clusters
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster asks who may do what, as the real one does."""
+    """RBAC on the embedded cluster, as on the real one."""
     return {"controllers": False, "rbac": True}
 
 
@@ -31,7 +31,7 @@ class PatientSpec(kw.Model):
 
 @kw.resource("doctor.example.com/v1")
 class Patient(kw.Resource[PatientSpec, None]):
-    """A kind of this test's own."""
+    """A kind of this test."""
 
 
 class ChangedSpec(kw.Model):
@@ -40,17 +40,17 @@ class ChangedSpec(kw.Model):
 
 @kw.resource("doctor.example.com/v1", kind="Patient")
 class Changed(kw.Resource[ChangedSpec, None]):
-    """The same kind, as the program has it later."""
+    """A later version of the same kind."""
 
 
 @kw.resource("doctor.example.com/v1", kind="Chart")
 class OldChart(kw.Resource[PatientSpec, None]):
-    """A kind of two versions."""
+    """A kind with two versions."""
 
 
 @kw.resource("doctor.example.com/v2", storage=True)
 class Chart(kw.Resource[ChangedSpec, None]):
-    """The one that is stored."""
+    """The stored version."""
 
 
 operator = kw.Operator("doctor", namespaces=["default", "nowhere-at-all"])
@@ -65,7 +65,7 @@ async def found(client: Client, kind: type[Patient] | type[Changed] = Patient) -
 
 
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
-async def test_what_is_missing_is_reported_and_what_to_do(client: Client) -> None:
+async def test_reports_what_is_missing_with_the_fix(client: Client) -> None:
     before = await found(client)
     assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok"]
     assert before[0].what.startswith("the API server is v1.36.")
@@ -78,26 +78,26 @@ async def test_what_is_missing_is_reported_and_what_to_do(client: Client) -> Non
     assert (drifted.state, drifted.advice) == ("warning", "run `kubewright install`")
 
 
-async def test_a_kind_that_the_program_converts_and_the_cluster_does_not_is_a_problem(client: Client) -> None:
-    async def looked_at(converted: set[str]) -> Finding:
+async def test_reports_a_conversion_that_the_cluster_lacks(client: Client) -> None:
+    async def finding(converted: set[str]) -> Finding:
         return [one async for one in examine(client, [], [OldChart, Chart], converted=converted)][1]
 
     name = "charts.doctor.example.com"
     await install(client, OldChart, Chart)
-    assert (await looked_at(set())).state == "ok"
-    problem = await looked_at({name})
+    assert (await finding(set())).state == "ok"
+    problem = await finding({name})
     assert problem.state == "error"
     assert problem.what.startswith(f"{name} is not converted in the cluster")
     assert "--install-crds --webhook-url" in problem.advice
     elsewhere = conversion_by(apiextensions.WebhookClientConfig(url="https://doctor.example.com/convert"))
     await install(client, OldChart, Chart, conversions={name: elsewhere})
-    assert (await looked_at({name})).state == "ok"
+    assert (await finding({name})).state == "ok"
 
 
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
-async def test_what_an_account_may_not_do_is_reported_with_the_reason(cluster: Cluster | RealCluster) -> None:
-    async with cluster.client_as("doctors-nobody") as nobody:
-        refused = await found(nobody)
+async def test_reports_what_the_account_is_not_allowed_to_do(cluster: Cluster | RealCluster) -> None:
+    async with cluster.client_as("doctors-restricted") as restricted:
+        refused = await found(restricted)
     assert refused[1].what == "cannot check whether patients.doctor.example.com is defined"
     missing = [one for one in refused if one.state == "error"]
     assert "this account is not allowed to watch patients.doctor.example.com, required by reconciles(Patient)" in {
@@ -110,15 +110,15 @@ async def test_warns_that_secure_metrics_cannot_work(cluster: Cluster | RealClus
         "this account is not allowed to create tokenreviews.authentication.k8s.io and create"
         " subjectaccessreviews.authorization.k8s.io: secure metrics would answer 503"
     )
-    async with cluster.client_as("patient") as nobody:
-        [warning] = [one for one in await found(nobody) if one.what == message]
+    async with cluster.client_as("patient") as restricted:
+        [warning] = [one for one in await found(restricted) if one.what == message]
         assert (warning.state, "ClusterRole doctor-metrics-auth" in warning.advice) == ("warning", True)
         plain = kw.Operator("doctor", metrics_secure=False)
-        assert message not in {one.what async for one in examine(nobody, [plain], [])}
+        assert message not in {one.what async for one in examine(restricted, [plain], [])}
 
 
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
-def test_no_cluster_is_one_sentence(
+def test_an_unreachable_cluster_is_one_line(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("doctor")
@@ -134,9 +134,9 @@ def test_no_cluster_is_one_sentence(
     )
     arguments = [str(folder / "one_kind.py"), "--kubeconfig", str(config)]
     assert run(["doctor", *arguments]) == 1
-    said = capsys.readouterr()
-    assert "the API server does not answer" in said.out
-    assert "check that the cluster is running" in said.out
+    captured = capsys.readouterr()
+    assert "the API server does not answer" in captured.out
+    assert "check that the cluster is running" in captured.out
     for command in ("install", "deploy"):
         assert run([command, *arguments]) == 1
         assert len(capsys.readouterr().err.splitlines()) == 1

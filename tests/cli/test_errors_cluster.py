@@ -1,4 +1,4 @@
-"""What a command says, and how it ends, when the cluster is not there, not the right one, or refuses."""
+"""Messages and exit codes if the cluster is unreachable, is not a Kubernetes cluster, or rejects a request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubewright.cli import run
 from kubewright.cluster import Cluster
 from tests.cli.commands import PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 COMMANDS = list(WITH_CLUSTER.values())
 
@@ -32,14 +32,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def refused() -> Iterator[str]:
-    """An address that nobody listens at, and that nobody else can take meanwhile."""
+    """An address that refuses connections. It is bound, so that no other process can take it."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line of an error; doctor tells its findings on standard output."""
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    """Returns the single line of an error, or the standard output of a command without one, such as doctor."""
     shown = capsys.readouterr()
     assert "Traceback" not in shown.err
     if not shown.err:
@@ -53,14 +53,14 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
 )
 @pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
-def test_a_cluster_that_is_not_there_is_a_failure(
+def test_an_unreachable_cluster_is_a_failure(
     command: list[str], refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_kubeconfig(folder / "config", refused)
     assert run([*command, "--kubeconfig", "config"]) == 1
-    told = said(capsys)
-    assert refused.removeprefix("http://") in told
-    assert "refused" in told.lower() or "Connect call failed" in told
+    output = printed(capsys)
+    assert refused.removeprefix("http://") in output
+    assert "refused" in output.lower() or "Connect call failed" in output
 
 
 @pytest.mark.promise(
@@ -76,9 +76,9 @@ def test_a_cluster_that_is_not_there_is_a_failure(
         ("{", [], "YAML"),
         ("staging", ["--context", "stagign"], "context 'stagign' does not exist; did you mean 'staging'?"),
     ],
-    ids=["missing", "empty", "no YAML", "a context that is misspelled"],
+    ids=["missing", "empty", "invalid YAML", "misspelled context"],
 )
-def test_a_kubeconfig_that_cannot_work_is_wrong_use(
+def test_an_unusable_kubeconfig_is_wrong_use(
     command: list[str],
     content: str | None,
     context: list[str],
@@ -92,11 +92,11 @@ def test_a_kubeconfig_that_cannot_work_is_wrong_use(
     elif content is not None:
         config.write_text(content)
     assert run([*command, "--kubeconfig", config.name, *context]) == 2
-    assert message in said(capsys)
+    assert message in printed(capsys)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=WITH_CLUSTER)
-def test_something_else_than_kubernetes_is_reported(
+def test_reports_a_server_that_is_not_kubernetes(
     command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Page(BaseHTTPRequestHandler):
@@ -110,7 +110,7 @@ def test_something_else_than_kubernetes_is_reported(
         do_GET = do_POST = do_PATCH = do_DELETE = _answer
 
         def log_message(self, *_: object) -> None:
-            """Silence."""
+            """Logs nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -118,8 +118,8 @@ def test_something_else_than_kubernetes_is_reported(
         code = run([*command, "--kubeconfig", "config"])
         server.shutdown()
     assert code != 0
-    told = said(capsys)
-    assert "is the address right?" in told or "is this the address of an API server?" in told
+    output = printed(capsys)
+    assert "is the address right?" in output or "is this the address of an API server?" in output
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ async def cluster() -> AsyncIterator[Cluster]:
 
 
 def kubeconfig_of(cluster: Cluster, folder: Path, user: dict[str, str] | None = None) -> str:
-    """The administrator's, with something else said about the user."""
+    """Writes the administrator's kubeconfig with other credentials, and returns its name."""
     found: dict[str, Any] = yaml.safe_load(Path(cluster.kubeconfig()).read_text())
     found["users"][0]["user"] = found["users"][0]["user"] | user if user and "as" in user else user
     (folder / "config").write_text(yaml.safe_dump(found))
@@ -149,56 +149,56 @@ FORBIDDEN = {
     "Projects",
     "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
 )
-async def test_what_an_account_may_not_do_names_verb_resource_and_account(
+async def test_a_forbidden_request_names_verb_resource_and_account(
     cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = kubeconfig_of(cluster, folder, {"as": "somebody-small"})
+    config = kubeconfig_of(cluster, folder, {"as": "restricted-user"})
     for name, refusal in FORBIDDEN.items():
         assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 1
-        told = said(capsys)
-        assert told.startswith("Error: your account is not allowed to do this: ")
-        assert f'User "somebody-small" {refusal}' in told
+        output = printed(capsys)
+        assert output.startswith("Error: your account is not allowed to do this: ")
+        assert f'User "restricted-user" {refusal}' in output
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["codegen"], "--kubeconfig", config]) == 1
-    assert "you are not allowed to list definitions; name the kinds with --kind" in said(capsys)
+    assert "you are not allowed to list definitions; name the kinds with --kind" in printed(capsys)
     assert await asyncio.to_thread(run, [*WITH_CLUSTER["doctor"], "--kubeconfig", config]) == 1
-    assert "this account is not allowed to watch pages.errors.example.com" in said(capsys)
+    assert "this account is not allowed to watch pages.errors.example.com" in printed(capsys)
 
 
-async def test_credentials_that_the_server_does_not_know_are_wrong_use(
+async def test_unknown_credentials_are_wrong_use(
     cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = kubeconfig_of(cluster, folder, {"token": "not-a-token-of-this-cluster"})
     for name in ("install", "uninstall", "deploy", "undeploy", "codegen"):
         assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 2
-        told = said(capsys)
-        assert "Unauthorized" in told
-        assert "not-a-token" not in told
+        output = printed(capsys)
+        assert "Unauthorized" in output
+        assert "not-a-token" not in output
 
 
 @pytest.mark.promise(
     "Projects",
     "No cluster, a wrong kubeconfig, a misspelled context and a refusal are one line that says what to do.",
 )
-async def test_a_kind_that_is_not_defined_is_named(
+async def test_names_a_kind_that_is_not_defined(
     cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = str(cluster.kubeconfig())
     assert await asyncio.to_thread(run, ["doctor", "page.py", "--kubeconfig", config]) == 1
-    assert "pages.errors.example.com is not defined\n        run `kubewright install`" in said(capsys)
+    assert "pages.errors.example.com is not defined\n        run `kubewright install`" in printed(capsys)
     assert await asyncio.to_thread(run, ["uninstall", "page.py", "--yes", "--kubeconfig", config]) == 0
-    assert "absent CustomResourceDefinition pages.errors.example.com" in said(capsys)
+    assert "absent CustomResourceDefinition pages.errors.example.com" in printed(capsys)
     assert await asyncio.to_thread(run, ["install", "page.py", "--kubeconfig", config]) == 0
     capsys.readouterr()
     command = ["codegen", "--cluster", "--out", "types.py", "--kubeconfig", config, "--kind"]
     assert await asyncio.to_thread(run, [*command, "Pgae"]) == 2
-    assert "it serves no kind Pgae; did you mean Page?" in said(capsys)
+    assert "it serves no kind Pgae; did you mean Page?" in printed(capsys)
 
 
-async def test_running_it_twice_changes_nothing(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_second_run_changes_nothing(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     config = str(cluster.kubeconfig())
     for name in ("install", "uninstall", "deploy", "undeploy"):
         for _ in range(2):
-            assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 0, said(capsys)
+            assert await asyncio.to_thread(run, [*WITH_CLUSTER[name], "--kubeconfig", config]) == 0, printed(capsys)
 
 
 def test_nothing_is_removed_without_an_answer(

@@ -1,4 +1,4 @@
-"""Files: nothing of the user's is overwritten, nothing is half done, and to do the same twice is harmless."""
+"""Commands that write files: they keep files of the user, write all or nothing, and can run twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from kubewright.cli import run
 from kubewright.scaffold import carry_out, new_api, new_project
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 KIND = ["--group", "web", "--version", "v1", "--kind", "Page"]
 DEFINITION = """\
@@ -29,7 +29,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}
 """
 
-# Each command that writes files: how it is called, a file that it writes, and what lets it overwrite one.
+# Each command that writes files: its arguments, one of its files, and its option to overwrite files.
 WRITING = {
     "init": (["init", "new", "--domain", "my.domain"], "new/Makefile", "--force"),
     "create api": (["create", "api", *KIND], "guestbook/page.py", "--force"),
@@ -77,7 +77,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @COMMANDS
-def test_running_it_twice_changes_nothing(command: list[str], file: str, force: str, project: Path) -> None:
+def test_a_second_run_changes_nothing(command: list[str], file: str, force: str, project: Path) -> None:
     assert run(command) == 0
     after = tree(project)
     assert file in after
@@ -86,7 +86,7 @@ def test_running_it_twice_changes_nothing(command: list[str], file: str, force: 
 
 
 @COMMANDS
-def test_a_file_of_the_users_own_is_never_overwritten_unasked(
+def test_overwrites_a_file_of_the_user_only_with_the_option(
     command: list[str], file: str, force: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = project / file
@@ -104,10 +104,8 @@ def test_a_file_of_the_users_own_is_never_overwritten_unasked(
 
 @pytest.mark.promise("Projects", "All files of a command are written or none, also on a full disk.")
 @COMMANDS
-def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
-    command: list[str], file: str, force: str, project: Path
-) -> None:
-    """No file may grow beyond a few bytes: some are written in full before the first that does not fit."""
+def test_a_full_disk_changes_nothing(command: list[str], file: str, force: str, project: Path) -> None:
+    """Limits the size of files: some are written in full before the first that does not fit."""
     before, places = tree(project), folders(project)
     done = subprocess.run(
         [sys.executable, "-B", "-c", FULL_DISK, *command], capture_output=True, text=True, check=False
@@ -118,7 +116,7 @@ def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
     assert (tree(project), folders(project)) == (before, places)
 
 
-@pytest.mark.promise("Projects", "A folder that cannot be made or written is named with the reason.")
+@pytest.mark.promise("Projects", "A folder that cannot be created or written is named with the reason.")
 @pytest.mark.parametrize(
     "command",
     [
@@ -131,23 +129,23 @@ def test_a_full_disk_in_the_midst_of_it_leaves_everything_as_it_was(
     ],
     ids=lambda command: command[0],
 )
-def test_a_folder_that_cannot_be_made_is_named_with_the_reason(
+def test_names_a_folder_that_cannot_be_created_with_the_reason(
     command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Below a file nobody can make a folder, nor can the administrator."""
+    """Uses a path below a file, where not even root can create a folder."""
     (project / "blocked").write_text("")
     before = tree(project)
     assert run(command) == 1
     [line] = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error: ")]
-    said = ("blocked is not a folder", "the folder blocked/new cannot be created: Not a directory")
-    assert line.removeprefix("Error: nothing was written: ") in said
+    messages = ("blocked is not a folder", "the folder blocked/new cannot be created: Not a directory")
+    assert line.removeprefix("Error: nothing was written: ") in messages
     assert tree(project) == before
 
 
 @pytest.mark.parametrize(
     "command", [["manifests"], ["init", "new"], ["create", "api", *KIND]], ids=lambda each: each[0]
 )
-def test_a_folder_that_was_removed_under_the_user_is_reported(
+def test_reports_that_the_current_folder_was_removed(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = tmp_path / "gone"
@@ -158,7 +156,7 @@ def test_a_folder_that_was_removed_under_the_user_is_reported(
     assert capsys.readouterr().err == "Error: the current folder no longer exists: change to another one\n"
 
 
-def test_a_kubeconfig_that_could_not_be_written_is_rejected_before_there_is_a_cluster(
+def test_rejects_an_unwritable_kubeconfig_before_the_cluster_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / ("x" * 300)

@@ -1,4 +1,4 @@
-"""Names that Kubernetes or Python would refuse: told with what is right, before anything is written."""
+"""Names that Kubernetes or Python would reject: reported with the rule, before anything is written."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def refused(arguments: list[str], message: str, folder: Path, capsys: pytest.Cap
     assert tree(folder) == before
 
 
-def test_a_project_is_checked_before_it_is_made(
+def test_checks_the_names_of_a_project_before_creating_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -96,7 +96,7 @@ def test_a_project_is_checked_before_it_is_made(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checks_the_names_of_a_kind_before_creating_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = {"--group": "web", "--version": "v1", "--kind": "Page"}
     for option, table in (("--group", GROUPS), ("--version", VERSIONS), ("--kind", KINDS)):
         for value, message in table.items():
@@ -116,28 +116,28 @@ def test_a_kind_is_checked_before_it_is_made(project: Path, capsys: pytest.Captu
         (["webhook", "--kind", "Guestbook", "--conversion"], "Guestbook has one version, v1, and nothing to convert"),
     ],
 )
-def test_invalid_names_is_reported(
+def test_reports_invalid_names(
     arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused(["create", *arguments, "--group", "web", "--version", "v1"], message, project, capsys)
 
 
-def test_two_kinds_of_one_name_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_two_kinds_with_the_same_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["create", "api", "--group", "other", "--version", "v1", "--kind", "Guestbook"]
     refused(command, "Guestbook in web.my.domain/v1 already has the module guestbook.py", project, capsys)
 
 
-def test_a_project_that_is_there_need_not_be_described_again(project: Path) -> None:
+def test_init_of_an_existing_project_does_not_need_its_options(project: Path) -> None:
     before = tree(project)
     assert run(["init", "--name", "guestbook"]) == 0
     assert tree(project) == before
 
 
-def test_another_project_in_the_same_folder_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_another_project_in_the_same_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused(["init", "--domain", "other.domain"], "there is already a project here: guestbook, domain", project, capsys)
 
 
-@pytest.mark.promise("Projects", "All names that are missing are told at once, with a whole command.")
+@pytest.mark.promise("Projects", "All missing names are reported together, with a complete command.")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -154,7 +154,7 @@ def test_another_project_in_the_same_folder_is_reported(project: Path, capsys: p
         (["webhook", "--conversion", "--kind", "Page"], "missing: --group, --version. For example: kubewright create"),
     ],
 )
-def test_all_names_that_are_missing_are_reported_immediately(
+def test_reports_all_missing_names_together(
     arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused(["create", *arguments], message, project, capsys)

@@ -1,4 +1,4 @@
-"""One table of exit codes, in the code and on its page."""
+"""The table of exit codes, in the code and in the documentation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rows(heading: str) -> dict[str, int]:
 
 @pytest.mark.promise("Projects", "All commands share one table of exit codes, which the page has.")
 @pytest.mark.parametrize(("heading", "codes"), [("Of the commands", CommandExit), ("Of an operator", ExitCode)])
-def test_the_page_has_every_code_and_no_other(heading: str, codes: type[IntEnum]) -> None:
+def test_the_page_lists_exactly_the_codes(heading: str, codes: type[IntEnum]) -> None:
     assert rows(heading) == {code.name: code.value for code in codes}
 
 
@@ -103,13 +103,13 @@ def test_a_program_that_is_interrupted_interrupts_the_command(
 
 @pytest.mark.parametrize("command", ["uninstall", "undeploy"])
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [("", "Nothing was deleted. Use --yes where there is no terminal to answer on."), ("n\n", "Nothing was deleted.")],
 )
-def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
+def test_removes_nothing_without_confirmation(
     command: str,
     answer: str,
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -119,12 +119,12 @@ def test_without_a_yes_nothing_is_removed_and_the_last_line_says_so(
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     kubeconfig = write_kubeconfig(tmp_path / "clusters", "https://127.0.0.1:1")
     assert run([command, str(file), "--kubeconfig", str(kubeconfig)]) == CommandExit.INTERRUPTED
-    said = capsys.readouterr().err
-    assert said.splitlines()[-1].endswith(told)
-    assert "https://127.0.0.1:1" in said, "the question names the cluster"
+    errors = capsys.readouterr().err
+    assert errors.splitlines()[-1].endswith(message)
+    assert "https://127.0.0.1:1" in errors, "the question names the cluster"
 
 
-def test_a_program_without_kinds_leaves_nothing_to_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uninstall_without_kinds_removes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "kindless.py"
     file.write_text('import kubewright as kw\n\noperator = kw.Operator("kindless")\n')
     assert run(["uninstall", str(file), "--kubeconfig", str(tmp_path / "none")]) == CommandExit.DONE
@@ -132,7 +132,7 @@ def test_a_program_without_kinds_leaves_nothing_to_remove(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("image", ["", "Shop:1"])
-def test_an_invalid_image_is_rejected_before_the_cluster_is_asked(
+def test_rejects_an_invalid_image_before_connecting(
     image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"image_{len(image)}.py"

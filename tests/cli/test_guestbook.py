@@ -1,4 +1,4 @@
-"""The quick start of kubebuilder, from `init` to `uninstall`, with our commands, on both clusters."""
+"""Kubebuilder's quick start with Kubewright's commands, from `init` to `uninstall`, on both clusters."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ EDITS = {
         "    await ctx.apply(config)"
     ),
 }
-"""What a user makes of the module: a field of their own, and something that comes of it."""
+"""A user's edits of the module: a new field, and an object that depends on it."""
 
 
 class Shell:
-    """A user in a folder, with a kubeconfig."""
+    """Runs commands in a folder, with a kubeconfig."""
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
         self.folder = folder
@@ -56,21 +56,21 @@ class Shell:
         )
 
     async def fails(self, *arguments: str, code: int = 1) -> str:
-        """What is said by a command that fails."""
+        """Runs a command that must fail, and returns its standard error."""
         process = await self.start(*arguments)
         _, errors = await process.communicate()
         assert process.returncode == code, errors.decode()
         return errors.decode()
 
     async def run(self, *arguments: str) -> str:
-        """What is printed by a command that succeeds."""
+        """Runs a command that must succeed, and returns its standard output."""
         process = await self.start(*arguments)
         output, errors = await process.communicate()
         assert process.returncode == 0, f"kubewright {' '.join(arguments)}: {errors.decode()}"
         return output.decode()
 
     async def kubectl(self, *arguments: str) -> str:
-        """What kubectl prints."""
+        """Runs kubectl, and returns its standard output."""
         process = await self._start(str(setup_binaries() / "kubectl"), *arguments)
         output, errors = await process.communicate()
         assert process.returncode == 0, f"kubectl {' '.join(arguments)}: {errors.decode()}"
@@ -78,7 +78,7 @@ class Shell:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """`kubewright run`, until SIGTERM, which it heeds."""
+        """Runs `kubewright run` until SIGTERM, and checks that it exits with 0."""
         process = await self.start("run")
         try:
             yield
@@ -118,7 +118,7 @@ async def exists(
 
 
 @pytest.mark.promise("Projects", "The quick start works from `init` to `uninstall`.")
-async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> None:
+async def test_the_quick_start_works_from_init_to_uninstall(shell: Shell, user: Client, namespace: str) -> None:
     assert "wrote pyproject.toml" in await shell.run("init", "--domain", "my.domain")
     kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook", "--owns", "ConfigMap")
     await shell.run("create", "api", *kind)
@@ -165,8 +165,8 @@ async def test_the_quick_start(shell: Shell, user: Client, namespace: str) -> No
     assert await shell.run("uninstall", "--yes") == f"absent CustomResourceDefinition {DEFINITION}\n"
 
 
-@pytest.mark.promise("Projects", "What keeps a definition from going is named.")
-async def test_objects_that_no_user_cleans_up_are_named(shell: Shell, user: Client) -> None:
+@pytest.mark.promise("Projects", "Objects that block the deletion of a definition are named.")
+async def test_names_the_objects_that_block_the_deletion_of_a_definition(shell: Shell, user: Client) -> None:
     await shell.run("init", "--domain", "held.domain")
     await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Held", "--no-controller")
     await shell.run("install")
@@ -175,8 +175,8 @@ async def test_objects_that_no_user_cleans_up_are_named(shell: Shell, user: Clie
     held.metadata.name, held.metadata.namespace = "one", "default"
     held.metadata.finalizers = ["held.domain/waits"]
     await user.create(held)
-    said = await shell.fails("uninstall", "--yes", "--timeout", "1")
-    assert "Held default/one has the finalizers held.domain/waits" in said
-    assert "Is the operator that removes them running?" in said
+    errors = await shell.fails("uninstall", "--yes", "--timeout", "1")
+    assert "Held default/one has the finalizers held.domain/waits" in errors
+    assert "Is the operator that removes them running?" in errors
     await user.patch(kind, "one", MergePatch({"metadata": {"finalizers": None}}), "default")
     await shell.run("uninstall", "--yes")

@@ -1,4 +1,4 @@
-"""`kubewright install` and `kubewright uninstall`: what they tell, and what they leave alone."""
+"""`kubewright install` and `kubewright uninstall`: what they print, and what they do not change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubewright.cli import run
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 PROGRAM = """
 import kubewright as kw
@@ -59,17 +59,17 @@ async def client(cluster: Cluster) -> AsyncIterator[Client]:
 
 
 class Shell:
-    """Runs commands about the program, on the cluster."""
+    """Runs commands for the program on the cluster."""
 
     def __init__(self, program: Path, kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
         self._arguments = [str(program), "--kubeconfig", kubeconfig]
         self._capsys = capsys
 
     async def __call__(self, *command: str, code: int = 0) -> list[str]:
-        """The lines that it tells, those of its error last."""
+        """Runs a command, and returns the lines of its output, then those of its errors."""
         assert await asyncio.to_thread(run, [*command, *self._arguments]) == code
-        told = self._capsys.readouterr()
-        return [*told.out.splitlines(), *told.err.splitlines()]
+        captured = self._capsys.readouterr()
+        return [*captured.out.splitlines(), *captured.err.splitlines()]
 
 
 @pytest.fixture
@@ -79,9 +79,7 @@ def shell(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     return Shell(program, str(cluster.kubeconfig()), capsys)
 
 
-async def test_a_definition_alone_converts_nothing_and_keeps_the_webhook_that_does(
-    shell: Shell, client: Client
-) -> None:
+async def test_install_keeps_an_existing_conversion_webhook(shell: Shell, client: Client) -> None:
     installed, hint = await shell("install")
     assert installed == f"installed {NAME}"
     assert hint.startswith(f"objects of {NAME} in other versions than the stored one need the operator")
@@ -98,7 +96,7 @@ async def test_a_definition_alone_converts_nothing_and_keeps_the_webhook_that_do
 
 @pytest.fixture
 async def held(shell: Shell, client: Client) -> AsyncIterator[None]:
-    """The definition is to go, and an object of it has a finalizer that nobody removes until the test is over."""
+    """An object with a finalizer, which blocks the deletion of the definition until the test ends."""
     await shell("install")
     backup = Backup()
     backup.metadata.name, backup.metadata.namespace = "one", "default"
@@ -111,7 +109,7 @@ async def held(shell: Shell, client: Client) -> AsyncIterator[None]:
 WAITS = "Backup default/one has the finalizers install.example.com/waits. Is the operator that removes them running?"
 
 
-async def test_a_definition_that_is_being_deleted_is_reported_immediately_with_what_it_waits_for(
+async def test_reports_a_definition_that_is_being_deleted_with_what_it_waits_for(
     shell: Shell, client: Client, held: None
 ) -> None:
     await client.delete(CRD, NAME)
@@ -122,7 +120,7 @@ async def test_a_definition_that_is_being_deleted_is_reported_immediately_with_w
     assert f"        it waits: {WAITS}" in findings
 
 
-async def test_a_definition_is_removed_when_it_is_gone_and_not_before(shell: Shell, held: None) -> None:
+async def test_uninstall_reports_a_definition_that_still_exists(shell: Shell, held: None) -> None:
     assert await shell("uninstall", "--yes", "--timeout", "0.1", code=1) == [
         f"Error: the definitions still exist after 100ms: {WAITS}"
     ]

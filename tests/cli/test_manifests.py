@@ -63,7 +63,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.promise("Manifests", "The same program gives the same bytes, and a second run touches nothing.")
-def test_definitions_and_roles_are_written_and_the_second_time_nothing_changes(
+def test_writes_definitions_and_roles_and_a_second_run_changes_nothing(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "config"
@@ -80,7 +80,7 @@ def test_definitions_and_roles_are_written_and_the_second_time_nothing_changes(
     assert capsys.readouterr().out == f"9 files in {out}, 9 of them unchanged.\n"
 
 
-def test_what_is_in_the_files(program: Path, tmp_path: Path) -> None:
+def test_the_files_contain_the_definition_the_role_and_its_binding(program: Path, tmp_path: Path) -> None:
     assert run(["manifests", str(program), "--out", str(tmp_path / "config"), "--namespace", "ops"]) == 0
     found = {path: list(yaml.safe_load_all(text)) for path, text in texts(tmp_path / "config").items()}
     (crd,) = found["crd/bases/example.com_foos.yaml"]
@@ -99,8 +99,8 @@ def test_what_is_in_the_files(program: Path, tmp_path: Path) -> None:
     assert account["metadata"]["namespace"] == "ops"
 
 
-@pytest.mark.promise("Manifests", "Drift is told with a short difference and an exit code.")
-def test_check_is_content_with_what_was_written_and_says_what_differs(
+@pytest.mark.promise("Manifests", "Drift is reported with a short diff and an exit code.")
+def test_check_accepts_current_files_and_reports_differences(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "config"
@@ -114,17 +114,15 @@ def test_check_is_content_with_what_was_written_and_says_what_differs(
     (out / "crd" / "kustomization.yaml").unlink()
     before = texts(out)
     assert run([*arguments, "--check"]) == 3
-    told = capsys.readouterr()
-    assert f"{out}/crd/kustomization.yaml is missing\n" in told.out
-    assert f"{out}/rbac/role.yaml differs\n" in told.out
-    assert "  -  - escalate\n  +  - watch\n" in told.out
-    assert told.err == "2 of 9 files are not up to date: run the command without --check.\n"
+    captured = capsys.readouterr()
+    assert f"{out}/crd/kustomization.yaml is missing\n" in captured.out
+    assert f"{out}/rbac/role.yaml differs\n" in captured.out
+    assert "  -  - escalate\n  +  - watch\n" in captured.out
+    assert captured.err == "2 of 9 files are not up to date: run the command without --check.\n"
     assert texts(out) == before
 
 
-def test_a_kind_that_is_gone_takes_its_files_with_it(
-    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_removes_the_files_of_a_removed_kind(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "config"
     assert run(["manifests", str(program), "--out", str(out)]) == 0
     (out / "crd" / "mine.yaml").write_text("mine: 1\n")
@@ -134,7 +132,9 @@ def test_a_kind_that_is_gone_takes_its_files_with_it(
     assert [path for path in texts(out) if path.startswith("crd/")] == ["crd/mine.yaml"]
 
 
-def test_a_file_of_somebody_is_in_the_way(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replaces_a_file_of_the_user_only_with_overwrite(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mine = tmp_path / "config" / "rbac" / "role.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine: 1\n")
@@ -156,8 +156,8 @@ def test_descriptions_can_be_shorter(program: Path, tmp_path: Path, how: str, ex
     assert spec["properties"]["size"].get("description") == expected
 
 
-@pytest.mark.promise("Manifests", "A definition that is too large for `kubectl apply` is told, with its size.")
-def test_a_definition_that_is_too_large_for_kubectl_apply_is_reported_with_its_size(
+@pytest.mark.promise("Manifests", "A definition that is too large for `kubectl apply` is reported with its size.")
+def test_reports_a_definition_that_is_too_large_for_kubectl_apply(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fields = "\n".join(f'    field_{n}: int = 1\n    """{"x" * 1000}. And more."""\n' for n in range(280))
@@ -167,14 +167,14 @@ def test_a_definition_that_is_too_large_for_kubectl_apply_is_reported_with_its_s
     text = (tmp_path / "config" / "crd" / "bases" / "example.com_foos.yaml").read_text()
     size = applied_size(from_dict(CustomResourceDefinition, yaml.safe_load(text)))
     assert size > 262_144
-    told = capsys.readouterr().err
-    assert f"Warning: foos.example.com is too large for `kubectl apply`, which would store {size:,} bytes " in told
-    assert "Use `kubectl apply --server-side`, or make it smaller with --descriptions=short or off." in told
+    errors = capsys.readouterr().err
+    assert f"Warning: foos.example.com is too large for `kubectl apply`, which would store {size:,} bytes " in errors
+    assert "Use `kubectl apply --server-side`, or make it smaller with --descriptions=short or off." in errors
     assert run([*arguments, "--descriptions", "off"]) == 0
     assert capsys.readouterr().err == ""
 
 
-def test_an_operator_without_kinds_and_kinds_without_an_operator(tmp_path: Path) -> None:
+def test_writes_an_operator_without_kinds_and_kinds_without_an_operator(tmp_path: Path) -> None:
     (tmp_path / "kinds_of_a_test.py").write_text(
         "import kubewright as kw\n@kw.resource('example.com/v1')\nclass Foo(kw.Resource[None, None]): ...\n"
     )
@@ -193,7 +193,7 @@ def test_an_operator_without_kinds_and_kinds_without_an_operator(tmp_path: Path)
     assert {"crd/bases/example.com_foos.yaml", "rbac/role.yaml"} <= set(texts(tmp_path / "c"))
 
 
-def test_two_operators_have_folders_of_their_names(program: Path, tmp_path: Path) -> None:
+def test_two_operators_get_folders_with_their_names(program: Path, tmp_path: Path) -> None:
     program.write_text(PROGRAM + "\nother = Operator('other')\nother.reconciles(Foo)(sync)\n")
     assert run(["manifests", str(program), "--out", str(tmp_path / "config")]) == 0
     assert {"rbac/foo-operator/role.yaml", "rbac/other/role.yaml"} <= set(texts(tmp_path / "config"))
@@ -202,7 +202,7 @@ def test_two_operators_have_folders_of_their_names(program: Path, tmp_path: Path
     assert "rbac/other/role.yaml" not in texts(tmp_path / "config")
 
 
-def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Path) -> None:
+def test_imports_a_file_that_is_given_twice_once(program: Path, tmp_path: Path) -> None:
     assert run(["manifests", str(program), f"{program}:operator", "--out", str(tmp_path / "config")]) == 0
     assert list(texts(tmp_path / "config")) == FILES
 
@@ -222,7 +222,7 @@ def test_a_file_that_is_named_twice_is_imported_once(program: Path, tmp_path: Pa
         ),
     ],
 )
-def test_a_typo_in_an_option_is_rejected_and_leaves_no_file(
+def test_rejects_a_typo_in_an_option_and_writes_nothing(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, message: str
 ) -> None:
     assert run(["manifests", str(program), "--out", str(tmp_path / "config"), *options]) == code
@@ -239,7 +239,7 @@ def test_a_typo_in_an_option_is_rejected_and_leaves_no_file(
         (PROGRAM.replace("size: int = 1", "size: set[int]"), 1, "Foo.spec.size"),
     ],
 )
-def test_a_program_that_has_nothing_or_fails_leaves_no_file(
+def test_a_program_that_is_empty_or_fails_writes_nothing(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, message: str
 ) -> None:
     program.write_text(text)
@@ -250,10 +250,10 @@ def test_a_program_that_has_nothing_or_fails_leaves_no_file(
 
 def test_the_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["manifests", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert "kubewright manifests foo.py --out config --check" in told
+    output = capsys.readouterr().out
+    assert "kubewright manifests foo.py --out config --check" in output
     for option in ("--out", "--check", "--namespace", "--descriptions", "--exclude", "--overwrite"):
-        assert option in told
+        assert option in output
 
 
 CONVERTED = """
@@ -290,7 +290,7 @@ def downgrade(new: New) -> Old:
 
 
 @pytest.mark.parametrize("package", [[], ["--package", "kustomize", "--image", "backup:1.0.0"]], ids=["files", "tree"])
-def test_who_applies_a_definition_that_the_program_converts_leaves_its_conversion_alone(
+def test_definitions_of_converted_kinds_do_not_set_the_conversion(
     package: list[str], program: Path, tmp_path: Path
 ) -> None:
     program.write_text(CONVERTED)
@@ -300,7 +300,7 @@ def test_who_applies_a_definition_that_the_program_converts_leaves_its_conversio
         name: yaml.safe_load((out / f"crd/bases/example.com_{name}.yaml").read_text()) for name in ("backups", "sames")
     }
     assert "conversion" not in bases["backups"]["spec"]
-    assert bases["sames"]["spec"]["conversion"] == {"strategy": "None"}  # nobody converts these
+    assert bases["sames"]["spec"]["conversion"] == {"strategy": "None"}  # the program does not convert these
     if package:
         [patch] = yaml.safe_load((out / "webhook/conversion_of_example.com_backups_patch.yaml").read_text())
         assert patch["value"]["strategy"] == "Webhook"
@@ -334,13 +334,13 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None: ...
 
 @pytest.mark.skipif(not is_available(), reason="needs the extra test")
 @pytest.mark.parametrize("command", ["manifests", "chart", "installer", "bundle"])
-def test_rules_that_do_not_compile_are_reported_with_class_and_field_and_nothing_is_written(
+def test_reports_class_and_field_of_invalid_rules_and_writes_nothing(
     command: str, program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.write_text(WRONG_RULES)
     out = tmp_path / "out"
     assert run([command, str(program), "--out", str(out)]) == 1
-    told = capsys.readouterr().err
+    errors = capsys.readouterr().err
     for problem in (
         "Foo: spec.unfinished: the rule 'self.size() >': compilation failed: ERROR: <input>:1:14: Syntax error",
         "Foo: spec.misspelled: the rule 'slf.size() > 0': compilation failed: ERROR: <input>:1:1: undeclared reference",
@@ -348,11 +348,11 @@ def test_rules_that_do_not_compile_are_reported_with_class_and_field_and_nothing
         "Foo: spec.right: the rule '1 + 1': messageExpression must evaluate to a string",
         "Foo: spec.parts[*]: the rule 'self.b > 1': compilation failed: ERROR: <input>:1:5: undefined field 'b'",
     ):
-        assert problem in told
+        assert problem in errors
     assert not out.exists()
 
 
-def test_without_the_extra_rules_are_left_to_the_server(
+def test_does_not_compile_rules_without_the_extra(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kubewright.api.cel.is_available", lambda: False)

@@ -1,4 +1,4 @@
-"""`--output json`: standard output is one document, whatever the command did; and nothing of a spinner is in a pipe."""
+"""`--output json`: standard output is one document. A spinner writes nothing to a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from kubewright.cli import Output, run
 from kubewright.cluster import Cluster
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 PROGRAM = '''
 import kubewright as kw
@@ -41,7 +41,7 @@ Answer = Callable[..., Any]
 
 @pytest.fixture
 def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answer:
-    """The document that a command prints, in a folder with a program."""
+    """Runs a command in a folder with a program, and returns the document that it prints."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "page.py").write_text(PROGRAM)
 
@@ -59,15 +59,15 @@ async def kubeconfig() -> AsyncIterator[str]:
         yield str(cluster.kubeconfig())
 
 
-def test_versions(answer: Answer) -> None:
+def test_version_prints_all_versions(answer: Answer) -> None:
     assert set(answer("version")) == {"kubewright", "kubernetes", "etcd", "python"}
 
 
 @pytest.mark.promise(
     "Projects",
-    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+    "With `--output json`, standard output is one document; colors are only for terminals that support them.",
 )
-def test_the_files_of_a_project(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_and_create_list_their_files(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = answer("init", "book", "--domain", "my.domain")
     assert (made["folder"], "Makefile" in made["written"], made["changed"]) == ("book", True, [])
     assert answer("init", "book", "--domain", "my.domain")["written"] == []
@@ -79,7 +79,7 @@ def test_the_files_of_a_project(answer: Answer, tmp_path: Path, monkeypatch: pyt
     assert "book/book_webhook.py" in answer("create", "webhook", *kind, "--defaulting")["written"]
 
 
-def test_generated_files_and_how_they_differ(answer: Answer, tmp_path: Path) -> None:
+def test_generators_list_written_and_differing_files(answer: Answer, tmp_path: Path) -> None:
     written = answer("manifests", "page.py")
     assert (written["out"], written["files"]) == ("config", len(written["written"]))
     assert answer("manifests", "page.py", "--check")["differ"] == []
@@ -96,9 +96,9 @@ def test_generated_files_and_how_they_differ(answer: Answer, tmp_path: Path) -> 
 
 @pytest.mark.promise(
     "Projects",
-    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+    "With `--output json`, standard output is one document; colors are only for terminals that support them.",
 )
-async def test_what_was_done_in_a_cluster(answer: Answer, kubeconfig: str) -> None:
+async def test_cluster_commands_list_their_steps(answer: Answer, kubeconfig: str) -> None:
     async def ask(*arguments: str, code: int = 0) -> Any:
         whole = (*arguments, "page.py", "--kubeconfig", kubeconfig)
         return await asyncio.to_thread(answer, *whole, code=code)
@@ -115,18 +115,19 @@ async def test_what_was_done_in_a_cluster(answer: Answer, kubeconfig: str) -> No
     assert removed in (await ask("undeploy", "--yes"))["steps"]
 
 
-def test_a_cluster_tells_where_it_is(tmp_path: Path) -> None:
+def test_cluster_start_prints_its_address_and_kubeconfig(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kubewright", "cluster", "start", "--output", "json", "--write-kubeconfig", "k"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        document = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
         process.terminate()
         rest, _ = process.communicate()
-    assert (told["url"].startswith("https://127.0.0.1:"), told["kubeconfig"]) == (True, str(tmp_path / "k"))
+    assert document["url"].startswith("https://127.0.0.1:")
+    assert document["kubeconfig"] == str(tmp_path / "k")
     assert (process.returncode, rest) == (0, "")
 
 
-def test_a_spinner_makes_room_for_lines_and_is_nowhere_in_a_pipe(
+def test_a_spinner_is_cleared_before_lines_and_absent_in_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):
@@ -140,7 +141,7 @@ def test_a_spinner_makes_room_for_lines_and_is_nowhere_in_a_pipe(
         output = Output()
         with output.waiting("Waiting"):
             output.step("applied", "Deployment a/b")
-        # For the line, and at the end; more on a slow machine, where the spinner has turned.
+        # Once for the line and once at the end, and more often on a slow machine, where the spinner has turned.
         cleared = stream.getvalue().count("\r\x1b[K")
         assert cleared >= 2 if stream.isatty() else cleared == 0
         assert stream.getvalue().endswith("\r\x1b[K") or not stream.getvalue()
@@ -149,10 +150,10 @@ def test_a_spinner_makes_room_for_lines_and_is_nowhere_in_a_pipe(
 
 @pytest.mark.promise(
     "Projects",
-    "With `--output json`, standard output is one document; colours are for terminals that want them.",
+    "With `--output json`, standard output is one document; colors are only for terminals that support them.",
 )
-def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
-    """The same command on a terminal: once as it is, once with NO_COLOR, once on a dumb one."""
+def test_uses_colors_only_on_terminals_that_support_them(tmp_path: Path) -> None:
+    """Runs the same command on a terminal: without NO_COLOR, with NO_COLOR, and on a dumb terminal."""
     (tmp_path / "page.py").write_text(PROGRAM)
     (tmp_path / "config").write_text(
         'apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}]\n'
@@ -170,22 +171,22 @@ def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
     command = [sys.executable, "-m", "kubewright", "doctor", "page.py"]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        told = b""
+        output = b""
         while True:
             try:
                 piece = os.read(ours, 4096)
             except OSError:  # the other side is closed
                 break
-            told += piece
+            output += piece
         os.close(ours)
     assert process.returncode == 1
-    assert b"does not answer" in told
-    return told.decode()
+    assert b"does not answer" in output
+    return output.decode()
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_a_command_that_no_user_listens_to_any_more_finishes_its_work(as_json: bool, tmp_path: Path) -> None:
-    """`kubewright deploy | head -2` left half of the operator in the cluster."""
+def test_finishes_its_work_after_the_reader_closes_the_pipe(as_json: bool, tmp_path: Path) -> None:
+    """Regression: `kubewright deploy | head -2` left half of the operator in the cluster."""
     done = tmp_path / "done"
     program = f"""
 from pathlib import Path
@@ -197,9 +198,11 @@ output.document(steps=output.steps)
 output.line("end")
 Path({str(done)!r}).touch()
 """
-    heard, said = os.pipe()
-    os.close(heard)
-    ended = subprocess.run([sys.executable, "-c", program], stdout=said, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(said)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert done.exists()

@@ -1,4 +1,4 @@
-"""`kubewright run` before it reaches a cluster: what its options mean, and what it says when they cannot work."""
+"""`kubewright run` before it connects to a cluster: its options, and its messages for invalid ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ clusters: [{name: here, cluster: {server: "http://127.0.0.1:1"}}]
 contexts:
 - {name: here, context: {cluster: here}}
 - {name: stray, context: {cluster: nowhere}}
-- {name: nobody, context: {cluster: here, user: ghost}}
+- {name: userless, context: {cluster: here, user: ghost}}
 current-context: here
 """
 
@@ -55,7 +55,7 @@ def run(folder: Path, operator: str, *options: str) -> subprocess.CompletedProce
 
 
 @pytest.mark.promise("Running an operator", "Its options reach the operator.")
-def test_the_options_reach_the_operator(tmp_path: Path) -> None:
+def test_passes_its_options_to_the_operator(tmp_path: Path) -> None:
     options = ["--kubeconfig", "config", "--context", "here", "--master", "https://other:6443", "-n", "left"]
     options += ["--namespace", "right", "--concurrency", "3", "--grace", "1m30s", "--leader-elect", "--resync", "0"]
     done = run(tmp_path, RECORDER, *options, "--lease-name", "mine", "--health-bind", "8081", "-v")
@@ -75,7 +75,7 @@ def test_the_options_reach_the_operator(tmp_path: Path) -> None:
     }
 
 
-def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
+def test_passes_no_option_that_was_not_given(tmp_path: Path) -> None:
     assert run(tmp_path, RECORDER).stdout.strip() == "[]"
 
 
@@ -97,7 +97,7 @@ def test_what_was_not_said_does_not_reach_it(tmp_path: Path) -> None:
         (["--grcae", "1"], "No such option '--grcae'. Did you mean '--grace'?"),
     ],
 )
-def test_a_typo_in_a_flag_says_what_is_valid(
+def test_a_typo_in_a_flag_lists_the_valid_values(
     options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_here(["run", "never-loaded.py", *options]) == 2
@@ -105,7 +105,7 @@ def test_a_typo_in_a_flag_says_what_is_valid(
 
 
 @pytest.mark.promise("Running an operator", "A wrong value names the setting and what is valid.")
-def test_a_typo_in_a_variable_is_one_line_and_says_what_is_valid(
+def test_a_typo_in_a_variable_is_one_line_with_the_valid_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBEWRIGHT_LOG_LEVEL", "inof")
@@ -116,7 +116,7 @@ def test_a_typo_in_a_variable_is_one_line_and_says_what_is_valid(
 
 
 @pytest.mark.parametrize("command", ["run", "manifests"])
-def test_what_the_module_raises_is_shown_with_its_place_in_it_and_without_ours(
+def test_shows_only_the_users_frames_of_an_import_error(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / f"raises_for_{command}.py"
@@ -130,7 +130,7 @@ def test_what_the_module_raises_is_shown_with_its_place_in_it_and_without_ours(
     assert "_load.py" not in shown
 
 
-def test_what_we_refuse_is_shown_at_the_line_of_the_user_alone(
+def test_shows_the_users_line_of_a_rejected_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused, meant = tmp_path / "refused_option.py", tmp_path / "meant_another.py"
@@ -148,7 +148,7 @@ def test_what_we_refuse_is_shown_at_the_line_of_the_user_alone(
     assert "_settings.py" in capsys.readouterr().err
 
 
-def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_module_without_an_operator_is_a_usage_error(tmp_path: Path) -> None:
     done = run(tmp_path, "nothing = 1")
     assert done.returncode == 2
     assert "has no Operator: create one with" in done.stderr
@@ -160,30 +160,30 @@ def test_what_is_no_operator_is_a_usage_error(tmp_path: Path) -> None:
 )
 @pytest.mark.promise("Running an operator", "Exit codes tell why.")
 @pytest.mark.parametrize(
-    ("content", "context", "said"),
+    ("content", "context", "message"),
     [
         ("", "here", "empty"),
         ("{", "here", "YAML"),
         (KUBECONFIG, "her", "'here'"),
         (KUBECONFIG, "stray", "nowhere"),
-        (KUBECONFIG, "nobody", "ghost"),
+        (KUBECONFIG, "userless", "ghost"),
     ],
-    ids=["empty", "no YAML", "unknown context", "unknown cluster", "unknown user"],
+    ids=["empty", "invalid YAML", "unknown context", "unknown cluster", "unknown user"],
 )
-def test_a_kubeconfig_that_cannot_work_is_one_line_and_a_failure(
-    tmp_path: Path, content: str, context: str, said: str
+def test_an_unusable_kubeconfig_is_one_line_and_a_failure(
+    tmp_path: Path, content: str, context: str, message: str
 ) -> None:
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(content)
-    kubeconfig.chmod(0o600)  # one that others can read is warned about
+    kubeconfig.chmod(0o600)  # a kubeconfig that other users can read causes a warning
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig), "--context", context)
     assert done.returncode == ExitCode.CONFIGURATION
     [line] = done.stderr.splitlines()
-    assert said in line
+    assert message in line
     assert str(kubeconfig) in line
 
 
-def test_a_kubeconfig_that_is_missing_is_a_failure_that_names_it(tmp_path: Path) -> None:
+def test_names_a_missing_kubeconfig(tmp_path: Path) -> None:
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(tmp_path / "absent"))
     assert done.returncode != 0
     assert "absent" in done.stderr
@@ -203,7 +203,7 @@ current-context: here
     return file
 
 
-def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path) -> None:
+def test_a_server_that_is_not_kubernetes_is_a_failure(tmp_path: Path) -> None:
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -211,7 +211,7 @@ def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path
             self.wfile.write(b"<html>hello</html>")
 
         def log_message(self, *_: object) -> None:
-            """Silence."""
+            """Logs nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Page) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -223,7 +223,7 @@ def test_something_else_than_kubernetes_is_one_line_and_a_failure(tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
-def test_a_plugin_that_is_not_there_is_one_line_and_a_failure(tmp_path: Path) -> None:
+def test_names_a_missing_credential_plugin(tmp_path: Path) -> None:
     plugin = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}"
     kubeconfig = kubeconfig_for(tmp_path, "https://127.0.0.1:1", plugin)
     done = run(tmp_path, OPERATOR, "--kubeconfig", str(kubeconfig))

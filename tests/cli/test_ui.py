@@ -24,7 +24,7 @@ KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cluster in a process of its own."""
+    """The kubeconfig of a cluster in a separate process."""
     file = tmp_path_factory.mktemp("cluster") / "kubeconfig"
     command: list[str | Path] = [KUBEWRIGHT, "cluster", "start", "--write-kubeconfig", file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -41,7 +41,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @contextmanager
 def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command, and its first line."""
+    """Starts the command; yields its process and the first line of its output."""
     with subprocess.Popen([KUBEWRIGHT, "ui", *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -51,17 +51,17 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str
                 process.kill()
 
 
-def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: Path) -> None:
+def test_the_printed_address_signs_in_and_ctrl_c_stops_the_console(kubeconfig: Path) -> None:
     arguments = ("--kubeconfig", kubeconfig, "--port", "0", "--output", "json", "--read-only")
     with serving(*arguments) as (process, line):
-        told = json.loads(line)
-        assert told["open"].startswith(f"{told['url']}/?invitation=")
-        assert told["readOnly"] is True
-        assert told["url"].startswith("http://127.0.0.1:")
+        document = json.loads(line)
+        assert document["open"].startswith(f"{document['url']}/?invitation=")
+        assert document["readOnly"] is True
+        assert document["url"].startswith("http://127.0.0.1:")
         opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
-        with opener.open(told["open"], timeout=PATIENCE) as answer:
+        with opener.open(document["open"], timeout=PATIENCE) as answer:
             assert answer.status == 200
-            assert answer.url == f"{told['url']}/"
+            assert answer.url == f"{document['url']}/"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE) == 0
 
@@ -70,21 +70,21 @@ def test_the_address_that_is_printed_lets_one_in_and_ctrl_c_ends_it(kubeconfig: 
     "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
-def test_a_port_that_is_taken_is_reported(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_a_port_in_use(kubeconfig: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["ui", "--kubeconfig", str(kubeconfig), "--port", str(port)]) == 1
     assert f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another" in capsys.readouterr().err
 
 
-def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> None:
+def test_ctrl_c_does_not_wait_for_a_silent_cluster(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         kubeconfig = write_kubeconfig(tmp_path / "config", f"http://127.0.0.1:{silent.getsockname()[1]}")
         command: list[str | Path] = [KUBEWRIGHT, "ui", "--no-open", "--kubeconfig", kubeconfig]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             connection, _ = silent.accept()
             with connection:
-                connection.recv(1)  # it has asked, and waits
+                connection.recv(1)  # the request was sent
                 process.send_signal(signal.SIGINT)
                 _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -95,9 +95,9 @@ def test_ctrl_c_does_not_wait_for_a_cluster_that_is_silent(tmp_path: Path) -> No
     "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
-def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+def test_reports_an_unreachable_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
     file = tmp_path / "config"
     cluster = f"{{name: a, cluster: {{server: 'http://127.0.0.1:{port}'}}}}"
     file.write_text(f"clusters: [{cluster}]\ncontexts: [{{name: a, context: {{cluster: a}}}}]\ncurrent-context: a\n")
@@ -110,7 +110,7 @@ def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--redonly"], "Did you mean '--read-only'?"),
         (["--kubeconfig", "nowhere"], "nowhere: the file does not exist"),
@@ -131,12 +131,12 @@ def test_a_cluster_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.
         (["--output", "yaml"], "'yaml' is not one of 'text', 'json'"),
     ],
 )
-def test_invalid_input_is_reported_in_one_line(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+def test_reports_invalid_options_in_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["ui", *arguments]) == 2
     errors = capsys.readouterr().err
-    assert told in errors
+    assert message in errors
     assert errors.count("\n") == 1
 
 
@@ -144,7 +144,7 @@ def test_invalid_input_is_reported_in_one_line(
     "Access to the console and its cost",
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
-def test_without_the_extra_it_says_what_to_install(
+def test_without_the_extra_names_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "nicegui", None)
@@ -152,9 +152,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert "pip install 'kubewright[console]'" in capsys.readouterr().err
 
 
-def test_manifests_are_written_and_those_of_others_are_not_replaced(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_writes_manifests_and_keeps_other_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ui", "--manifests", str(tmp_path), "--image", "example.com/console:1", "--output", "json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert {Path(step["what"]).name for step in steps} == {
@@ -167,7 +165,7 @@ def test_manifests_are_written_and_those_of_others_are_not_replaced(
     assert "service.yaml: not generated" in capsys.readouterr().err
 
 
-def test_an_operator_can_serve_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_run_rejects_an_invalid_console_address(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     program = tmp_path / "served.py"
     program.write_text("import kubewright as kw\noperator = kw.Operator('served')\n")
     assert run(["run", str(program), "--console-bind", "here"]) == 2

@@ -1,4 +1,4 @@
-"""`kubewright why`, asked of an operator that runs."""
+"""`kubewright why` for a running operator."""
 
 from __future__ import annotations
 
@@ -46,23 +46,25 @@ async def asked(*arguments: str) -> int:
 
 @pytest.mark.promise(
     "Projects",
-    "`kubewright why` tells what woke an object, what came of it, and when it is tried again; a terminal obeys "
-    "nothing in it.",
+    "`kubewright why` reports what triggered a reconcile, its result and the next retry; it prints no control "
+    "characters of an object.",
 )
-async def test_what_woke_an_object_and_what_came_of_it(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_reports_what_triggered_a_reconcile_and_its_result(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert await asked("configmap/good", "--address", address) == 0
-    said = capsys.readouterr().out
-    assert "ConfigMap default/good, controller settings" in said
-    assert "queue    nothing to do" in said
-    assert "create secrets good-secret: 201" in said
+    output = capsys.readouterr().out
+    assert "ConfigMap default/good, controller settings" in output
+    assert "queue    nothing to do" in output
+    assert "create secrets good-secret: 201" in output
     shown = await asyncio.to_thread(CliRunner().invoke, command, ["ConfigMap/bad", "--address", address], color=True)
-    said = shown.output
-    assert "retried in" in said or "running since" in said or "waiting for a worker" in said
-    assert "there is no" in said
-    assert "\x1b" not in said
+    output = shown.output
+    assert "retried in" in output or "running since" in output or "waiting for a worker" in output
+    assert "there is no" in output
+    assert "\x1b" not in output
 
 
-async def test_as_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_prints_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await asked("ConfigMap/good", "--address", address, "--output", "json") == 0
     [found] = json.loads(capsys.readouterr().out)["objects"]
     assert (found["kind"], found["results"][0]["result"]) == ("ConfigMap", "success")
@@ -77,15 +79,15 @@ async def test_as_json(address: str, capsys: pytest.CaptureFixture[str]) -> None
         (["good"], 2, "name the object as KIND/NAME"),
     ],
 )
-async def test_what_is_not_there(
+async def test_reports_an_unknown_object_or_kind(
     address: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await asked(*arguments, "--address", address) == code
     assert message in capsys.readouterr().err
 
 
-def test_no_user_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:2")  # is not asked
+def test_reports_that_no_operator_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:2")  # is not used
     assert run(["why", "Foo/example", "--address", "127.0.0.1:1"]) == 1
     assert "no operator answers at 127.0.0.1:1" in capsys.readouterr().err
 
@@ -93,6 +95,6 @@ def test_no_user_answers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 @pytest.mark.parametrize(
     "wrong", ["nonsense", "127.0.0.1:", "127.0.0.1:99999", "ftp://127.0.0.1:80", "https://me@localhost:1"]
 )
-def test_what_is_no_address_is_reported_with_what_is_one(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_address_is_reported_with_examples(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["why", "Foo/example", "--address", wrong]) == 2
     assert f"such as 127.0.0.1:8081 or https://localhost:8080, not {wrong!r}" in capsys.readouterr().err

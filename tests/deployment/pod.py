@@ -41,12 +41,12 @@ class PodProcess:
 
     @property
     def user(self) -> str:
-        """Who it is for the API server."""
+        """Its user name at the API server."""
         assert self.pod.spec is not None
         return f"system:serviceaccount:{self.pod.metadata.namespace}:{self.pod.spec.service_account_name}"
 
     async def port(self, of: str) -> int:
-        """The port that it serves something at, as soon as its log says so: `/readyz`, `webhooks`."""
+        """Waits until the log names the port that serves `what`, such as `/readyz` or `webhooks`, and returns it."""
         while True:
             for line in self.lines():
                 if line.startswith("serving ") and of in line:
@@ -54,7 +54,7 @@ class PodProcess:
             await self._alive()
 
     async def ready(self) -> None:
-        """Return when its readiness probe succeeds."""
+        """Waits until its readiness probe succeeds."""
         assert self.pod.spec is not None
         [container] = self.pod.spec.containers
         probe = container.readiness_probe
@@ -63,7 +63,7 @@ class PodProcess:
         await self.page(probe.http_get.path or "/")
 
     async def page(self, path: str, token: str | None = None) -> str:
-        """A page that it serves, as soon as it is served and well."""
+        """Waits until a page is served with status 200, and returns it."""
         while True:
             status, answer = await self.answer(path, token)
             if status == 200:
@@ -71,7 +71,7 @@ class PodProcess:
             await self._alive()
 
     async def answer(self, path: str, token: str | None = None) -> tuple[int, str]:
-        """The status and the text of a page. Metrics are HTTPS, with a certificate that nothing verifies."""
+        """Returns the status and the body of a page. The certificate of the metrics is not verified."""
         port = await self.port(path)
         context = None
         if path == "/metrics":
@@ -86,7 +86,7 @@ class PodProcess:
         return int(answer.split(maxsplit=2)[1]), answer
 
     def lines(self) -> list[str]:
-        """The messages of its log so far."""
+        """Returns the messages of its log so far."""
         complete = self.log.read_text().rpartition("\n")[0]
         return [json.loads(line)["message"] if line.startswith("{") else line for line in complete.splitlines()]
 
@@ -96,7 +96,7 @@ class PodProcess:
 
 
 async def pod_of(client: Client, deployment: apps.Deployment) -> core.Pod:
-    """The Pod of a Deployment of one replica, as soon as its controllers have made it."""
+    """Waits for the Pod of a Deployment with one replica, and returns it."""
     labels = deployment.spec.selector.match_labels
     while True:
         if pods := await client.list(core.Pod, deployment.metadata.namespace, labels=labels):
@@ -109,7 +109,7 @@ async def pod_of(client: Client, deployment: apps.Deployment) -> core.Pod:
 async def started(
     client: Client, pod: core.Pod, kubeconfig: Path, *, image: Path, folder: Path
 ) -> AsyncIterator[PodProcess]:
-    """The process of the Pod's container, in a folder that stands for its image. At the end it is told to stop."""
+    """Runs the process of the Pod's container in a folder instead of its image. Stops it at the end."""
     assert pod.spec is not None
     [container] = pod.spec.containers
     assert pod.spec.automount_service_account_token is not False
@@ -150,7 +150,7 @@ async def started(
 
 
 def _value(variable: core.EnvVar, pod: core.Pod) -> str:
-    """The value of a variable; a field of the Pod where it refers to one."""
+    """Returns the value of a variable, or of the field of the Pod that it refers to."""
     source = variable.value_from
     if source is None:
         return variable.value or ""
@@ -162,7 +162,7 @@ def _value(variable: core.EnvVar, pod: core.Pod) -> str:
 
 
 async def _token(client: Client, pod: core.Pod) -> str:
-    """A token for the Pod's account, which is good as long as the Pod is there."""
+    """Returns a token for the Pod's account, which is valid while the Pod exists."""
     assert pod.spec is not None
     bound = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid}
     answer = await client.request(

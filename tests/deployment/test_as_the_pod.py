@@ -1,4 +1,4 @@
-"""What `kubewright deploy` deploys does its job: the process of its Pod, with the roles of its account alone."""
+"""Deployed operators work: the process of the Pod has only the roles of its service account."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @dataclass(frozen=True)
 class Deployed:
-    """An operator in a cluster: the process of its Pod, and a namespace in which it is given work."""
+    """An operator in a cluster: the process of its Pod, and a namespace for its objects."""
 
     cluster: Cluster | RealCluster
     client: Client
@@ -37,7 +37,7 @@ class Deployed:
     pod: PodProcess
 
     async def create(self, sample: str, **spec: Any) -> Untyped:
-        """Create the object in a file of the program."""
+        """Creates the object in a file of the program."""
         content = yaml.safe_load((self.program / sample).read_text())
         content["metadata"]["namespace"] = self.namespace
         content["spec"] |= spec
@@ -45,7 +45,7 @@ class Deployed:
         return await self.client.create(from_dict(kind, content))
 
     async def until(self, obj: Untyped, check: Callable[[dict[str, Any]], bool]) -> None:
-        """Wait until the status of an object is so."""
+        """Waits until the status of an object fulfills a condition."""
         await self.client.wait_for(
             type(obj), obj.metadata.name, lambda found: check(found.content.get("status") or {}), self.namespace
         )
@@ -78,7 +78,7 @@ async def memcached(deployed: Deployed) -> None:
 
 
 async def password(deployed: Deployed) -> None:
-    """With its webhooks, which the server trusts by the certificate that the operator made and wrote into them."""
+    """Includes its webhooks. The server trusts the certificate that the operator generated and registered."""
     await reachable(deployed, "password-operator")
     made = None
     while made is None:
@@ -87,8 +87,8 @@ async def password(deployed: Deployed) -> None:
         except ApiError as error:
             if "failed calling webhook" not in str(error):
                 raise
-            await asyncio.sleep(0.05)  # until the server has heard of the address
-    assert made.content["spec"]["disallowRepeat"] is False  # filled in by one of them
+            await asyncio.sleep(0.05)  # until the server knows the address
+    assert made.content["spec"]["disallowRepeat"] is False  # set by a defaulting webhook
     await deployed.until(made, lambda status: status.get("state") == "InSync")
     secret = await deployed.client.get(core.Secret, made.metadata.name, deployed.namespace)
     assert len((secret.data or {})["password"]) == made.content["spec"]["length"]
@@ -119,7 +119,7 @@ async def reachable(deployed: Deployed, name: str) -> None:
 
 
 async def kubewright(folder: Path, kubeconfig: Path, *arguments: str) -> None:
-    """A command, as a user runs it."""
+    """Runs a command as a user does."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "kubewright", *arguments),
         cwd=folder,
@@ -132,7 +132,7 @@ async def kubewright(folder: Path, kubeconfig: Path, *arguments: str) -> None:
 
 
 async def program_of(job: str, kubeconfig: Path, folder: Path) -> tuple[Path, list[str]]:
-    """The folder of a program, and what `deploy` must be told about it: nothing for a project."""
+    """Returns the folder of a program, and the arguments of `deploy`, of which a project needs none."""
     if job != "guestbook":
         return EXAMPLES / job, [f"{job}.py"]
     project = folder / "guestbook"
@@ -144,7 +144,7 @@ async def program_of(job: str, kubeconfig: Path, folder: Path) -> tuple[Path, li
 
 
 async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) -> str:
-    """The metrics, as an account reads them that is bound to the deployed role; others do not."""
+    """Returns the metrics, read by an account with the deployed role. Checks that other accounts are rejected."""
     assert (await pod.answer("/metrics"))[0] == 401
     assert (await pod.answer("/metrics", "made.up.token"))[0] == 401
     tokens = {}
@@ -191,7 +191,7 @@ async def scraped(client: Client, namespace: str, pod: PodProcess, name: str) ->
     ],
     ids=["guestbook", "foo", "password", "memcached"],
 )
-async def test_the_process_of_the_pod_does_its_job_with_the_deployed_roles_alone(
+async def test_the_operator_works_with_only_the_deployed_roles(
     job: Callable[[Deployed], Awaitable[None]],
     name: str,
     cluster: Cluster | RealCluster,
@@ -213,12 +213,12 @@ async def test_the_process_of_the_pod_does_its_job_with_the_deployed_roles_alone
         assert lease.spec.holder_identity
         assert 'rest_client_requests_total{code="403"' not in await scraped(client, namespace, running, name)
 
-    # What the account has not been given is refused; so would have been all else, and the record would show it.
+    # The server rejects what the roles do not grant, and the record shows it. It has no other rejected request.
     token = (tmp_path / "serviceaccount" / "token").read_text()
     async with Client(load_config(kubeconfig=kubeconfig, token=token)) as account:
         with pytest.raises(Forbidden):
             await account.list(core.Node)
     while not record.of(running.user, 401, 403):  # noqa: ASYNC110
-        await asyncio.sleep(0.05)  # until the server has written it down
+        await asyncio.sleep(0.05)  # until the server has recorded it
     assert record.of(running.user, 401, 403) == {"/api/v1/nodes"}
     assert f"/apis/coordination.k8s.io/v1/namespaces/{name}-system/leases/{name}" in record.of(running.user, 200)

@@ -1,4 +1,4 @@
-"""Names that somebody else has: `deploy` takes over nothing, and `undeploy` removes nothing, that is not its own."""
+"""Objects of other owners: `deploy` does not take them over, and `undeploy` does not remove them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Pager(kw.Resource[Spec, None]): ...
 
 
 class Steps:
-    """What a command told."""
+    """The reported steps."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.lines: list[str] = []
 
     def __call__(self, did: str, what: str) -> None:
-        self.told.append(f"{did} {what}")
+        self.lines.append(f"{did} {what}")
 
 
 @pytest.fixture
@@ -56,17 +56,15 @@ async def client() -> AsyncIterator[Client]:
         yield client
 
 
-async def test_what_others_have_applied_of_the_project_is_known_by_its_labels(client: Client, project: Project) -> None:
+async def test_recognizes_the_projects_objects_by_their_labels(client: Client, project: Project) -> None:
     for obj in objects(project):  # as `kubectl apply` does with the files of `kubewright installer`
         await client.writing_as("kubectl").apply(obj)
     steps = Steps()
     await deploy(client, project, steps)
-    assert {told.partition(" ")[0] for told in steps.told} == {"applied"}
+    assert {line.partition(" ")[0] for line in steps.lines} == {"applied"}
 
 
-async def test_an_object_of_another_owner_is_named_with_its_owner_before_anything_is_written(
-    client: Client, project: Project
-) -> None:
+async def test_names_an_object_of_another_owner_before_writing_anything(client: Client, project: Project) -> None:
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
     theirs = rbac.ClusterRole(metadata=ObjectMeta(name=role.metadata.name, labels=HELM))
     before = await client.writing_as("kubectl-create").create(theirs)
@@ -80,9 +78,7 @@ async def test_an_object_of_another_owner_is_named_with_its_owner_before_anythin
     assert await client.find(core.Namespace, project.namespace) is None
 
 
-async def test_what_the_project_has_made_is_applied_again_whoever_has_changed_it(
-    client: Client, project: Project
-) -> None:
+async def test_reapplies_the_projects_objects_after_changes_by_other_clients(client: Client, project: Project) -> None:
     await deploy(client, project, Steps())
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
     found = await client.get(rbac.ClusterRole, role.metadata.name)
@@ -90,22 +86,22 @@ async def test_what_the_project_has_made_is_applied_again_whoever_has_changed_it
     found.rules = []
     await client.writing_as("kubectl-edit").update(found)
     await deploy(client, project, Steps())
-    mended = await client.get(rbac.ClusterRole, role.metadata.name)
-    assert (mended.rules, mended.metadata.labels) == (role.rules, role.metadata.labels)
+    restored = await client.get(rbac.ClusterRole, role.metadata.name)
+    assert (restored.rules, restored.metadata.labels) == (role.rules, role.metadata.labels)
 
 
-async def test_a_namespace_that_is_there_stays_as_it_is_and_stays_there(client: Client, project: Project) -> None:
+async def test_does_not_change_or_remove_an_existing_namespace(client: Client, project: Project) -> None:
     theirs = core.Namespace(metadata=ObjectMeta(name=project.namespace))
     before = await client.writing_as("kubectl-create").create(theirs)
     steps = Steps()
     await deploy(client, project, steps)
-    assert f"kept Namespace {project.namespace}, which was created by kubectl-create" in steps.told
+    assert f"kept Namespace {project.namespace}, which was created by kubectl-create" in steps.lines
     assert (await client.get(core.Namespace, project.namespace)).metadata.labels == before.metadata.labels
     await undeploy(client, project, steps)
     assert await client.find(core.Namespace, project.namespace) is not None
 
 
-async def test_what_is_of_another_owner_is_not_removed(client: Client, project: Project) -> None:
+async def test_does_not_remove_an_object_of_another_owner(client: Client, project: Project) -> None:
     role = next(obj for obj in objects(project) if isinstance(obj, rbac.ClusterRole))
     theirs = rbac.ClusterRole(metadata=ObjectMeta(name=role.metadata.name, labels={"whose": "theirs"}))
     await client.writing_as("kubectl-create").create(theirs)
@@ -115,11 +111,11 @@ async def test_what_is_of_another_owner_is_not_removed(client: Client, project: 
         f"kept ClusterRole {role.metadata.name}, which does not belong to this project, but was created by"
         " kubectl-create"
     )
-    assert kept in steps.told
+    assert kept in steps.lines
     assert await client.find(rbac.ClusterRole, role.metadata.name) is not None
 
 
-async def test_a_definition_whose_names_are_taken_says_which_and_by_whom(client: Client, project: Project) -> None:
+async def test_names_the_owner_of_a_definitions_taken_names(client: Client, project: Project) -> None:
     await install(client, Pager)
     with pytest.raises(InstallError, match=r"pages.names.example.com: NamesAccepted is False .*pg") as refused:
         await deploy(client, project, Steps())

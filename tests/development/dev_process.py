@@ -1,4 +1,4 @@
-"""`kubewright dev` as a process, and what it says."""
+"""Runs `kubewright dev` as a process, and reads its messages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ spec:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for something that no message tells of."""
+    """Waits for a condition that no message reports."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, f"{what} did not happen"
@@ -67,7 +67,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 class Dev:
-    """One run of the command, with JSON as its output."""
+    """One run of the command with `--output json`."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -107,9 +107,9 @@ class Dev:
             self.errors += line
 
     def wait_for(self, type_: str, /, **fields: Any) -> dict[str, Any]:
-        """The first message of that type with these fields since the last save.
+        """Waits for the first message of that type with these fields since the last save, and returns it.
 
-        Messages of different sources come in no order that a test could rely on.
+        Messages of different sources have no defined order.
         """
 
         def found() -> dict[str, Any] | None:
@@ -120,25 +120,25 @@ class Dev:
 
         with self._heard:
             if not self._heard.wait_for(lambda: found() is not None, PATIENCE):
-                said = "\n".join(map(str, self.messages[-30:]))
-                raise AssertionError(f"no {type_} with {fields} came:\n{said}\n{self.errors}")
+                recent = "\n".join(map(str, self.messages[-30:]))
+                raise AssertionError(f"no {type_} with {fields} came:\n{recent}\n{self.errors}")
             message = found()
         assert message is not None
         return message
 
     def saves(self, path: Path, text: str) -> None:
-        """Save a file, and look only at what comes after that."""
+        """Saves a file. Later calls of `wait_for` see only messages after that."""
         with self._heard:
             self._since = len(self.messages)
         save(path, text)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
-        """Stop it by a signal; its exit code."""
+        """Stops the process with a signal, and returns its exit code."""
         self.process.send_signal(number)
         return self.ended()
 
     def ended(self) -> int:
-        """Its exit code, when it has ended and everything was read."""
+        """Waits until the process has ended and its output was read. Returns its exit code."""
         code = self.process.wait(timeout=PATIENCE)
         for thread in self._threads:
             thread.join(timeout=PATIENCE)
@@ -149,7 +149,7 @@ class Dev:
 
     @contextlib.contextmanager
     def client(self) -> Iterator[BlockingClient]:
-        """An administrator's client, by the kubeconfig that was told."""
+        """Connects as administrator, with the kubeconfig that the process reported."""
         ready = next(message for message in self.messages if message["type"] == "cluster")
         with BlockingClient.connect(kubeconfig=ready["kubeconfig"]) as client:
             yield client
@@ -157,7 +157,7 @@ class Dev:
 
 @contextlib.contextmanager
 def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Iterator[Dev]:
-    """The command while the block runs; it ends well when the block did not end it."""
+    """Runs the command during the block. Afterwards stops it and checks its exit code, unless the block did."""
     dev = Dev.start(folder, *arguments, environ=environ)
     try:
         yield dev
@@ -171,7 +171,7 @@ def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None 
 
 
 def save(path: Path, text: str) -> None:
-    """As editors do: a new file takes the place of the old one."""
+    """Saves a file as editors do: replaces it by a new one."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.write_text(text)
     fresh.replace(path)

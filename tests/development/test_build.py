@@ -1,4 +1,4 @@
-"""`kubewright build`: the command lines of each tool, run by executables that write down what they were asked."""
+"""`kubewright build`: the command lines of each tool, recorded by fake executables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubewright.cli import run
 from kubewright.development import Build, BuildError, commands
 from kubewright.scaffold import Record, carry_out, new_project
 
-# It says who it is, where it runs and what it sees there, and ends as it is told to.
+# Logs its name, its arguments and the files of its folder, and exits with the code of a matching rule.
 TOOL = """#!{python}
 import json, os, sys
 from pathlib import Path
@@ -24,16 +24,16 @@ rules = json.loads(os.environ.get("TOOL_RULES", "{{}}"))
 with open(os.environ["TOOL_LOG"], "a") as log:
     files = sorted(path.name for path in Path(arguments[-1]).iterdir()) if arguments[0] == "build" else []
     log.write(json.dumps({{"line": [name, *arguments], "files": files}}) + "\\n")
-for part, (code, said) in rules.items():
+for part, (code, message) in rules.items():
     if part in " ".join([name, *arguments]):
-        print(said, file=sys.stderr)
+        print(message, file=sys.stderr)
         sys.exit(code)
 print(f"{{name}} has done it")
 """
 
 
 class Machine:
-    """A machine with some tools."""
+    """A machine with some container tools."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.programs = folder / "programs"
@@ -49,23 +49,23 @@ class Machine:
             program.write_text(TOOL.format(python=sys.executable))
             program.chmod(0o755)
 
-    def answers(self, part: str, code: int, said: str = "") -> None:
-        """Whoever is asked something with this in its line ends so."""
+    def answers(self, part: str, code: int, message: str = "") -> None:
+        """Makes a tool exit with `code` if its command line contains `part`."""
         rules = json.loads(os.environ.get("TOOL_RULES", "{}"))
-        self._monkeypatch.setenv("TOOL_RULES", json.dumps({**rules, part: [code, said]}))
+        self._monkeypatch.setenv("TOOL_RULES", json.dumps({**rules, part: [code, message]}))
 
     @property
     def lines(self) -> list[str]:
-        """What was run, but for the question whether docker's engine is there."""
-        said = [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
-        lines = [" ".join(one["line"]) for one in said]
+        """The command lines that were run, except the check for docker's engine."""
+        entries = [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+        lines = [" ".join(one["line"]) for one in entries]
         return [line for line in lines if not line.startswith("docker version")]
 
     @property
     def seen(self) -> list[str]:
-        """The files in the folder that was given to the last build."""
-        said = [json.loads(line) for line in self._log.read_text().splitlines()]
-        found: list[str] = [one["files"] for one in said if one["line"][1] == "build"][-1]
+        """The files in the folder of the last build."""
+        entries = [json.loads(line) for line in self._log.read_text().splitlines()]
+        found: list[str] = [one["files"] for one in entries if one["line"][1] == "build"][-1]
         return found
 
 
@@ -96,22 +96,22 @@ TWO = "--platform linux/amd64,linux/arm64"
         ("buildah", [f"buildah build --layers {ONE}", "buildah push guestbook:0.1.0 docker://guestbook:0.1.0"]),
     ],
 )
-def test_one_platform_is_a_build_and_a_push(
+def test_builds_and_pushes_one_platform(
     machine: Machine, project: Path, tool: str, lines: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has(tool)
     assert run(["build"]) == 0
     assert machine.lines == lines[:1]
     assert "Dockerfile" in machine.seen
-    said = capfd.readouterr().out
-    assert f"{tool} has done it" in said  # its output is seen
-    assert "Built guestbook:0.1.0" in said
+    output = capfd.readouterr().out
+    assert f"{tool} has done it" in output  # the output of the tool
+    assert "Built guestbook:0.1.0" in output
     assert run(["build", "--push", "--platform", "linux/arm64"]) == 0
     assert machine.lines[1:] == [lines[0].replace(" .", " --platform linux/arm64 ."), lines[1]]
 
 
 @pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
-def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
+def test_builds_several_platforms_with_dockers_buildx(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("docker")
@@ -129,7 +129,7 @@ def test_several_platforms_with_docker_are_built_by_buildx_and_pushed(
 
 @pytest.mark.promise("Development", "Each container tool gets its own command lines, for one platform and for several.")
 @pytest.mark.parametrize("tool", ["podman", "buildah"])
-def test_several_platforms_with_the_others_are_a_manifest_list(machine: Machine, project: Path, tool: str) -> None:
+def test_builds_several_platforms_as_a_manifest_list(machine: Machine, project: Path, tool: str) -> None:
     machine.has(tool)
     assert run(["build", "--platform", "linux/amd64,linux/arm64", "--push"]) == 0
     asked = [f"{tool} manifest exists guestbook:0.1.0", f"{tool} manifest rm guestbook:0.1.0"]
@@ -141,7 +141,7 @@ def test_several_platforms_with_the_others_are_a_manifest_list(machine: Machine,
     assert machine.lines[4:] == [asked[0], build]
 
 
-def test_a_dry_run_prints_what_can_be_pasted_and_runs_nothing(
+def test_dry_run_prints_shell_commands_and_runs_nothing(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [
@@ -172,7 +172,7 @@ def test_dry_run_needs_no_engine_and_no_tool(
     machine.answers("docker version", 1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
     assert run(["build", "--dry-run"]) == 0
     assert capfd.readouterr().out == f"docker build {ONE}\n"
-    machine.has("podman")  # which a build would take instead
+    machine.has("podman")  # a build would use it instead
     assert run(["build", "--dry-run"]) == 0
     assert capfd.readouterr().out == f"podman build {ONE}\n"
     assert machine.lines == []
@@ -184,12 +184,14 @@ def test_builds_from_the_dockerfile_if_there_is_a_containerfile_too(machine: Mac
     assert run(["build"]) == 0
     (project / "Dockerfile").unlink()
     assert run(["build"]) == 0
-    assert run(["build", "--containerfile", "Containerfile"]) == 0  # as the option was called
+    assert run(["build", "--containerfile", "Containerfile"]) == 0  # the former name of the option
     assert [line.split()[5] for line in machine.lines] == ["Dockerfile", "Containerfile", "Containerfile"]
 
 
-@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
-def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.promise(
+    "Development", "A container tool that is missing, has no engine or fails is reported with the fix."
+)
+def test_uses_the_first_tool_that_works(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     machine.has("docker", "buildah")
     machine.answers("docker version", 1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
     assert run(["build"]) == 0
@@ -200,10 +202,10 @@ def test_the_first_tool_that_works_is_taken(machine: Machine, project: Path, cap
     assert "podman or buildah, which need none" in error
 
 
-@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
-def test_a_machine_without_a_tool_is_reported_so_in_one_sentence(
-    machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.promise(
+    "Development", "A container tool that is missing, has no engine or fails is reported with the fix."
+)
+def test_reports_a_machine_without_a_tool(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["build"]) == 1
     expected = "Error: no tool to build images is installed: install docker, podman or buildah\n"
     assert capfd.readouterr().err == expected
@@ -212,8 +214,10 @@ def test_a_machine_without_a_tool_is_reported_so_in_one_sentence(
     assert "docker is not installed; installed: podman" in capfd.readouterr().err
 
 
-@pytest.mark.promise("Development", "A container tool that is missing, has no engine or fails is told with what to do.")
-def test_a_tool_that_fails_is_heard_and_its_code_reported(
+@pytest.mark.promise(
+    "Development", "A container tool that is missing, has no engine or fails is reported with the fix."
+)
+def test_shows_the_output_of_a_failed_tool_and_reports_its_code(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("podman")
@@ -225,8 +229,8 @@ def test_a_tool_that_fails_is_heard_and_its_code_reported(
     assert len(machine.lines) == 1  # nothing is pushed
 
 
-@pytest.mark.promise("Development", "The image that a build was told is that of the deployment.")
-def test_the_name_that_a_build_was_given_is_that_of_the_deployment(
+@pytest.mark.promise("Development", "The deployment uses the image name that was given to the build.")
+def test_the_deployment_uses_the_image_name_of_the_build(
     machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("podman")
@@ -262,16 +266,17 @@ async def sync(guestbook: Guestbook, ctx: kw.Context[Guestbook]) -> None: ...
 '''
 
 
-def test_scripts_get_one_document(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prints_one_json_document(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     machine.has("podman")
     assert run(["build", "--output", "json", "--push"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert (told["image"], told["tool"], told["pushed"], told["built"]) == ("guestbook:0.1.0", "podman", True, True)
-    assert told["commands"][1] == ["podman", "push", "guestbook:0.1.0"]
+    document = json.loads(capfd.readouterr().out)
+    assert (document["image"], document["tool"]) == ("guestbook:0.1.0", "podman")
+    assert (document["pushed"], document["built"]) == (True, True)
+    assert document["commands"][1] == ["podman", "push", "guestbook:0.1.0"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--image", "Not An Image"], "'Not An Image' is not the name of an image"),
         (["--image", f"a@sha256:{'0' * 64}"], "has a digest"),
@@ -283,16 +288,16 @@ def test_scripts_get_one_document(machine: Machine, project: Path, capfd: pytest
         (["--imgae", "a:1"], "--image"),
     ],
 )
-def test_invalid_input_is_rejected_before_anything_runs(
-    machine: Machine, project: Path, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
+def test_rejects_invalid_options_before_a_tool_runs(
+    machine: Machine, project: Path, arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     machine.has("podman")
     assert run(["build", *arguments]) == 2
-    assert said in capfd.readouterr().err
+    assert message in capfd.readouterr().err
     assert machine.lines == []
 
 
-def test_a_folder_without_a_containerfile_is_named(
+def test_names_a_folder_without_a_dockerfile(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -304,7 +309,7 @@ def test_a_folder_without_a_containerfile_is_named(
     assert machine.lines == ["podman build --tag a:1 --file Dockerfile ."]
 
 
-def test_latest_is_warned_of(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_warns_about_the_tag_latest(machine: Machine, project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     machine.has("podman")
     for name in ("team/guestbook", "team/guestbook:latest"):
         assert run(["build", "--image", name]) == 0
@@ -312,7 +317,7 @@ def test_latest_is_warned_of(machine: Machine, project: Path, capfd: pytest.Capt
     assert Record.read(project).image == "team/guestbook:latest"
 
 
-def test_what_a_tool_cannot_do_is_said_by_the_model_too(project: Path) -> None:
+def test_commands_rejects_what_a_tool_cannot_do(project: Path) -> None:
     several = Build(image="a:1", containerfile=Path("Dockerfile"), platforms=["linux/amd64", "linux/arm64"])
     with pytest.raises(BuildError, match="add --push"):
         commands(several, "docker")
@@ -322,7 +327,7 @@ def test_what_a_tool_cannot_do_is_said_by_the_model_too(project: Path) -> None:
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """The lines of a Dockerfile, comments left out and continuations joined."""
+    """Returns the instructions of a Dockerfile, without comments and with joined continuations."""
     lines = re.sub(r"\\\n", " ", "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("#")))
     parts = [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
     return [(word.upper(), rest) for word, rest in parts]
@@ -336,14 +341,14 @@ def test_the_dockerfile_has_two_stages_and_no_root(project: Path) -> None:
     assert len(starts) == 2
     first, last = found[starts[0] : starts[1]], found[starts[1] :]
     assert first[0][1].endswith("AS build")
-    assert not [rest for word, rest in last if word == "RUN"]  # nothing but what the first stage made
+    assert not [rest for word, rest in last if word == "RUN"]  # only the files of the first stage
     assert [rest for word, rest in last if word == "COPY"] == ["--from=build /opt/operator /opt/operator"]
     [user] = [rest for word, rest in last if word == "USER"]
-    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)  # a number: the kubelet cannot know that a name is not root's
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)  # a number, because the kubelet cannot check whether a name is root
     entry = [json.loads(rest) for word, rest in last if word in ("ENTRYPOINT", "CMD")]
     assert entry == [["kubewright"], ["run", "guestbook"]]
     copied = {name.rstrip("/") for word, rest in first if word == "COPY" for name in rest.split()[:-1]}
     assert all((project / name).exists() for name in copied)
-    ignored = (project / ".dockerignore").read_text().splitlines()  # which all three tools read
+    ignored = (project / ".dockerignore").read_text().splitlines()  # all three tools read it
     assert ignored[0] == "*"
     assert copied <= {line[1:] for line in ignored if line.startswith("!")}

@@ -1,4 +1,4 @@
-"""The web console beside a program: it comes when it can, knows the operator, and never disturbs."""
+"""The web console of `dev`: it is optional, shows the operator, and its failures do not stop the program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def place() -> AsyncIterator[Place]:
 
 
 @pytest.mark.timeout(900)
-def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: Path) -> None:
+def test_serves_the_console_across_saves(tmp_path: Path) -> None:
     program = tmp_path / "notes.py"
     program.write_text(PROGRAM)
     (tmp_path / "example-note.yaml").write_text(SAMPLE)
@@ -33,7 +33,7 @@ def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: 
         url = dev.wait_for("console")["url"]
         assert url.startswith("http://127.0.0.1:")
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with browser.open(url, timeout=PATIENCE) as page:  # the invitation lets it in
+        with browser.open(url, timeout=PATIENCE) as page:  # signs in with the invitation
             assert page.status == 200
         dev.saves(program, PROGRAM.replace("first", "second"))
         dev.wait_for("object", name="sample", state="Said=second hello")
@@ -41,26 +41,26 @@ def test_it_is_served_beside_the_program_and_stays_when_that_is_saved(tmp_path: 
             assert page.status == 200
 
 
-async def test_a_port_that_is_taken_is_reported_and_no_more(place: Place) -> None:
-    told: asyncio.Queue[Message] = asyncio.Queue()
+async def test_reports_a_port_in_use_as_a_hint(place: Place) -> None:
+    messages: asyncio.Queue[Message] = asyncio.Queue()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        async with ConsoleBeside(place, taken.getsockname()[1], told.put_nowait), asyncio.timeout(PATIENCE):
-            message = await told.get()
+        async with ConsoleBeside(place, taken.getsockname()[1], messages.put_nowait), asyncio.timeout(PATIENCE):
+            message = await messages.get()
     assert isinstance(message, Hint)
     assert message.text.startswith("the web console cannot be served: ")
 
 
-async def test_where_it_is_not_installed_one_line_says_how_it_is(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: asyncio.Queue[Message] = asyncio.Queue()
+async def test_without_the_extra_a_hint_names_what_to_install(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: asyncio.Queue[Message] = asyncio.Queue()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    async with ConsoleBeside(place, 0, told.put_nowait), asyncio.timeout(PATIENCE):
-        message = await told.get()
+    async with ConsoleBeside(place, 0, messages.put_nowait), asyncio.timeout(PATIENCE):
+        message = await messages.get()
     assert message == Hint(text="a web console is available: pip install 'kubewright[console]'")
 
 
-async def test_without_a_port_there_is_none(place: Place) -> None:
-    told: list[Message] = []
-    async with ConsoleBeside(place, None, told.append) as beside:
+async def test_does_not_serve_a_console_without_a_port(place: Place) -> None:
+    messages: list[Message] = []
+    async with ConsoleBeside(place, None, messages.append) as beside:
         beside.operator_at("127.0.0.1:1")
-    assert told == []
-    assert not any(isinstance(message, ConsoleReady) for message in told)
+    assert messages == []
+    assert not any(isinstance(message, ConsoleReady) for message in messages)

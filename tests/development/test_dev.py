@@ -1,4 +1,4 @@
-"""`kubewright dev` as people use it: a real process, a real file, saved again and again."""
+"""`kubewright dev` as users run it: a real process, and a real file that is saved repeatedly."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def said(dev: Dev, name: str = "sample") -> str:
-    """What the operator says in a note's status."""
+def status_text(dev: Dev, name: str = "sample") -> str:
+    """Returns the text that the operator wrote to a note's status."""
     with dev.client() as client:
         return str(client.get(Note, name, "default").content.get("status", {}).get("said"))
 
@@ -59,9 +59,9 @@ def answers(address: str) -> bool:
 
 @pytest.mark.promise(
     "Development",
-    "One command leads from a file to an operator at work, on a cluster that is gone afterwards.",
+    "One command runs the operator of a file on a cluster that is removed afterwards.",
 )
-def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> None:
+def test_one_command_runs_the_operator_of_a_file(program: Path) -> None:
     kubeconfig = program.parent / "it's a kubeconfig"
     options = ("--no-console", "--write-kubeconfig", str(kubeconfig), "--nodes", "2")
     with developing(program.parent, program.name, *options) as dev:
@@ -74,8 +74,8 @@ def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> 
         dev.wait_for("applied", kind="Note", namespace="default", name="sample")
         dev.wait_for("object", name="sample", state="Said=first hello")
         assert dev.wait_for("reconciled", kind="Note", name="sample", result="success")["error"] == ""
-        assert said(dev) == "first hello"
-        with dev.client() as client:  # nodes without machines are there, for workloads
+        assert status_text(dev) == "first hello"
+        with dev.client() as client:  # simulated nodes for workloads
             assert len([*client.list(core.Node)]) == 2
         assert dev.end(signal.SIGTERM) == 0
     assert dev.messages[-1]["type"] == "stopped"
@@ -85,21 +85,21 @@ def test_one_command_leads_from_a_file_to_an_operator_at_work(program: Path) -> 
 
 @pytest.mark.promise(
     "Development",
-    "A save brings new behaviour and new fields; objects survive it, and memory does not.",
+    "A save applies new code and new fields; objects survive it, the memory of the process does not.",
 )
-def test_a_save_brings_new_behavior_and_objects_survive_it(program: Path) -> None:
+def test_a_save_applies_new_code_and_keeps_objects(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("object", name="sample", state="Said=first hello")
         with dev.client() as client:
             uid = client.get(Note, "sample", "default").metadata.uid
-            client.patch(Note, "sample", MergePatch({"spec": {"text": "by hand"}}), "default")
-        dev.wait_for("object", name="sample", state="Said=first by hand")
-        # A field more, in the definition and in what is said; and memory of the last process would show, too.
+            client.patch(Note, "sample", MergePatch({"spec": {"text": "edited"}}), "default")
+        dev.wait_for("object", name="sample", state="Said=first edited")
+        # Adds a field to the definition and the status. `seen` would show the memory of the last process.
         changed = PROGRAM.replace('text: str = ""', 'text: str = ""\n    mood: str = "merry"')
         changed = changed.replace("first {note.spec.text}", "{note.spec.mood} {note.spec.text} {len(seen)}")
         dev.saves(program, changed)
         assert dev.wait_for("starting")["changed"] == ["notes.py"]
-        dev.wait_for("object", name="sample", state="Said=merry by hand 1")
+        dev.wait_for("object", name="sample", state="Said=merry edited 1")
         with dev.client() as client:
             note = client.get(Note, "sample", "default")
             definition = client.get(apiextensions.CustomResourceDefinition, "notes.dev.example.com")
@@ -110,9 +110,9 @@ def test_a_save_brings_new_behavior_and_objects_survive_it(program: Path) -> Non
 
 @pytest.mark.promise(
     "Development",
-    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+    "A mistake stops the operator, is shown with file and line, and the next save fixes it.",
 )
-def test_a_syntax_error_is_shown_with_its_place_and_the_next_save_mends_it(program: Path) -> None:
+def test_shows_file_and_line_of_a_syntax_error_and_restarts_after_the_next_save(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         old = dev.wait_for("ready")["address"]
         dev.saves(program, PROGRAM + "\n\nasync def broken(:\n")
@@ -120,16 +120,16 @@ def test_a_syntax_error_is_shown_with_its_place_and_the_next_save_mends_it(progr
         assert (failed["file"], failed["line"]) == (str(program), PROGRAM.count("\n") + 3)
         assert "SyntaxError" in failed["text"]
         assert "async def broken(:" in failed["text"]
-        assert not answers(old)  # the old one does not go on as if nothing were
+        assert not answers(old)  # the old process has stopped
         dev.saves(program, PROGRAM.replace("first", "second"))
         dev.wait_for("object", name="sample", state="Said=second hello")
 
 
 @pytest.mark.promise(
     "Development",
-    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+    "A mistake stops the operator, is shown with file and line, and the next save fixes it.",
 )
-def test_a_module_that_is_missing_may_come_later(program: Path) -> None:
+def test_restarts_when_a_missing_module_is_created(program: Path) -> None:
     program.write_text("import helper_of_notes\n" + PROGRAM.replace("first", "{helper_of_notes.WORD}"))
     with developing(program.parent, program.name, "--no-console") as dev:
         failed = dev.wait_for("failed", what="import")
@@ -139,12 +139,14 @@ def test_a_module_that_is_missing_may_come_later(program: Path) -> None:
         helper = program.with_name("helper_of_notes.py")
         dev.saves(helper, "WORD = 'helped'\n")
         dev.wait_for("object", name="sample", state="Said=helped hello")
-        dev.saves(helper, "WORD = 'helped again'\n")  # a module of the program, as the program itself
+        dev.saves(helper, "WORD = 'helped again'\n")  # imported modules are watched too
         dev.wait_for("object", name="sample", state="Said=helped again hello")
 
 
-@pytest.mark.promise("Development", "A definition that the cluster refuses is told once, and can be taken back.")
-def test_a_definition_that_the_cluster_refuses_is_reported_and_can_be_taken_back(program: Path) -> None:
+@pytest.mark.promise(
+    "Development", "A definition that the cluster rejects is reported once, and the next save can revert it."
+)
+def test_reports_a_rejected_definition_once_and_accepts_its_revert(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("ready")
         dev.saves(program, PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", scope="Cluster"'))
@@ -152,11 +154,11 @@ def test_a_definition_that_the_cluster_refuses_is_reported_and_can_be_taken_back
         assert "the scope cannot change from Namespaced to Cluster" in failed["text"]
         dev.saves(program, PROGRAM.replace("first", "third"))
         dev.wait_for("object", name="sample", state="Said=third hello")
-    told = [message for message in dev.messages if "the scope cannot change" in str(message)]
-    assert len(told) == 1  # and not once more by the log
+    reports = [message for message in dev.messages if "the scope cannot change" in str(message)]
+    assert len(reports) == 1  # the log does not repeat it
 
 
-def test_a_definition_that_cannot_be_made_is_reported_and_the_next_save_mends_it(program: Path) -> None:
+def test_reports_an_invalid_definition_and_restarts_after_the_next_save(program: Path) -> None:
     program.write_text(PROGRAM.replace('"dev.example.com/v1"', '"dev.example.com/v1", storage=False'))
     with developing(program.parent, program.name, "--no-console") as dev:
         failed = dev.wait_for("failed", what="definitions")
@@ -169,9 +171,9 @@ def test_a_definition_that_cannot_be_made_is_reported_and_the_next_save_mends_it
 
 @pytest.mark.promise(
     "Development",
-    "A mistake stops the operator, is shown with file and line, and the next save mends it.",
+    "A mistake stops the operator, is shown with file and line, and the next save fixes it.",
 )
-def test_an_operator_that_ends_by_itself_is_reported_and_started_by_the_next_save(program: Path) -> None:
+def test_reports_an_operator_that_exits_and_restarts_it_after_the_next_save(program: Path) -> None:
     program.write_text(PROGRAM + "\n    os._exit(7)\n")
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("ended", code=7)
@@ -179,7 +181,7 @@ def test_an_operator_that_ends_by_itself_is_reported_and_started_by_the_next_sav
         dev.wait_for("reconciled", name="sample", result="success")
 
 
-def test_a_reconcile_that_fails_is_reported_with_its_error(program: Path) -> None:
+def test_reports_a_failed_reconcile_with_its_error(program: Path) -> None:
     program.write_text(PROGRAM + "    raise RuntimeError('no luck')\n")
     with developing(program.parent, program.name, "--no-console") as dev:
         failing = dev.wait_for("reconciled", name="sample", result="error")
@@ -188,8 +190,8 @@ def test_a_reconcile_that_fails_is_reported_with_its_error(program: Path) -> Non
         assert "raise RuntimeError('no luck')" in logged["traceback"]
 
 
-@pytest.mark.promise("Development", "Samples are applied when they change, and undo nothing before.")
-def test_samples_are_applied_again_when_they_change_and_not_before(program: Path) -> None:
+@pytest.mark.promise("Development", "Samples are applied again only when they change.")
+def test_applies_samples_again_only_when_they_change(program: Path) -> None:
     sample = program.with_name("example-note.yaml")
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("object", name="sample", state="Said=first hello")
@@ -197,20 +199,20 @@ def test_samples_are_applied_again_when_they_change_and_not_before(program: Path
         dev.wait_for("applied", name="sample")
         assert "has an apiVersion and a kind" in dev.wait_for("failed", what="sample")["text"]
         dev.wait_for("object", name="sample", state="Said=first good bye")
-        dev.saves(sample, SAMPLE.replace("spec:", "spec:\n  colour: red"))
+        dev.saves(sample, SAMPLE.replace("spec:", "spec:\n  color: red"))
         refused = dev.wait_for("failed", what="sample")
         assert refused["file"] == "example-note.yaml"
-        assert "colour" in refused["text"]
+        assert "color" in refused["text"]
         dev.saves(sample, SAMPLE)
         dev.wait_for("applied", name="sample")
         with dev.client() as client:
-            client.patch(Note, "sample", MergePatch({"spec": {"text": "by hand"}}), "default")
+            client.patch(Note, "sample", MergePatch({"spec": {"text": "edited"}}), "default")
         dev.saves(program, PROGRAM.replace("first", "second"))
-        dev.wait_for("object", name="sample", state="Said=second by hand")
+        dev.wait_for("object", name="sample", state="Said=second edited")
 
 
-@pytest.mark.promise("Development", "Samples are applied when they change, and undo nothing before.")
-def test_samples_may_be_named_and_get_their_namespace(program: Path, tmp_path: Path) -> None:
+@pytest.mark.promise("Development", "Samples are applied again only when they change.")
+def test_applies_given_samples_and_creates_their_namespace(program: Path, tmp_path: Path) -> None:
     folder = tmp_path / "others"
     folder.mkdir()
     (folder / "b.yaml").write_text(SAMPLE.replace("name: sample", "name: other\n  namespace: shop"))
@@ -224,9 +226,9 @@ def test_samples_may_be_named_and_get_their_namespace(program: Path, tmp_path: P
 
 @pytest.mark.promise(
     "Development",
-    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+    "Ctrl-C stops everything, a second Ctrl-C without waiting, and no process outlives `dev`.",
 )
-def test_the_second_ctrl_c_does_not_wait(program: Path) -> None:
+def test_a_second_ctrl_c_does_not_wait(program: Path) -> None:
     blocking = (
         PROGRAM.replace("async def sync", "def sync")
         .replace("kw.Context", "kw.BlockingContext")
@@ -236,14 +238,16 @@ def test_the_second_ctrl_c_does_not_wait(program: Path) -> None:
     with developing(program.parent, program.name, "--no-console") as dev:
         dev.wait_for("output", text="blocking")
         dev.process.send_signal(signal.SIGINT)
-        assert dev.end(signal.SIGTERM) == 130  # another signal: two of one kind may become one on their way
+        assert (
+            dev.end(signal.SIGTERM) == 130
+        )  # another signal, because two equal pending signals may be delivered as one
 
 
 @pytest.mark.promise(
     "Development",
-    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+    "Ctrl-C stops everything, a second Ctrl-C without waiting, and no process outlives `dev`.",
 )
-def test_ctrl_c_ends_a_reconcile_that_never_ends_by_itself(program: Path) -> None:
+def test_ctrl_c_stops_a_blocked_reconcile(program: Path) -> None:
     blocking = (
         PROGRAM.replace("async def sync", "def sync")
         .replace("kw.Context", "kw.BlockingContext")
@@ -259,10 +263,10 @@ def test_ctrl_c_ends_a_reconcile_that_never_ends_by_itself(program: Path) -> Non
 
 @pytest.mark.promise(
     "Development",
-    "Ctrl-C ends everything whatever the program does, the second time without waiting, and nothing outlives `dev`.",
+    "Ctrl-C stops everything, a second Ctrl-C without waiting, and no process outlives `dev`.",
 )
-def test_nothing_outlives_a_dev_that_was_killed(program: Path) -> None:
-    environ = {"TMPDIR": str(program.parent)}  # which nobody tidies up after it
+def test_no_process_outlives_a_killed_dev(program: Path) -> None:
+    environ = {"TMPDIR": str(program.parent)}  # a killed process does not clean up
     with developing(program.parent, program.name, "--no-console", environ=environ) as dev:
         process = int(dev.wait_for("output")["text"].split()[1])
         dev.wait_for("ready")
@@ -270,8 +274,8 @@ def test_nothing_outlives_a_dev_that_was_killed(program: Path) -> None:
         wait_until(lambda: is_gone(process), "the end of the operator")
 
 
-@pytest.mark.promise("Development", "With `dev --rbac` the operator has its own roles and nothing else.")
-def test_with_rbac_the_operator_may_do_what_its_roles_grant_and_no_more(program: Path) -> None:
+@pytest.mark.promise("Development", "With `dev --rbac` the operator has only its own roles.")
+def test_with_rbac_the_operator_has_only_its_own_roles(program: Path) -> None:
     asks = "from kubewright.api import core\n" + PROGRAM
     asks += '    await ctx.client.get(core.ConfigMap, "kube-root-ca.crt", "default")\n'
     with developing(program.parent, program.name, "--no-console", "--rbac") as dev:
@@ -283,11 +287,11 @@ def test_with_rbac_the_operator_may_do_what_its_roles_grant_and_no_more(program:
         dev.saves(program, asks.replace("@operator.reconciles(Note)", needs).replace("first", "allowed"))
         dev.wait_for("ready")
         dev.wait_for("reconciled", name="sample", result="success")
-        assert said(dev) == "allowed hello"
+        assert status_text(dev) == "allowed hello"
 
 
-@pytest.mark.promise("Development", "Webhooks of a program in development are asked, also after a save.")
-def test_webhooks_are_asked_also_after_a_save(program: Path) -> None:
+@pytest.mark.promise("Development", "Webhooks of a program in development are called, also after a save.")
+def test_calls_webhooks_also_after_a_save(program: Path) -> None:
     hook = '\n\n@operator.defaults(Note)\ndef fill_in(note: Note) -> None:\n    note.spec.text += " filled in"\n'
     program.write_text(PROGRAM + hook)
     with developing(program.parent, program.name, "--no-console", "--rbac") as dev:
@@ -306,11 +310,11 @@ def _note(name: str) -> Any:
     return note
 
 
-@pytest.mark.promise("Development", "A cluster that is named is used and no other; variables do not name one.")
+@pytest.mark.promise(
+    "Development", "Only a cluster that is given as an option is used; environment variables are ignored."
+)
 @pytest.mark.clusters
-async def test_a_given_cluster_is_used_and_no_other(
-    program: Path, cluster: Cluster | RealCluster, cluster_kind: str
-) -> None:
+async def test_uses_only_the_given_cluster(program: Path, cluster: Cluster | RealCluster, cluster_kind: str) -> None:
     await cluster.serve()
     kubeconfig = str(cluster.kubeconfig())
 
@@ -322,13 +326,15 @@ async def test_a_given_cluster_is_used_and_no_other(
 
     await asyncio.to_thread(work)
     async with cluster.client() as client:
-        kept = await client.get(Note, "sample", "default")  # it is not ours to remove
+        kept = await client.get(Note, "sample", "default")  # `dev` does not remove objects from such a cluster
         await client.delete(apiextensions.CustomResourceDefinition, "notes.dev.example.com")
     assert kept.content["status"] == {"said": "first hello"}
 
 
-@pytest.mark.promise("Development", "A cluster that is named is used and no other; variables do not name one.")
-def test_a_kubeconfig_of_the_environment_is_not_touched(program: Path, tmp_path: Path) -> None:
+@pytest.mark.promise(
+    "Development", "Only a cluster that is given as an option is used; environment variables are ignored."
+)
+def test_ignores_the_kubeconfig_of_the_environment(program: Path, tmp_path: Path) -> None:
     environ = {"KUBECONFIG": str(tmp_path / "no"), "KUBEWRIGHT_KUBECONFIG": "/no", "KUBEWRIGHT_CONTEXT": "production"}
     with developing(program.parent, program.name, "--no-console", environ=environ) as dev:
         dev.wait_for("object", name="sample", state="Said=first hello")

@@ -1,4 +1,4 @@
-"""`kubewright dev` on a terminal, on a pipe, and with a command line that cannot be."""
+"""`kubewright dev` on a terminal, on a pipe, and with invalid options."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Terminal:
         self._own, others = pty.openpty()
         fcntl.ioctl(others, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "NO_COLOR"))}
-        # The leader of a session that opens a terminal has it: Ctrl-C in it is then a signal for the command.
+        # A session leader that opens a terminal controls it, so that Ctrl-C sends a signal to the command.
         opened = f"import os, sys; os.open({os.ttyname(others)!r}, os.O_RDWR); os.execv(sys.executable, sys.argv[1:])"
         command = [sys.executable, "-m", "kubewright", "dev", *arguments]
         self.process = subprocess.Popen(
@@ -55,7 +55,7 @@ class Terminal:
         self.text = ""
 
     def read_until(self, pattern: str) -> None:
-        """Read until the text from here on has this."""
+        """Reads until the new output contains a string."""
         begin, end = len(self.text), time.monotonic() + PATIENCE
         while not re.search(pattern, self.text[begin:]):
             assert time.monotonic() < end, f"{pattern!r} was not shown:\n{self.text}"
@@ -66,11 +66,11 @@ class Terminal:
         os.write(self._own, keys.encode())
 
     def ended(self) -> int:
-        """Its exit code, when it has said everything."""
+        """Reads the rest of the output, and returns the exit code."""
         try:
             while chunk := os.read(self._own, 1 << 16):
                 self.text += chunk.decode(errors="replace")
-        except OSError:  # which is how a terminal tells that nobody writes any more
+        except OSError:  # the other side of the terminal is closed
             pass
         return self.process.wait(timeout=PATIENCE)
 
@@ -83,9 +83,9 @@ class Terminal:
 
 @pytest.mark.promise(
     "Development",
-    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+    "A terminal shows a live table with colors, a pipe plain lines, and scripts get JSON.",
 )
-def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(program: Path) -> None:
+def test_shows_a_live_table_with_colors_on_a_terminal_until_ctrl_c(program: Path) -> None:
     terminal = Terminal(program.parent, program.name, "--no-console")
     try:
         terminal.read_until("export KUBECONFIG=")
@@ -103,9 +103,9 @@ def test_on_a_terminal_there_is_a_live_table_with_colours_and_ctrl_c_ends_it(pro
 
 @pytest.mark.promise(
     "Development",
-    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+    "A terminal shows a live table with colors, a pipe plain lines, and scripts get JSON.",
 )
-def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
+def test_writes_plain_lines_to_a_pipe(program: Path) -> None:
     command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
     environ = {**clean, "TERM": "xterm"}
@@ -127,7 +127,7 @@ def test_on_a_pipe_there_are_plain_lines(program: Path) -> None:
     assert lines[-1].endswith("stopped    everything has stopped\n")
 
 
-def test_it_ends_when_no_user_reads_any_more(program: Path) -> None:
+def test_ends_when_the_reader_closes_the_pipe(program: Path) -> None:
     command = [sys.executable, "-m", "kubewright", "dev", program.name, "--no-console"]
     with subprocess.Popen(
         command, cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -160,7 +160,7 @@ def test_it_ends_when_no_user_reads_any_more(program: Path) -> None:
         (["notes.py", "--context", "no-such"], "no cluster is configured"),
     ],
 )
-def test_invalid_input_is_rejected_immediately(
+def test_rejects_invalid_options(
     program: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
@@ -177,7 +177,7 @@ def test_invalid_input_is_rejected_immediately(
 
 
 @pytest.mark.promise("Development", "A misspelled option of `dev` is refused before anything starts.")
-def test_a_cluster_that_does_not_answer_is_reported_in_one_sentence(
+def test_reports_a_cluster_that_does_not_answer(
     program: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kubeconfig = program.with_name("kubeconfig")

@@ -1,4 +1,4 @@
-"""What people see, and what scripts read."""
+"""The views for users and for scripts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def texts(message: Message, *, verbose: bool = False) -> list[str]:
     return [f"{line.word}: {line.text}" for line in lines_of(message, verbose=verbose)]
 
 
-def test_each_thing_that_happens_is_a_line() -> None:
+def test_shows_each_message_as_a_line() -> None:
     ready = ClusterReady(server="https://127.0.0.1:1", kubeconfig="/tmp/it's", embedded=True)
     assert texts(ready) == [
         "cluster: the embedded cluster is ready at https://127.0.0.1:1",
@@ -68,7 +68,7 @@ def test_each_thing_that_happens_is_a_line() -> None:
     ]
 
 
-def test_an_error_in_the_program_is_shown_with_its_lines() -> None:
+def test_shows_an_error_with_its_lines_of_the_program() -> None:
     failed = Failed(what="import", text="Traceback:\n    x = (\nSyntaxError: never closed\n", file="a.py", line=3)
     assert texts(failed) == [
         "failed: the program cannot be imported at a.py:3:",
@@ -78,7 +78,7 @@ def test_an_error_in_the_program_is_shown_with_its_lines() -> None:
     ]
 
 
-def test_what_the_operator_logs_about_its_life_is_reported_to_those_who_ask() -> None:
+def test_shows_lifecycle_logs_only_with_verbose() -> None:
     life = Logged(level="info", logger="kubewright.operator", message="operator notes has started")
     assert texts(life) == []
     assert texts(life, verbose=True) == ["info: operator notes has started"]
@@ -97,23 +97,23 @@ def test_what_the_operator_logs_about_its_life_is_reported_to_those_who_ask() ->
         Failed(what="sample", text="\x1b[1A", file="\x1b[2K"),
     ],
 )
-def test_no_terminal_obeys_what_comes_from_a_cluster(message: Message) -> None:
+def test_escapes_control_characters_from_the_cluster(message: Message) -> None:
     stream = io.StringIO()
     LinesView(stream).show(message)
     assert all(each.isprintable() for each in stream.getvalue().replace("\n", ""))
 
 
 @pytest.mark.promise("Development", "No terminal obeys what comes from a cluster or a program in development.")
-def test_secrets_are_withheld() -> None:
+def test_hides_secrets() -> None:
     token = f"eyJ{'a' * 20}.{'b' * 20}.{'c' * 20}"
     assert token not in "".join(texts(Output(text=f"the token is {token}")))
 
 
 @pytest.mark.promise(
     "Development",
-    "A terminal shows a live table with colours, a pipe plain lines, and scripts get JSON.",
+    "A terminal shows a live table with colors, a pipe plain lines, and scripts get JSON.",
 )
-def test_scripts_get_one_document_a_line() -> None:
+def test_json_is_one_document_per_line() -> None:
     stream = io.StringIO()
     view = JsonView(stream)
     view.show(seen("a", "Ready"))
@@ -128,7 +128,7 @@ def test_scripts_get_one_document_a_line() -> None:
 # The live table
 
 
-def test_the_board_knows_what_is_there_and_what_fails() -> None:
+def test_the_board_tracks_objects_and_failures() -> None:
     board = Board(lambda: 0.0)
     board.heed(Loaded(operator="notes", kinds=[NOTE], files=[]))
     for message in (seen("b"), seen("a"), reconciled("b", "ValueError: no"), reconciled("ghost")):
@@ -145,7 +145,7 @@ def test_the_board_knows_what_is_there_and_what_fails() -> None:
     assert board.rows() == []
 
 
-def test_the_table_stays_below_the_lines() -> None:
+def test_keeps_the_table_below_the_lines() -> None:
     stream, now = io.StringIO(), [0.0]
     size = os.terminal_size((80, 10))
     view = LiveView(stream, color=False, size=lambda: size, now=lambda: now[0])
@@ -160,18 +160,18 @@ def test_the_table_stays_below_the_lines() -> None:
     view.tick()
     table = stream.getvalue().split("\x1b[J")[-1].splitlines()
     assert table[0].startswith("── notes: running ─")
-    assert table[1].startswith("  Note default/c ")  # what fails comes first
+    assert table[1].startswith("  Note default/c ")  # failing objects come first
     assert "failed 5s ago, attempt 2: ValueError" in table[1]
     assert all(len(line) < 80 for line in table)
     assert table[3:] == ["  and 2 more", "  KUBECONFIG=/k  Press Ctrl-C to stop"]
-    assert f"\x1b[{len(table)}F" in stream.getvalue()  # and the next time exactly these lines are replaced
+    assert f"\x1b[{len(table)}F" in stream.getvalue()  # the next update replaces exactly these lines
     stream.truncate(0)
     view.show(Stopped())
     assert "──" not in stream.getvalue()
     view.close()
 
 
-def test_the_view_suits_where_it_is_shown() -> None:
+def test_chooses_the_view_by_stream_and_environment() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

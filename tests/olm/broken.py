@@ -1,4 +1,4 @@
-"""A table of broken bundles: what is changed in a good one, and what must then be said of it."""
+"""A table of invalid bundles: the change to a valid bundle, and the expected problem."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Change = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Broken:
-    """What is done to a good bundle. `says` is a part of the message, `field` the field that it names."""
+    """A change to a valid bundle. `says` is a part of the expected message, `field` the field that it names."""
 
     file: str
     change: Change | str
     field: str
     says: str
     valid: bool = False
-    """Whether the bundle is accepted all the same, with a warning."""
+    """Whether the bundle is accepted with a warning."""
 
     def make(self, folder: Path) -> None:
-        """Make the bundle, broken, in a folder."""
+        """Writes the changed bundle to a folder."""
         good(folder)
         path = folder / self.file
         if isinstance(self.change, str):
@@ -48,7 +48,7 @@ class Broken:
 
 
 def good(folder: Path) -> None:
-    """A bundle without a fault."""
+    """Writes a valid bundle."""
     for file in _files():
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def crd(change: Change, field: str, says: str) -> Broken:
 
 
 def at(*path: str | int, value: Any = None, delete: bool = False) -> Change:
-    """Set, or delete, what is at a path."""
+    """Returns a change that sets or deletes the value at a path."""
 
     def change(content: dict[str, Any]) -> None:
         inside: Any = content
@@ -218,7 +218,7 @@ BROKEN: dict[str, Broken] = {
     "a wrong conversion": crd(
         at("spec", "conversion", value={"strategy": "Magic"}), "spec.conversion.strategy", "Magic"
     ),
-    "a conversion by nobody": crd(
+    "a conversion without a client": crd(
         at("spec", "conversion", "webhook", "clientConfig", delete=True),
         "spec.conversion.webhook.clientConfig",
         "it is missing",

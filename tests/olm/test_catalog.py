@@ -1,4 +1,4 @@
-"""Catalogs: what is in them, and upgrade graphs that a cluster can follow."""
+"""Catalogs: their content, and upgrade graphs that a cluster can follow."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def by_schema(catalog: Catalog, schema: str) -> list[dict[str, Any]]:
     return [dict(one) for one in catalog.documents if one["schema"] == schema]
 
 
-def test_a_package_its_channels_and_its_bundles(tmp_path: Path) -> None:
+def test_a_catalog_has_a_package_channels_and_bundles(tmp_path: Path) -> None:
     old, new = bundle(tmp_path, "1.9.0"), bundle(tmp_path, "1.10.0", "1.9.0", channels=["fast"], default_channel="fast")
     catalog = Catalog.of([new, old], lambda one: f"registry.example.com/shelf-bundle:v{one.version}")
     [package] = by_schema(catalog, "olm.package")
-    assert (package["name"], package["defaultChannel"]) == ("shelf-operator", "fast")  # the newest one decides
+    assert (package["name"], package["defaultChannel"]) == ("shelf-operator", "fast")  # of the newest version
     assert package["icon"] == {"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}
     channels = {one["name"]: one["entries"] for one in by_schema(catalog, "olm.channel")}
     assert channels == {
@@ -57,7 +57,7 @@ def test_a_package_its_channels_and_its_bundles(tmp_path: Path) -> None:
     assert catalog.file().path == "shelf-operator/catalog.yaml"
 
 
-def test_without_an_image_the_whole_bundle_is_in_the_catalog(tmp_path: Path) -> None:
+def test_without_an_image_the_catalog_contains_the_bundle(tmp_path: Path) -> None:
     made = bundle(tmp_path, "1.0.0")
     [described] = by_schema(Catalog.of([made]), "olm.bundle")
     assert "image" not in described
@@ -66,7 +66,7 @@ def test_without_an_image_the_whole_bundle_is_in_the_catalog(tmp_path: Path) -> 
     assert sorted(one["kind"] for one in objects) == sorted(one["kind"] for one in made.manifests.values())
 
 
-def test_dependencies_and_properties_of_the_bundle_are_in_the_catalog(tmp_path: Path) -> None:
+def test_a_catalog_has_the_dependencies_and_properties_of_a_bundle(tmp_path: Path) -> None:
     made = bundle(tmp_path, "1.0.0")
     (made.folder / "metadata/dependencies.yaml").write_text(
         "dependencies:\n- {type: olm.package, value: {packageName: other, version: '>1.0.0'}}\n"
@@ -82,7 +82,7 @@ def test_dependencies_and_properties_of_the_bundle_are_in_the_catalog(tmp_path: 
     assert {"type": "mine", "value": 3} in properties
 
 
-def said(*entries: Entry) -> list[str]:
+def problems(*entries: Entry) -> list[str]:
     return [f"{level}: {text}" for level, text in check_channel("stable", entries)]
 
 
@@ -90,15 +90,15 @@ def chain(*names: str) -> list[Entry]:
     return [Entry(name=name, replaces=before) for before, name in zip(("", *names), names, strict=False)]
 
 
-def test_a_chain_of_versions_is_fine() -> None:
-    assert said(*chain("a", "b", "c")) == []
-    assert said(Entry(name="c", replaces="a", skips=["b"]), Entry(name="b", replaces="a"), Entry(name="a")) == []
-    assert said(Entry(name="a", skip_range=">=1.0.0 <1.2.0-0 || 2.x")) == []
+def test_accepts_a_chain_of_versions() -> None:
+    assert problems(*chain("a", "b", "c")) == []
+    assert problems(Entry(name="c", replaces="a", skips=["b"]), Entry(name="b", replaces="a"), Entry(name="a")) == []
+    assert problems(Entry(name="a", skip_range=">=1.0.0 <1.2.0-0 || 2.x")) == []
 
 
-@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is refused.")
+@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is rejected.")
 @pytest.mark.parametrize(
-    ("entries", "told"),
+    ("entries", "message"),
     [
         ([Entry(name="a"), Entry(name="b")], "error: channel stable must have one newest version"),
         ([Entry(name="a", replaces="b"), Entry(name="b", replaces="a")], "in a cycle: a -> b -> a"),
@@ -115,12 +115,12 @@ def test_a_chain_of_versions_is_fine() -> None:
         ([Entry(name="a", skip_range="everything")], "error: a: skipRange 'everything' is not a range"),
     ],
 )
-def test_a_graph_that_a_cluster_cannot_follow_is_reported(entries: list[Entry], told: str) -> None:
-    assert any(told in text for text in said(*entries)), said(*entries)
+def test_reports_a_graph_that_a_cluster_cannot_follow(entries: list[Entry], message: str) -> None:
+    assert any(message in text for text in problems(*entries)), problems(*entries)
 
 
-@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is refused.")
-def test_bundles_that_do_not_belong_together_are_rejected(tmp_path: Path) -> None:
+@pytest.mark.promise("Packages for OLM", "An upgrade graph that a cluster cannot follow is rejected.")
+def test_rejects_bundles_that_do_not_form_a_catalog(tmp_path: Path) -> None:
     first = bundle(tmp_path / "a", "1.0.0")
     with pytest.raises(BundleError, match="must have one newest version"):
         Catalog.of([first, bundle(tmp_path / "b", "1.1.0")])
@@ -132,32 +132,32 @@ def test_bundles_that_do_not_belong_together_are_rejected(tmp_path: Path) -> Non
         Catalog.of([Bundle.read(tmp_path)])
 
 
-def test_a_version_whose_predecessor_is_not_there_is_a_warning(tmp_path: Path) -> None:
-    [told] = Catalog.of([bundle(tmp_path, "1.1.0", "1.0.0", channels=["stable"])]).warnings
-    assert told == (
+def test_warns_about_a_missing_predecessor(tmp_path: Path) -> None:
+    [warning] = Catalog.of([bundle(tmp_path, "1.1.0", "1.0.0", channels=["stable"])]).warnings
+    assert warning == (
         "channel stable: shelf-operator.v1.1.0 replaces shelf-operator.v1.0.0, which is not among the bundles"
     )
 
 
-def test_the_image_of_a_catalog_serves_its_folder() -> None:
+def test_the_dockerfile_of_a_catalog_serves_its_folder() -> None:
     text = catalog_dockerfile("catalog").text
     assert "ADD catalog /configs\n" in text
     assert "LABEL operators.operatorframework.io.index.configs.v1=/configs\n" in text
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"install_mode": "SingleNamespace"}, "SingleNamespace requires the namespaces"),
         ({"channel": "slow"}, "is not in the channel 'slow'"),
     ],
 )
-def test_an_installation_that_cannot_be_is_rejected(given: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match=told):
+def test_rejects_an_invalid_installation(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=message):
         Installation(bundle=bundle(tmp_path, "1.0.0"), namespace="here", **given)
 
 
-def test_the_widest_install_mode_is_taken_unless_namespaces_are_named(tmp_path: Path) -> None:
+def test_uses_the_widest_install_mode_unless_targets_are_given(tmp_path: Path) -> None:
     made = bundle(tmp_path, "1.0.0")
 
     def mode(*targets: str) -> tuple[str, list[str] | None]:

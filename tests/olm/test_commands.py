@@ -58,7 +58,7 @@ def csv() -> dict[str, Any]:
     return dict(Bundle.read(Path("bundle")).csv)
 
 
-def test_a_bundle_is_written_checked_and_valid(capsys: pytest.CaptureFixture[str]) -> None:
+def test_writes_a_valid_bundle_that_passes_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py", "--check"]) == 3
     assert run(["bundle", "cup.py"]) == 0
     shown = capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_a_bundle_is_written_checked_and_valid(capsys: pytest.CaptureFixture[str
     assert "bundle/metadata/annotations.yaml is missing" in capsys.readouterr().out
 
 
-def test_what_pyproject_says_and_the_samples_are_in_it() -> None:
+def test_uses_pyproject_and_samples() -> None:
     Path("pyproject.toml").write_text(SHAPED)
     Path("config/samples").mkdir(parents=True)
     Path("config/samples/cup.yaml").write_text(SAMPLE)
@@ -87,7 +87,7 @@ def test_what_pyproject_says_and_the_samples_are_in_it() -> None:
     assert example["metadata"]["name"] == "mine"
 
 
-def test_the_scorecards_image_is_named_once_and_can_be_taken_away_again() -> None:
+def test_remembers_the_scorecard_image_until_it_is_reset() -> None:
     config, image = Path("bundle/tests/scorecard/config.yaml"), "registry.example.com/scorecard-test:v1"
     assert run(["bundle", "cup.py", "--scorecard-image", image]) == 0
     assert config.read_text().count(f"image: {image}\n") == 6
@@ -96,11 +96,11 @@ def test_the_scorecards_image_is_named_once_and_can_be_taken_away_again() -> Non
     assert config.read_text().count("image: operator-framework/scorecard-test:v") == 6
 
 
-def test_options_are_remembered_and_a_new_version_has_a_new_image() -> None:
+def test_remembers_options_but_not_the_image_of_another_version() -> None:
     given = ["--image", "registry.example.com/cup:a", "--channels", "fast,stable", "--default-channel", "stable"]
     assert run(["bundle", "cup.py", "--version", "1.0.0", *given, "--replaces", "cup-operator.v0.9.0"]) == 0
     assert run(["bundle", "cup.py", "--version", "1.0.0", "--check"]) == 0
-    assert run(["bundle", "cup.py", "--version", "1.0.0", "--replaces", "", "--check"]) == 3  # taken away again
+    assert run(["bundle", "cup.py", "--version", "1.0.0", "--replaces", "", "--check"]) == 3  # resets the option
     assert run(["bundle", "cup.py", "--version", "1.1.0"]) == 0
     assert Bundle.read(Path("bundle")).channels == ["fast", "stable"]
     assert csv()["spec"]["relatedImages"][0]["image"] == "cup-operator:1.1.0"
@@ -108,46 +108,46 @@ def test_options_are_remembered_and_a_new_version_has_a_new_image() -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "A conflict is shown, and nothing is written.")
-def test_a_conflict_ends_with_3_until_it_is_decided(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_conflict_exits_with_3_until_it_is_resolved(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py"]) == 0
     text = CSV.read_text()
     CSV.write_text(text.replace("containerImage: cup-operator:0.1.0", "containerImage: mine"))
     assert run(["bundle", "cup.py", "--version", "0.2.0"]) == 3
-    told = capsys.readouterr()
-    assert f"conflict {CSV}: metadata.annotations.containerImage: it was generated as" in told.out
-    assert "1 conflict, nothing was written" in told.err
+    captured = capsys.readouterr()
+    assert f"conflict {CSV}: metadata.annotations.containerImage: it was generated as" in captured.out
+    assert "1 conflict, nothing was written" in captured.err
     assert csv()["spec"]["version"] == "0.1.0"
     assert run(["bundle", "cup.py", "--version", "0.2.0", "--keep", "mine"]) == 0
     assert csv()["metadata"]["annotations"]["containerImage"] == "mine"
     assert csv()["spec"]["version"] == "0.2.0"
 
 
-def test_the_outcome_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_the_result_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py", "--output", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["folder"], told["ok"], told["problems"]) == ("bundle", True, [])
+    document = json.loads(capsys.readouterr().out)
+    assert (document["folder"], document["ok"], document["problems"]) == ("bundle", True, [])
     Path("bundle/manifests/more.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     assert run(["bundle", "--validate-only", "bundle", "--output", "json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["ok"] is False
-    [problem] = told["problems"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["ok"] is False
+    [problem] = document["problems"]
     assert (problem["file"], problem["field"], problem["level"]) == ("manifests/more.yaml", "kind", "error")
 
 
-def test_problems_are_reported_with_their_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_problems_with_their_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "cup.py"]) == 0
     Path("bundle/manifests/more.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
     assert run(["bundle", "cup.py"]) == 1
-    told = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (
         "error bundle/manifests/more.yaml: kind: OLM does not install a Job from a bundle; remove the file\n"
-        in told.out
+        in captured.out
     )
-    assert told.err == "Error: bundle is not a valid bundle: 1 error, see above\n"
+    assert captured.err == "Error: bundle is not a valid bundle: 1 error, see above\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["bundle", "absent.py"], 2, "absent.py"),
         (["bundle", "cup.py", "--version", "one"], 2, "version 'one' must be a semantic version"),
@@ -176,11 +176,11 @@ def test_problems_are_reported_with_their_file(capsys: pytest.CaptureFixture[str
         (["run-bundle", "--keep-definitions"], 2, "--keep-definitions requires --remove"),
     ],
 )
-def test_invalid_input_is_reported_and_nothing_is_written(
-    arguments: list[str], code: int, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+def test_reports_invalid_options_and_writes_nothing(
+    arguments: list[str], code: int, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == code
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [path.name for path in folder.iterdir() if path.name != "__pycache__"] == ["cup.py"]
 
 
@@ -196,19 +196,19 @@ def test_a_broken_sample_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> Non
     assert "sample.yaml" in capsys.readouterr().err
 
 
-def test_a_catalog_of_two_versions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_writes_a_catalog_with_two_versions(capsys: pytest.CaptureFixture[str]) -> None:
     for version, more in (("1.0.0", []), ("1.1.0", ["--replaces", "cup-operator.v1.0.0"])):
         assert run(["bundle", "cup.py", "--version", version, "--out", f"bundles/{version}/bundle", *more]) == 0
     folders = [f"bundles/{version}/bundle" for version in ("1.0.0", "1.1.0")]
     capsys.readouterr()
     asked = ["catalog", *folders, "--bundle-image", "registry.example.com/cup-bundle:v{version}"]
     assert run([*asked, "--output", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["channels"] == {"stable": ["cup-operator.v1.0.0", "cup-operator.v1.1.0"]}
+    document = json.loads(capsys.readouterr().out)
+    assert document["channels"] == {"stable": ["cup-operator.v1.0.0", "cup-operator.v1.1.0"]}
     text = Path("catalog/cup-operator/catalog.yaml").read_text()
     assert "image: registry.example.com/cup-bundle:v1.1.0\n" in text
     assert Path("catalog.Dockerfile").is_file()
-    assert [step["what"] for step in told["steps"]] == ["catalog/cup-operator/catalog.yaml", "catalog.Dockerfile"]
+    assert [step["what"] for step in document["steps"]] == ["catalog/cup-operator/catalog.yaml", "catalog.Dockerfile"]
     assert run(asked) == 0
     assert "wrote" not in capsys.readouterr().out
     assert run([*asked, "--check"]) == 0
@@ -219,7 +219,7 @@ def test_a_catalog_of_two_versions(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def fake_docker(folder: Path, bundle: Path) -> None:
-    """A tool that has one image, of one bundle."""
+    """Writes a container tool that has one image, with the bundle."""
     tool = folder / "docker"
     tool.write_text(
         "#!/bin/sh\n"
@@ -232,19 +232,19 @@ def fake_docker(folder: Path, bundle: Path) -> None:
     tool.chmod(0o755)
 
 
-def test_a_bundle_is_taken_out_of_its_image(
+def test_extracts_a_bundle_from_its_image(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["bundle", "cup.py"]) == 0
     fake_docker(folder, folder / "bundle")
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
-    # It comes as far as asking for the cluster, of which there is none.
+    # It gets as far as the kubeconfig, which does not exist.
     assert run(["run-bundle", "registry.example.com/cup-bundle:v1", "--kubeconfig", "absent"]) == 2
     assert "absent" in capsys.readouterr().err
     assert (folder / "removed").read_text() == "c0ffee\n"
 
 
-def test_without_a_tool_an_image_cannot_be_taken(
+def test_an_image_requires_a_container_tool(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -252,7 +252,7 @@ def test_without_a_tool_an_image_cannot_be_taken(
     assert "neither docker nor podman is installed to pull it: name the folder" in capsys.readouterr().err
 
 
-def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
+def test_a_stopped_container_engine_is_a_failure(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tool = folder / "docker"
@@ -267,7 +267,7 @@ def test_a_tool_whose_engine_is_down_is_a_failure_of_the_machine(
 @pytest.mark.clusters("embedded")
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.usefixtures("olm")
-async def test_run_bundle_and_its_removal_as_commands(cluster: Cluster, client: Client, namespace: str) -> None:
+async def test_run_bundle_installs_and_removes_a_bundle(cluster: Cluster, client: Client, namespace: str) -> None:
     await cluster.serve()
     flags = ["--kubeconfig", str(cluster.kubeconfig()), "--namespace", namespace]
     assert await asyncio.to_thread(run, ["bundle", "cup.py"]) == 0

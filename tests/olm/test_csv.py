@@ -1,4 +1,4 @@
-"""What a ClusterServiceVersion says, from the program alone."""
+"""The ClusterServiceVersion that is generated from the program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def container(content: dict[str, Any]) -> dict[str, Any]:
     return dict(found["containers"][0])
 
 
-def test_it_says_what_people_read() -> None:
+def test_has_the_fields_that_users_read() -> None:
     content = csv(project())
     assert content["metadata"]["name"] == "shelf-operator.v1.2.0"
     spec = content["spec"]
@@ -57,20 +57,20 @@ def test_it_says_what_people_read() -> None:
     assert (spec["maturity"], spec["version"], spec["minKubeVersion"]) == ("stable", "1.2.0", "1.29.0")
     assert spec["relatedImages"] == [{"name": "manager", "image": "shelf-operator:1.2.0"}]
     assert content["metadata"]["annotations"]["containerImage"] == "shelf-operator:1.2.0"
-    assert "createdAt" not in content["metadata"]["annotations"]  # it would be another each time
+    assert "createdAt" not in content["metadata"]["annotations"]  # it would differ on every run
 
 
-def test_a_version_before_the_first_is_alpha() -> None:
+def test_a_version_below_1_0_0_is_alpha() -> None:
     assert csv(project(version="0.3.0"))["spec"]["maturity"] == "alpha"
     assert csv(project(version="1.0.0-rc.1"))["spec"]["maturity"] == "alpha"
 
 
-def test_a_name_has_no_capitals_and_no_plus() -> None:
+def test_a_name_is_lowercase_and_has_no_plus() -> None:
     assert csv_name("foo", "1.0.0-RC.1+build") == "foo.v1.0.0-rc.1-build"
 
 
 @pytest.mark.promise("Packages for OLM", "Each field of a kind has a descriptor, from its schema.")
-def test_each_field_of_the_spec_is_described_by_its_schema() -> None:
+def test_describes_each_field_of_the_spec() -> None:
     found = described(csv(project()), "specDescriptors")
     assert found["replicas"] == {
         "path": "replicas",
@@ -89,13 +89,13 @@ def test_each_field_of_the_spec_is_described_by_its_schema() -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "Each field of a kind has a descriptor, from its schema.")
-def test_conditions_of_the_status_are_shown_as_a_table() -> None:
+def test_shows_conditions_as_a_table() -> None:
     found = described(csv(project()), "statusDescriptors")
     assert found["conditions"]["x-descriptors"] == ["urn:alm:descriptor:io.kubernetes.conditions"]
     assert found["replicas"]["x-descriptors"] == [f"{UI}text"]
 
 
-def test_what_the_operator_makes_and_watches_is_named() -> None:
+def test_lists_the_kinds_that_the_operator_creates_and_watches() -> None:
     assert owned(csv(project()))["resources"] == [
         {"kind": "Book", "name": "books.olmtest.example.com", "version": "v1"},
         {"kind": "Deployment", "name": "", "version": "v1"},
@@ -104,7 +104,7 @@ def test_what_the_operator_makes_and_watches_is_named() -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
-def test_every_served_version_is_owned_and_has_an_example() -> None:
+def test_owns_every_served_version_with_an_example() -> None:
     content = csv(project())
     versions = [(one["kind"], one["version"]) for one in content["spec"]["customresourcedefinitions"]["owned"]]
     assert sorted(versions) == [("Book", "v1"), ("Shelf", "v1"), ("Shelf", "v1alpha1")]
@@ -117,18 +117,18 @@ def test_every_served_version_is_owned_and_has_an_example() -> None:
     assert examples[1]["spec"] == {"replicas": 2, "tier": "small", "name": "example", "public": False}
 
 
-def test_samples_come_before_generated_examples() -> None:
+def test_prefers_samples_to_generated_examples() -> None:
     sample = {"apiVersion": f"{GROUP}/v1", "kind": "Book", "metadata": {"name": "mine"}, "spec": {"count": 3}}
     content = cluster_service_version(project(), LISTING, [sample])
     examples = json.loads(content["metadata"]["annotations"]["alm-examples"])
     assert [one["metadata"]["name"] for one in examples] == ["mine", "shelf-sample", "shelf-sample"]
 
 
-def test_olm_says_which_namespaces_and_the_program_obeys() -> None:
+def test_takes_the_namespaces_from_olm() -> None:
     content = csv(plain(operator=operator(namespaces=["team-a"])))
     assert "--namespace=team-a" not in container(content)["args"]
-    [told] = [one for one in container(content)["env"] if one["name"] == "KUBEWRIGHT_NAMESPACES"]
-    assert told["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.annotations['olm.targetNamespaces']"
+    [variable] = [one for one in container(content)["env"] if one["name"] == "KUBEWRIGHT_NAMESPACES"]
+    assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.annotations['olm.targetNamespaces']"
 
 
 ALL = {"OwnNamespace": True, "SingleNamespace": True, "MultiNamespace": True, "AllNamespaces": True}
@@ -136,7 +136,7 @@ WHOLE = {"OwnNamespace": False, "SingleNamespace": False, "MultiNamespace": Fals
 
 
 @pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
-def test_install_modes_follow_from_what_the_operator_can() -> None:
+def test_install_modes_depend_on_the_operator() -> None:
     assert modes(csv(plain())) == ALL
     assert modes(csv(project())) == WHOLE  # a conversion is for the whole cluster
     assert modes(csv(plain(operator=operator(namespaces=["team-a"])))) == {**ALL, "AllNamespaces": False}
@@ -144,10 +144,10 @@ def test_install_modes_follow_from_what_the_operator_can() -> None:
 
 @kw.resource(f"{GROUP}/v1", scope="Cluster")
 class Library(kw.Resource[OldShelfSpec, None]):
-    """A kind in no namespace."""
+    """A cluster-scoped kind."""
 
 
-def test_an_operator_of_kinds_in_no_namespace_is_for_the_whole_cluster() -> None:
+def test_an_operator_of_cluster_scoped_kinds_needs_the_whole_cluster() -> None:
     made = kw.Operator("library-operator")
 
     @made.reconciles(Library, owns=[apps.Deployment])
@@ -170,7 +170,7 @@ def resources(granted: list[dict[str, Any]]) -> set[str]:
 
 
 @pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
-def test_what_the_operator_does_where_it_looks_is_granted_there() -> None:
+def test_grants_namespaced_permissions_in_watched_namespaces() -> None:
     content = csv(plain())
     assert {"shelves", "books", "deployments", "leases"} <= resources(rules(content, "permissions"))
     assert resources(rules(content, "clusterPermissions")) == {"tokenreviews", "subjectaccessreviews"}
@@ -180,7 +180,7 @@ def test_what_the_operator_does_where_it_looks_is_granted_there() -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "Install modes and permissions follow from what the operator does.")
-def test_what_it_does_in_no_namespace_is_granted_in_the_whole_cluster_once() -> None:
+def test_grants_cluster_permissions_once() -> None:
     made = operator()
     made.needs(kw.api.core.Node, verbs=["get"])
     content = csv(plain(operator=made, metrics=False))
@@ -188,7 +188,7 @@ def test_what_it_does_in_no_namespace_is_granted_in_the_whole_cluster_once() -> 
     assert "nodes" not in resources(rules(content, "permissions"))
 
 
-def test_webhooks_are_olms_and_so_is_their_certificate() -> None:
+def test_olm_provides_webhooks_and_their_certificate() -> None:
     content = csv(project())
     types = [one["type"] for one in content["spec"]["webhookdefinitions"]]
     assert types == ["ConversionWebhook", "ValidatingAdmissionWebhook"]
@@ -198,7 +198,7 @@ def test_webhooks_are_olms_and_so_is_their_certificate() -> None:
     assert not [name for name in names if "webhook" in name]
 
 
-def test_upgrades_are_said_where_they_are_given() -> None:
+def test_has_the_fields_of_the_upgrade_graph() -> None:
     listing = replace(LISTING, replaces="shelf-operator.v1.1.0", skips=("shelf-operator.v1.1.1",), skip_range="<1.2.0")
     content = csv(project(), listing)
     assert content["spec"]["replaces"] == "shelf-operator.v1.1.0"
@@ -208,11 +208,11 @@ def test_upgrades_are_said_where_they_are_given() -> None:
 
 
 @pytest.mark.parametrize("name", ["prometheusoperator.0.56.3", "foo.v1.0", "foo.v1.0.0-rc.1"])
-def test_what_was_published_under_another_form_of_name_can_be_replaced(name: str) -> None:
+def test_replaces_a_version_with_another_form_of_name(name: str) -> None:
     assert csv(project(), replace(LISTING, replaces=name))["spec"]["replaces"] == name
 
 
-def test_the_files_hold_what_olm_does_not_make_itself() -> None:
+def test_the_bundle_has_only_objects_that_olm_does_not_create() -> None:
     names = sorted(file.path for file in bundle_files(project(replicas=2, service_monitor=True), LISTING))
     assert [name for name in names if "clusterrole" not in name] == [
         "manifests/olmtest.example.com_books.yaml",
@@ -250,13 +250,13 @@ def test_the_same_project_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"channels": ["a b"]}, "channel 'a b' must be letters"),
         ({"channels": ["fast"], "default_channel": "slow"}, "default channel 'slow' is not one of the channels fast"),
         ({"min_kube_version": "1.29"}, "must be a full version"),
     ],
 )
-def test_a_wrong_listing_is_rejected(wrong: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_rejects_an_invalid_listing(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Listing(**wrong)

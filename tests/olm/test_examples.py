@@ -1,4 +1,4 @@
-"""Examples: from the project's samples, or the least that is valid."""
+"""Examples: the project's samples, or minimal valid objects."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Spec(kw.Model):
 
 @kw.resource(f"{GROUP}/v1")
 class Demanding(kw.Resource[Spec, None]):
-    """A kind that asks for much."""
+    """A kind with many constraints."""
 
 
 @pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
-def test_the_least_object_is_valid_and_shows_the_defaults() -> None:
+def test_a_minimal_object_is_valid_and_has_the_defaults() -> None:
     made = minimal(Demanding)
     validate(from_dict(Demanding, made))
     assert made["metadata"] == {"name": "demanding-sample"}
@@ -56,7 +56,7 @@ def test_the_least_object_is_valid_and_shows_the_defaults() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(-50, 50), st.integers(0, 50), st.integers(0, 30), st.integers(0, 30))
-def test_numbers_and_texts_of_any_size_are_valid(least: int, more: int, shortest: int, longer: int) -> None:
+def test_minimal_numbers_and_strings_are_valid(least: int, more: int, shortest: int, longer: int) -> None:
     number = {"type": "integer", "minimum": least, "maximum": least + more}
     below = {"type": "number", "maximum": least}
     text = {"type": "string", "minLength": shortest, "maxLength": shortest + longer}
@@ -64,7 +64,7 @@ def test_numbers_and_texts_of_any_size_are_valid(least: int, more: int, shortest
         assert violations(schema, example_of(schema)) == []
 
 
-def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
+def test_reads_samples_in_order_without_other_kinds(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: b}}\nspec: {{}}\n")
     (tmp_path / "a.yaml").write_text(
         f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: a}}\nspec: {{count: 2}}\n---\n"
@@ -77,7 +77,7 @@ def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.promise("Packages for OLM", "Each served version of a kind is owned and has a valid example.")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("kind: [", "book.yaml cannot be read as YAML"),
         (f"apiVersion: {GROUP}/v1\nkind: Book\nmetadata: {{name: a}}\nspec: {{count: many}}\n", "spec.count"),
@@ -87,10 +87,10 @@ def test_samples_are_read_in_order_and_others_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_sample_that_is_not_valid_is_reported_with_its_file_and_field(tmp_path: Path, text: str, told: str) -> None:
+def test_reports_an_invalid_sample_with_its_file_and_field(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "book.yaml"
     file.write_text(text)
     with pytest.raises(ExampleError) as caught:
         read_samples([file], [Book, Shelf])
     assert str(file) in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""The three-way merge: edits stay, changes arrive, what both have changed is a conflict."""
+"""The three-way merge: keeps edits, applies changes of the program, and reports conflicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OBJECTS = st.dictionaries(st.sampled_from(["metadata", "spec", "keywords", "owne
 )
 @few
 @given(OBJECTS, OBJECTS)
-def test_without_edits_all_is_as_generated(before: dict[str, Any], generated: dict[str, Any]) -> None:
+def test_without_edits_the_result_is_the_generated_object(before: dict[str, Any], generated: dict[str, Any]) -> None:
     merged = merge(before, copy.deepcopy(before), generated)
     assert merged.content == generated
     assert not merged.conflicts
@@ -43,7 +43,7 @@ def test_without_edits_all_is_as_generated(before: dict[str, Any], generated: di
 )
 @few
 @given(OBJECTS, OBJECTS)
-def test_without_changes_of_the_program_all_edits_stay(before: dict[str, Any], mine: dict[str, Any]) -> None:
+def test_without_changes_of_the_program_keeps_all_edits(before: dict[str, Any], mine: dict[str, Any]) -> None:
     merged = merge(before, mine, copy.deepcopy(before))
     assert merged.content == mine
     assert not merged.conflicts
@@ -58,7 +58,7 @@ def test_merging_again_changes_nothing(before: dict[str, Any], mine: dict[str, A
 
 @few
 @given(OBJECTS, OBJECTS, OBJECTS)
-def test_a_side_that_is_kept_leaves_no_conflict(
+def test_choosing_a_side_leaves_no_conflict(
     before: dict[str, Any], mine: dict[str, Any], generated: dict[str, Any]
 ) -> None:
     assert not merge(before, mine, generated, keep="mine").conflicts
@@ -69,7 +69,7 @@ def spec(**content: Any) -> dict[str, Any]:
     return {"spec": content}
 
 
-def test_elements_are_merged_by_their_names() -> None:
+def test_merges_list_elements_by_name() -> None:
     before = spec(specDescriptors=[{"path": "a", "displayName": "A"}, {"path": "b", "displayName": "B"}])
     mine = copy.deepcopy(before)
     mine["spec"]["specDescriptors"][0]["displayName"] = "The a"
@@ -86,12 +86,12 @@ def test_elements_are_merged_by_their_names() -> None:
     assert not merged.conflicts
 
 
-def test_plain_values_in_a_list_are_added_and_removed_one_by_one() -> None:
+def test_merges_lists_of_plain_values_by_value() -> None:
     merged = merge({"keywords": ["a", "b"]}, {"keywords": ["mine", "a"]}, {"keywords": ["a", "b", "c"]})
     assert merged.content == {"keywords": ["mine", "a", "c"]}
 
 
-def test_what_both_have_changed_is_a_conflict_and_is_shown() -> None:
+def test_a_change_on_both_sides_is_a_conflict() -> None:
     merged = merge(spec(displayName="Foo"), spec(displayName="Mine"), spec(displayName="Bar"))
     [conflict] = merged.conflicts
     assert str(conflict) == (
@@ -102,12 +102,12 @@ def test_what_both_have_changed_is_a_conflict_and_is_shown() -> None:
     assert merge(spec(x="Foo"), spec(x="Mine"), spec(x="Bar"), keep="mine").content == spec(x="Mine")
 
 
-def test_both_changed_to_the_same_is_no_conflict() -> None:
+def test_the_same_change_on_both_sides_is_not_a_conflict() -> None:
     merged = merge(spec(x=1), spec(x=2), spec(x=2))
     assert (merged.content, list(merged.conflicts)) == (spec(x=2), [])
 
 
-def test_what_is_no_longer_generated_goes_with_its_edits_and_that_is_reported() -> None:
+def test_removes_what_is_no_longer_generated_and_reports_lost_edits() -> None:
     before = spec(owned=[{"name": "a.x", "version": "v1", "kind": "A"}])
     mine = spec(owned=[{"name": "a.x", "version": "v1", "kind": "A", "displayName": "Mine"}])
     merged = merge(before, mine, spec(owned=[]))
@@ -115,12 +115,12 @@ def test_what_is_no_longer_generated_goes_with_its_edits_and_that_is_reported() 
     assert list(merged.lost) == [".spec.owned[a.x/v1]"]
 
 
-def test_what_was_removed_stays_away() -> None:
+def test_does_not_restore_what_the_user_removed() -> None:
     merged = merge(spec(x={"a": 1, "b": 1}), spec(x={"a": 1}), spec(x={"a": 1, "b": 2}))
     assert merged.content == spec(x={"a": 1})
 
 
-def test_examples_are_merged_inside_their_text() -> None:
+def test_merges_examples_inside_their_json() -> None:
     def texts(*examples: tuple[str, int]) -> dict[str, Any]:
         listed = [
             {"apiVersion": "x/v1", "kind": "A", "metadata": {"name": name}, "spec": {"size": size}}
@@ -134,7 +134,7 @@ def test_examples_are_merged_inside_their_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["{broken", '{"a": 1}'])
-def test_examples_that_are_no_list_are_a_conflict_like_any_other_text(text: str) -> None:
+def test_examples_that_are_not_a_list_conflict_as_a_string(text: str) -> None:
     def annotated(value: str) -> dict[str, Any]:
         return {"metadata": {"annotations": {"alm-examples": value}}}
 

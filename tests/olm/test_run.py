@@ -1,4 +1,4 @@
-"""A bundle into a cluster by way of OLM, whose part an operator of ours plays, and out of it again."""
+"""Installs a bundle through OLM, which an operator of these tests simulates, and removes it."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def installation(bundle: Bundle, namespace: str) -> Installation:
     return Installation(bundle=bundle, namespace=namespace)
 
 
-class Said(list[str]):
-    """What was told, step by step."""
+class Steps(list[str]):
+    """The reported steps."""
 
     def __call__(self, did: str, what: str) -> None:
         self.append(f"{did} {what}")
@@ -73,13 +73,11 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
 
 @pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")
 @pytest.mark.usefixtures("olm")
-async def test_a_bundle_is_installed_and_removed_again(
-    client: Client, namespace: str, installation: Installation
-) -> None:
-    said = Said()
+async def test_installs_and_removes_a_bundle(client: Client, namespace: str, installation: Installation) -> None:
+    steps = Steps()
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, installation, said, timeout=PATIENCE)
-        await run(client, installation, Said(), timeout=PATIENCE)  # harmless
+        await run(client, installation, steps, timeout=PATIENCE)
+        await run(client, installation, Steps(), timeout=PATIENCE)  # changes nothing
     group = await client.get(OperatorGroup, "shelf-operator", namespace)
     assert group.spec is None or not group.spec.target_namespaces
     source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
@@ -87,18 +85,18 @@ async def test_a_bundle_is_installed_and_removed_again(
     server = await client.get(apps.Deployment, "shelf-operator-catalog", namespace)
     [opm] = server.spec.template.spec.containers
     assert {mount.mount_path: mount.sub_path for mount in opm.volume_mounts or []} == {
-        "/configs/catalog.yaml": "catalog.yaml",  # in a folder opm would find it twice
-        "/tmp": None,  # the pod's own
+        "/configs/catalog.yaml": "catalog.yaml",  # opm would find it twice in a mounted folder
+        "/tmp": None,  # private to the pod
     }
     subscription = await client.get(Subscription, "shelf-operator", namespace)
     assert (subscription.spec.channel, subscription.spec.starting_csv) == ("stable", "shelf-operator.v1.2.0")
-    assert said[-1] == "waiting ClusterServiceVersion shelf-operator.v1.2.0: Succeeded"
-    assert f"applied Subscription {namespace}/shelf-operator" in said
+    assert steps[-1] == "waiting ClusterServiceVersion shelf-operator.v1.2.0: Succeeded"
+    assert f"applied Subscription {namespace}/shelf-operator" in steps
 
     await install(client, Shelf, Book)
-    said = Said()
-    await remove(client, installation, said, timeout=PATIENCE)
-    assert said[:2] == [
+    steps = Steps()
+    await remove(client, installation, steps, timeout=PATIENCE)
+    assert steps[:2] == [
         "removed CustomResourceDefinition books.olmtest.example.com",
         "removed CustomResourceDefinition shelves.olmtest.example.com",
     ]
@@ -112,18 +110,18 @@ async def test_a_bundle_is_installed_and_removed_again(
         (core.ConfigMap, "shelf-operator-catalog"),
     ):
         assert await find(client, kind, name, namespace) is None, name
-    assert (await client.get(core.Namespace, namespace)).metadata.deletion_timestamp is None  # it is not ours
-    again = Said()
+    assert (await client.get(core.Namespace, namespace)).metadata.deletion_timestamp is None  # `run` did not create it
+    again = Steps()
     await remove(client, installation, again, timeout=PATIENCE)
     assert {line.partition(" ")[0] for line in again} == {"absent"}
 
 
 @pytest.mark.usefixtures("olm")
-async def test_an_index_image_needs_no_server_of_ours(client: Client, namespace: str, bundle: Bundle) -> None:
+async def test_an_index_image_needs_no_catalog_server(client: Client, namespace: str, bundle: Bundle) -> None:
     image = "registry.example.com/shelf-catalog:latest"
     asked = Installation(bundle=bundle, namespace=namespace, index_image=image, targets=["team-a"])
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, asked, Said(), timeout=PATIENCE)
+        await run(client, asked, Steps(), timeout=PATIENCE)
     source = await client.get(CatalogSource, "shelf-operator-catalog", namespace)
     assert (source.spec.source_type, source.spec.image, source.spec.address) == ("grpc", image, None)
     assert await find(client, apps.Deployment, "shelf-operator-catalog", namespace) is None
@@ -132,11 +130,11 @@ async def test_an_index_image_needs_no_server_of_ours(client: Client, namespace:
     assert group.spec.target_namespaces == ["team-a"]
 
 
-@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
+@pytest.mark.promise("Packages for OLM", "If OLM does not install a bundle, the error names what is missing.")
 @pytest.mark.usefixtures("olm")
-async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, installation: Installation) -> None:
+async def test_a_timeout_names_what_is_missing(client: Client, installation: Installation) -> None:
     with pytest.raises(NotInstalled) as caught:
-        await run(client, installation, Said(), timeout=0.01)
+        await run(client, installation, Steps(), timeout=0.01)
     assert str(caught.value) == (
         "shelf-operator.v1.2.0 is not installed after 10ms: the server of the catalog, Deployment"
         f" {installation.namespace}/shelf-operator-catalog, has no ready pod; its image is"
@@ -146,9 +144,9 @@ async def test_what_is_missing_is_said_when_the_time_is_over(client: Client, ins
 
 @asynccontextmanager
 async def stuck(client: Client, installation: Installation, plan: Plan) -> AsyncIterator[None]:
-    """An installation that does not come to an end."""
+    """Runs an installation that never completes."""
     async with fake_olm(client, installation.namespace, plan).running(client, install_crds=False):
-        task = asyncio.create_task(run(client, installation, Said(), timeout=PATIENCE))
+        task = asyncio.create_task(run(client, installation, Steps(), timeout=PATIENCE))
         try:
             yield
         finally:
@@ -157,7 +155,7 @@ async def stuck(client: Client, installation: Installation, plan: Plan) -> Async
                 await task
 
 
-@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
+@pytest.mark.promise("Packages for OLM", "If OLM does not install a bundle, the error names what is missing.")
 @pytest.mark.usefixtures("olm")
 @pytest.mark.parametrize(
     ("stop_at", "says"),
@@ -170,66 +168,64 @@ async def stuck(client: Client, installation: Installation, plan: Plan) -> Async
         (
             "version",
             "the ClusterServiceVersion shelf-operator.v1.2.0 is in the phase Pending (RequirementsNotMet: too old);"
-            " what it needs and has not: CustomResourceDefinition shelves: CRD is not present",
+            " missing requirements: CustomResourceDefinition shelves: CRD is not present",
         ),
     ],
 )
-async def test_where_olm_stands_is_reported_with_its_own_words(
+async def test_reports_the_progress_of_olm_with_its_messages(
     client: Client, bundle: Bundle, namespace: str, stop_at: str, says: str
 ) -> None:
     asked = Installation(bundle=bundle, namespace=namespace, index_image="registry.example.com/catalog:1")
     async with stuck(client, asked, Plan(stop_at, "too old")):
 
-        async def told() -> bool:
+        async def reports_it() -> bool:
             return says in await what_is_missing(client, asked)
 
-        async def there() -> bool:
+        async def is_subscribed() -> bool:
             return await find(client, Subscription, "shelf-operator", namespace) is not None
 
-        await until(there)
-        await until(told)
+        await until(is_subscribed)
+        await until(reports_it)
 
 
-@pytest.mark.promise("Packages for OLM", "When OLM does not install it, what is missing is said.")
+@pytest.mark.promise("Packages for OLM", "If OLM does not install a bundle, the error names what is missing.")
 @pytest.mark.usefixtures("olm")
-async def test_a_plan_that_failed_ends_the_wait_immediately(client: Client, installation: Installation) -> None:
+async def test_a_failed_plan_ends_the_wait(client: Client, installation: Installation) -> None:
     async with fake_olm(client, installation.namespace, Plan("plan", "forbidden here")).running(
         client, install_crds=False
     ):
         with pytest.raises(NotInstalled, match="failed: Installed: forbidden here"):
-            await run(client, installation, Said(), timeout=PATIENCE)
+            await run(client, installation, Steps(), timeout=PATIENCE)
 
 
 @pytest.mark.usefixtures("olm")
-async def test_the_operator_group_of_another_owner_is_used_if_it_fits(
-    client: Client, namespace: str, bundle: Bundle
-) -> None:
+async def test_uses_an_existing_operator_group_if_it_fits(client: Client, namespace: str, bundle: Bundle) -> None:
     metadata = ObjectMeta(name="theirs", namespace=namespace)
     await client.create(OperatorGroup(metadata=metadata, spec=OperatorGroupSpec(target_namespaces=[namespace])))
     with pytest.raises(NotInstalled, match=rf"theirs selects {namespace}, but .* for all namespaces"):
-        await run(client, Installation(bundle=bundle, namespace=namespace), Said(), timeout=PATIENCE)
+        await run(client, Installation(bundle=bundle, namespace=namespace), Steps(), timeout=PATIENCE)
     assert await find(client, Subscription, "shelf-operator", namespace) is None
 
-    said = Said()
+    steps = Steps()
     asked = Installation(bundle=bundle, namespace=namespace, install_mode="OwnNamespace")
     async with fake_olm(client, namespace, Plan()).running(client, install_crds=False):
-        await run(client, asked, said, timeout=PATIENCE)
-    assert f"kept OperatorGroup {namespace}/theirs" in said
-    await remove(client, asked, Said(), definitions=False, timeout=PATIENCE)
+        await run(client, asked, steps, timeout=PATIENCE)
+    assert f"kept OperatorGroup {namespace}/theirs" in steps
+    await remove(client, asked, Steps(), definitions=False, timeout=PATIENCE)
     assert await find(client, OperatorGroup, "theirs", namespace) is not None
 
 
-@pytest.mark.promise("Packages for OLM", "A cluster takes a generated ClusterServiceVersion, with all of its fields.")
+@pytest.mark.promise("Packages for OLM", "A cluster accepts a generated ClusterServiceVersion with all of its fields.")
 @pytest.mark.usefixtures("olm")
-async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
+async def test_a_cluster_accepts_a_generated_service_version_and_rejects_an_invalid_one(
     client: Client, namespace: str, bundle: Bundle, cluster_kind: str
 ) -> None:
     content = {**bundle.csv, "metadata": {**bundle.csv["metadata"], "namespace": namespace}}
     kind = await client.kind("operators.coreos.com/v1alpha1", "ClusterServiceVersion")
     made = await client.create(from_dict(kind, content), dry_run=True)
-    assert made["spec"]["install"] == bundle.spec["install"]  # nothing of it is unknown, and so cut off
+    assert made["spec"]["install"] == bundle.spec["install"]  # no field was dropped as unknown
 
-    # operator-framework's validator reads a number as a text; a cluster does not, so neither do we.
+    # operator-framework's validator accepts a number as a string. A cluster does not, so Kubewright does not either.
     content["spec"] = {**content["spec"], "keywords": [1]}
     broken = Bundle(folder=bundle.folder, manifests={bundle.csv_path: content}, annotations=bundle.annotations)
     assert any(one.field == "spec.keywords[0]" for one in validate(broken).errors)
@@ -238,9 +234,9 @@ async def test_a_cluster_takes_a_generated_service_version_and_no_misshapen_one(
 
 
 @pytest.mark.clusters("embedded")
-async def test_a_cluster_without_olm_is_reported_immediately(client: Client, installation: Installation) -> None:
+async def test_reports_a_cluster_without_olm(client: Client, installation: Installation) -> None:
     with pytest.raises(NotInstalled, match="the Operator Lifecycle Manager is not installed in this cluster"):
-        await run(client, installation, Said(), timeout=PATIENCE)
+        await run(client, installation, Steps(), timeout=PATIENCE)
     assert await client.list(apps.Deployment, installation.namespace) == []
     with pytest.raises(NotFound):
         await client.get(apiextensions.CustomResourceDefinition, "subscriptions.operators.coreos.com")

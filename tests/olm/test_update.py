@@ -1,4 +1,4 @@
-"""A bundle in a folder: generated, edited, and generated again."""
+"""Updates of a bundle in a folder: it is generated, edited, and generated again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CSV = "manifests/shelf-operator.clusterserviceversion.yaml"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A bundle, just generated."""
+    """A newly generated bundle."""
     made = tmp_path / "bundle"
     prepare(made, plain(), LISTING).write()
     return made
@@ -44,7 +44,7 @@ def shelf(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.promise("Packages for OLM", "The same program gives the same bundle, byte by byte.")
-def test_generating_it_again_writes_nothing(folder: Path) -> None:
+def test_a_second_run_writes_nothing(folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in folder.parent.rglob("*") if path.is_file()}
     done = prepare(folder, plain(), LISTING).write()
     assert (list(done.written), list(done.removed)) == ([], [])
@@ -56,7 +56,7 @@ def test_generating_it_again_writes_nothing(folder: Path) -> None:
     "Packages for OLM",
     "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
 )
-def test_texts_pictures_keywords_and_descriptors_that_were_edited_stay_with_a_new_version(folder: Path) -> None:
+def test_a_new_version_keeps_edited_texts_icons_keywords_and_descriptors(folder: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         spec = content["spec"]
         spec["description"] = "My own words."
@@ -89,7 +89,7 @@ def test_texts_pictures_keywords_and_descriptors_that_were_edited_stay_with_a_ne
     "Packages for OLM",
     "Edits of the ClusterServiceVersion survive, and changes of the program arrive.",
 )
-def test_what_the_program_changes_beside_an_edit_arrives(folder: Path) -> None:
+def test_applies_changes_of_the_program_next_to_an_edit(folder: Path) -> None:
     edit(folder, lambda content: content["spec"]["install"]["spec"]["deployments"][0]["spec"].update(replicas=3))
     content = again(folder, plain(image="registry.example.com/shelf:9"))
     deployment = content["spec"]["install"]["spec"]["deployments"][0]["spec"]
@@ -97,8 +97,8 @@ def test_what_the_program_changes_beside_an_edit_arrives(folder: Path) -> None:
     assert deployment["template"]["spec"]["containers"][0]["image"] == "registry.example.com/shelf:9"
 
 
-@pytest.mark.promise("Packages for OLM", "A kind that is gone disappears, and lost edits are told.")
-def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_reported(folder: Path) -> None:
+@pytest.mark.promise("Packages for OLM", "A removed kind disappears from the bundle, and lost edits are reported.")
+def test_removes_the_files_of_a_removed_kind_and_reports_lost_edits(folder: Path) -> None:
     def change(content: dict[str, Any]) -> None:
         for one in content["spec"]["customresourcedefinitions"]["owned"]:
             one["displayName"] = "Mine"
@@ -114,7 +114,7 @@ def test_a_kind_that_is_gone_disappears_with_its_files_and_the_lost_edits_are_re
 
 
 @pytest.mark.promise("Packages for OLM", "A conflict is shown, and nothing is written.")
-def test_a_conflict_is_shown_and_nothing_is_written(folder: Path) -> None:
+def test_a_conflict_writes_nothing(folder: Path) -> None:
     edit(folder, lambda content: content["metadata"]["annotations"].update(containerImage="mine:1"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     changed = plain(version="1.3.0")
@@ -131,14 +131,14 @@ def test_a_conflict_is_shown_and_nothing_is_written(folder: Path) -> None:
     assert prepare(folder, changed, LISTING).compare() == []
 
 
-def test_comments_stay_while_nothing_changes(folder: Path) -> None:
+def test_keeps_comments_while_nothing_changes(folder: Path) -> None:
     text = (folder / CSV).read_text() + "# A comment of mine.\n"
     (folder / CSV).write_text(text)
     again(folder)
     assert (folder / CSV).read_text() == text
 
 
-def test_a_bundle_whose_former_form_is_lost_keeps_what_was_added_and_asks_about_the_rest(folder: Path) -> None:
+def test_without_the_previous_state_keeps_additions_and_reports_conflicts(folder: Path) -> None:
     (folder / ".generated" / Path(CSV).name).unlink()
     edit(folder, lambda content: content["spec"].update(displayName="Mine", maturity="stable", selector={}))
     update = prepare(folder, plain(), LISTING)
@@ -148,7 +148,7 @@ def test_a_bundle_whose_former_form_is_lost_keeps_what_was_added_and_asks_about_
     assert Bundle.read(folder).spec["selector"] == {}
 
 
-def test_a_file_of_another_owner_is_neither_replaced_nor_removed(folder: Path) -> None:
+def test_does_not_replace_or_remove_a_file_of_the_user(folder: Path) -> None:
     own = folder / "manifests" / "settings.yaml"
     own.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n")
     (folder.parent / "bundle.Dockerfile").write_text("FROM mine\n")
@@ -160,21 +160,21 @@ def test_a_file_of_another_owner_is_neither_replaced_nor_removed(folder: Path) -
     assert (folder.parent / "bundle.Dockerfile").read_text().startswith("# Generated")
 
 
-def test_a_service_version_of_another_operator_is_not_left_beside_the_new_one(folder: Path) -> None:
+def test_removes_the_service_version_of_another_operator(folder: Path) -> None:
     (folder / CSV).rename(folder / "manifests/old.clusterserviceversion.yaml")
     with pytest.raises(BundleError, match=r"old.clusterserviceversion.yaml already exists.* rename it to shelf-op"):
         prepare(folder, plain(), LISTING)
 
 
 @pytest.mark.parametrize("text", ["kind: [", "[]", "a: 1\n---\nb: 2\n"])
-def test_a_service_version_that_cannot_be_read_is_left_alone(folder: Path, text: str) -> None:
+def test_does_not_change_an_unreadable_service_version(folder: Path, text: str) -> None:
     (folder / CSV).write_text(text)
     with pytest.raises(BundleError, match="cannot be merged"):
         prepare(folder, plain(), LISTING)
     assert (folder / CSV).read_text() == text
 
 
-def test_a_folder_remembers_what_it_was_made_with(tmp_path: Path) -> None:
+def test_a_folder_remembers_its_options(tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
     assert remembered(folder, plain()) == {}
     listing = replace(LISTING, replaces="shelf-operator.v1.1.0", skips=("a.v1",), skip_range="<1.2.0")
@@ -190,17 +190,17 @@ def test_a_folder_remembers_what_it_was_made_with(tmp_path: Path) -> None:
         "default_channel",
         "icon",
         "scorecard_image",
-    }  # not what it replaces
+    }  # without what it replaces
 
 
-def test_drift_is_reported_file_by_file(folder: Path) -> None:
+def test_reports_drift_for_each_file(folder: Path) -> None:
     (folder / "metadata/annotations.yaml").unlink()
     (folder.parent / "bundle.Dockerfile").unlink()
-    told = [str(one) for one in prepare(folder, plain(), LISTING).compare()]
-    assert told == ["metadata/annotations.yaml is missing", "../bundle.Dockerfile is missing"]
+    drift = [str(one) for one in prepare(folder, plain(), LISTING).compare()]
+    assert drift == ["metadata/annotations.yaml is missing", "../bundle.Dockerfile is missing"]
 
 
-def test_a_project_with_everything_is_stable_too(tmp_path: Path) -> None:
+def test_a_second_run_of_a_full_project_writes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "bundle"
     everything = project(replicas=3, service_monitor=True, network_policy=True)
     prepare(folder, everything, LISTING).write()

@@ -1,4 +1,4 @@
-"""operator-framework's own bundle validation, built once from the Go module beside this file and kept in the cache."""
+"""operator-framework's bundle validation, built once from the Go module in this folder and kept in the cache."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["BUILD_SECONDS", "Verdict", "olm_definitions", "theirs"]
 
 MODULE = ("github.com/operator-framework/api", "v0.37.0")
 BUILD_SECONDS = 900
-"""For the mark `timeout` of tests that may be the first to need it: 70 s on a quiet machine."""
+"""The timeout of tests that may have to build it, which takes 70 s on an idle machine."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What it said about a folder."""
+    """The result for a folder."""
 
     folder: str
     errors: list[str]
@@ -31,7 +31,7 @@ class Verdict:
 
 
 def _definitions(go: Go, folder: Path) -> None:
-    """OLM's own definitions beside the program, so that later runs need no module proxy."""
+    """Copies OLM's definitions next to the program, so that later runs need no module proxy."""
     for path in (download_module(*MODULE, go) / "crds").glob("*.yaml"):
         shutil.copyfile(path, folder / path.name)
 
@@ -53,16 +53,16 @@ def _validator() -> Path:
 def theirs(
     folders: Iterable[Path], suite: Literal["default", "operatorhub", "practices"] = "default"
 ) -> dict[Path, Verdict]:
-    """What operator-framework says about these bundles."""
+    """Returns the verdict of operator-framework's validator about each bundle."""
     asked = list(folders)
     done = subprocess.run(
         [_validator(), suite, *asked], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    told = [Verdict(**json.loads(line)) for line in done.stdout.splitlines()]
-    return dict(zip(asked, told, strict=True))
+    verdicts = [Verdict(**json.loads(line)) for line in done.stdout.splitlines()]
+    return dict(zip(asked, verdicts, strict=True))
 
 
 def olm_definitions() -> list[Path]:
-    """The files of OLM's own definitions: CatalogSource, Subscription, and so on."""
+    """Returns the files of OLM's definitions: CatalogSource, Subscription, and so on."""
     return sorted(_validator().parent.glob("operators.coreos.com_*.yaml"))
