@@ -1,4 +1,4 @@
-"""Round trips of objects that nobody here wrote: the golden files of the Go module `k8s.io/api`.
+"""Round trips of Kubernetes' own golden files, from the Go module `k8s.io/api`.
 
 Its folder `testdata/HEAD` has one JSON object for each kind, with every field set. A file is left out when the OpenAPI
 document of Kubernetes has no definition of its kind: kinds that are no longer served, and those that are options in a
@@ -27,7 +27,7 @@ GroupVersionKind = tuple[str, str, str]
 
 @cache
 def definitions() -> dict[GroupVersionKind, str]:
-    """The name of the definition of each kind in the document, read anew rather than by the generator."""
+    """Returns the name of the definition of each kind, read from the document independently of the generator."""
     folder = download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}")
     document = json.loads((folder / "api/openapi-spec/swagger.json").read_bytes())
     return {
@@ -40,7 +40,7 @@ def definitions() -> dict[GroupVersionKind, str]:
 
 @cache
 def goldens() -> dict[GroupVersionKind, Path]:
-    """The golden files, by the kind in their names: `core.v1.WatchEvent.json` does not name it inside."""
+    """Returns the golden files by the kind in their names. `core.v1.WatchEvent.json` does not contain its kind."""
     folder = download_module("k8s.io/api", "v0." + KUBERNETES_VERSION.partition(".")[2])
     found = {}
     for path in (folder / "testdata" / "HEAD").glob("*.json"):
@@ -81,13 +81,13 @@ def test_golden_objects_round_trip() -> None:
     assert (len(goldens()), len(objects)) == (185, 101)
 
 
-def test_golden_objects_decode_without_being_repaired() -> None:
-    """Go's zero values are filled in only after a first failure; here nothing may fail, or a wrong type could hide."""
+def test_golden_objects_decode_without_repair() -> None:
+    """The decoder adds Go's zero values only after a failure. A failure here could hide a wrong type."""
     for kind, raw in checked():
         msgspec.json.decode(raw, type=kind, dec_hook=dec_hook)
 
 
-def test_no_kind_of_the_document_lacks_a_golden_object() -> None:
+def test_every_kind_has_a_golden_object() -> None:
     without = {kind for kind in definitions().keys() - goldens().keys() if not kind[2].endswith(("List", "Options"))}
     # The module k8s.io/api does not define these two; DeleteOptions and WatchEvent exist once for each group.
     assert {kind for kind in without if kind[2] != "WatchEvent"} == {
@@ -107,7 +107,7 @@ def test_copies_of_golden_objects_are_encoded_alike(copied: Callable[[Model], Mo
         assert json.loads(encode(copied(decode(kind, raw)))) == json.loads(raw)
 
 
-def test_an_object_of_every_kind_decodes_when_the_server_sends_nothing_but_its_name() -> None:
+def test_every_kind_decodes_with_only_a_name() -> None:
     kinds = [kind for name in definitions().values() if issubclass(kind := class_of(name), Object)]
     for kind in kinds:
         made = decode(kind, b'{"metadata": {"name": "a"}}')
@@ -119,7 +119,7 @@ def test_an_object_of_every_kind_decodes_when_the_server_sends_nothing_but_its_n
     assert len(kinds) == 98
 
 
-def test_an_object_of_every_kind_decodes_when_go_writes_null_for_every_field() -> None:
+def test_every_kind_decodes_with_null_for_every_field() -> None:
     for name in definitions().values():
         kind = class_of(name)
         nulls = dict.fromkeys(kind.__struct_encode_fields__)
@@ -128,7 +128,7 @@ def test_an_object_of_every_kind_decodes_when_go_writes_null_for_every_field() -
         assert isinstance(decode(kind, json.dumps(nulls).encode()), kind)
 
 
-def test_a_claim_template_does_not_gain_a_kind_and_keeps_the_one_it_has() -> None:
+def test_a_claim_template_keeps_its_kind_and_does_not_gain_one() -> None:
     def template(names: dict[str, str]) -> bytes:
         claim: Any = {**names, "metadata": {"name": "data"}, "spec": {}, "status": {}}
         spec = {"selector": {}, "template": {"spec": {"containers": []}}, "volumeClaimTemplates": [claim]}

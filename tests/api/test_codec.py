@@ -70,7 +70,7 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ({"table": {"cpu": "hunter2"}}, r"table\[\.\.\.\]: the value is not a quantity: expected a number"),
         ({"table": {"cpu": "it's hunter2"}}, "the value is not a quantity: expected a number"),
@@ -82,7 +82,7 @@ def test_a_bad_value_of_a_custom_type_names_its_path() -> None:
         ({"choice": 2}, "choice: expected `str`, got `int`$"),
     ],
 )
-def test_decode_error_does_not_contain_the_value(content: dict[str, Any], told: str) -> None:
+def test_decode_error_does_not_contain_the_value(content: dict[str, Any], message: str) -> None:
     class Secretive(Model):
         table: dict[str, Quantity] = msgspec.field(default_factory=dict)
         choice: Literal["a", "b"] = "a"
@@ -90,13 +90,13 @@ def test_decode_error_does_not_contain_the_value(content: dict[str, Any], told: 
 
     with pytest.raises(DecodeError) as caught:
         from_dict(Secretive, content)
-    assert re.search(told, str(caught.value))
+    assert re.search(message, str(caught.value))
     assert str(caught.value).endswith(caught.value.reason)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_messages_do_not_depend_on_the_words_of_msgspec() -> None:
-    """A release of msgspec that quoted values elsewhere in its messages must not make them public."""
+def test_messages_do_not_depend_on_msgspec() -> None:
+    """A release of msgspec that quotes values in other places of its messages must not disclose them."""
 
     class Secretive(Model):
         count: Annotated[int, msgspec.Meta(le=10)] = 0
@@ -104,7 +104,7 @@ def test_messages_do_not_depend_on_the_words_of_msgspec() -> None:
         blob: bytes = b""
         inner: Part | None = None
 
-    for content, told in (
+    for content, message in (
         ({"count": 4242}, "count: the value is not in the range of int"),
         ({"count": "4242"}, "count: expected `int`, got `str`"),
         ({"word": "4242"}, "word: the value is not in the range of str"),
@@ -114,7 +114,7 @@ def test_messages_do_not_depend_on_the_words_of_msgspec() -> None:
     ):
         with pytest.raises(DecodeError) as caught:
             from_dict(Secretive, content)
-        assert str(caught.value) == f"Secretive: {told}"
+        assert str(caught.value) == f"Secretive: {message}"
 
 
 def test_built_in_kinds_read_null_and_missing_required_fields_as_go_does() -> None:
@@ -178,12 +178,12 @@ def test_secret_content_is_never_shown() -> None:
     )
     for token in (asked, given):
         assert "s3cret" not in f"{token!r} {token.__rich_repr__()}"
-    shown = core.ConfigMap(metadata=meta.ObjectMeta(name="map"), data={"colour": "blue"})
+    shown = core.ConfigMap(metadata=meta.ObjectMeta(name="map"), data={"color": "blue"})
     assert "blue" in repr(shown)
-    assert ("data", {"colour": "blue"}) in shown.__rich_repr__()
+    assert ("data", {"color": "blue"}) in shown.__rich_repr__()
 
 
-def test_yaml_becomes_an_object_that_does_not_count_as_read() -> None:
+def test_an_object_from_yaml_does_not_count_as_read() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {since: '2030-01-01'}\n"
     for given in (text, text.encode()):
         found = from_yaml(core.ConfigMap, given)

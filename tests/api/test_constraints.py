@@ -1,4 +1,4 @@
-"""Rules: what they refuse when they are made, and where `@resource` refuses them."""
+"""Constraints: what their constructors reject, and where `@resource` rejects them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -101,7 +101,7 @@ def test_rejects_invalid_constraint_in_constructor(make: Callable[[], object], m
         make()
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
 
 
@@ -119,7 +119,7 @@ class Colour(Enum):
         (Annotated[int, kw.Pattern("a")], "this is integer"),
         (Annotated[Time, kw.Pattern("a")], "a string with its own format"),
         (Annotated[Literal["a"], kw.Length(1)], "this is enum"),
-        (Annotated[Colour, kw.Pattern("a")], "this is enum"),
+        (Annotated[Color, kw.Pattern("a")], "this is enum"),
         (Annotated[bytes, kw.Length(1)], "a string with its own format"),
         (Annotated[str, kw.MultipleOf(2)], "MultipleOf is for"),
         (Annotated[int, kw.Length(1)], "Length is for"),
@@ -148,7 +148,7 @@ class Colour(Enum):
         (list[Annotated[int, kw.Immutable()]], "cannot identify the previous element"),
         (list[Annotated[int, kw.Rule("self == oldSelf")]], "cannot identify the previous element"),
         (Annotated[dict[str, Annotated[int, kw.Immutable()]], kw.MapType("atomic")], "cannot identify the previous"),
-        (Annotated[Colour | None, kw.Nullable()], "the API server rejects null for every enum"),
+        (Annotated[Color | None, kw.Nullable()], "the API server rejects null for every enum"),
         (Annotated[int | None, kw.Nullable(), kw.Choices(1)], "the API server rejects null for every enum"),
         (list[Frozen], "Frozen: a rule about changes"),
         (Annotated[Port, kw.Rule("true", field_path=".nane")], "does not exist; did you mean name?"),
@@ -176,7 +176,7 @@ def test_resource_rejects_constraint_that_does_not_apply(hint: Any, message: str
         Annotated[int, "a note for readers"],
     ],
 )
-def test_a_rule_at_its_place_is_taken(hint: Any) -> None:
+def test_resource_accepts_constraint_that_applies(hint: Any) -> None:
     assert kind_with(hint).__resource__.kind == "Thing"
 
 
@@ -191,7 +191,7 @@ def test_rejects_default_that_violates_its_constraints() -> None:
 
 
 @pytest.mark.promise("What the cache keeps", "A value that a rule forbids still decodes.")
-def test_an_object_that_breaks_a_rule_still_decodes() -> None:
+def test_decodes_object_that_violates_a_constraint() -> None:
     kind = kind_with(Annotated[int, kw.Range(1, 10)])
     read: Any = decode(kind, b'{"metadata":{"name":"a"},"spec":{"value":99}}')
     assert read.spec.value == 99
@@ -220,7 +220,7 @@ def test_constrain_must_be_below_resource() -> None:
         kw.constrain(kw.Rule("true"))(kind_with(int))
 
 
-def test_rules_of_a_base_hold_for_its_subclasses() -> None:
+def test_subclasses_inherit_constraints() -> None:
     @kw.constrain(kw.AtMostOneOf("a", "b"))
     class Base(kw.Model):
         a: str | None = None
@@ -235,7 +235,7 @@ def test_rules_of_a_base_hold_for_its_subclasses() -> None:
 
 
 class CountSpec(kw.Model):
-    colour: str = "red"
+    color: str = "red"
     replicas: int = 1
     tags: list[str] = msgspec.field(default_factory=list)
 
@@ -257,13 +257,13 @@ class CountStatus(kw.Model):
         ({"columns": {"Ready": ".spec.replicas[0]"}}, "selects elements of a list"),
         ({"columns": {"Ready": "status.replicas"}}, "is not a path"),
         ({"columns": {"Ready": "{.status.replicas}"}}, "is not a path"),
-        ({"selectable_fields": [".spec.color"]}, "did you mean colour?"),
+        ({"selectable_fields": [".spec.colr"]}, "did you mean color?"),
         ({"selectable_fields": [".spec.tags"]}, "must be a string, an integer or a boolean"),
         ({"selectable_fields": [".metadata.name"]}, "must not be in the metadata"),
-        ({"selectable_fields": ".spec.colour"}, "is a list of strings"),
+        ({"selectable_fields": ".spec.color"}, "is a list of strings"),
         ({"selectable_fields": [f".spec.f{n}" for n in range(9)]}, "the server allows 8"),
         ({"scale_subresource": kw.Scale(spec=".spec.size")}, "does not exist"),
-        ({"scale_subresource": kw.Scale(spec=".spec.colour")}, "must be of type integer, not string"),
+        ({"scale_subresource": kw.Scale(spec=".spec.color")}, "must be of type integer, not string"),
         ({"scale_subresource": kw.Scale(selector=".status.replicas")}, "must be of type string"),
         ({"short_names": "co"}, "is a list of strings"),
         ({"short_names": ["Co"]}, "lower case letters"),

@@ -33,7 +33,7 @@ def document() -> Document:
 
 @cache
 def schemas() -> dict[str, dict[str, Any]]:
-    """The definitions of structs that belong to a group version, as the document has them; without lists of kinds."""
+    """Returns the definitions of the structs of each group version, without lists of kinds."""
     found = {}
     for name, schema in document().content["definitions"].items():
         struct = schema.get("type") == "object" and not name.endswith((".FieldsV1", ".Patch", ".RawExtension", ".Info"))
@@ -74,7 +74,7 @@ def test_check_names_differences_and_fix(
     (api / "apps" / "v1.py").write_text("changed")
     (api / "core" / "v1.py").unlink()
     (api / "core" / "v1alpha1.py").write_text((api / "node" / "v1.py").read_text())
-    (api / "core" / "by_hand.py").write_text("")
+    (api / "core" / "manual.py").write_text("")
     capsys.readouterr()
     assert generator.main(["--check"]) == 1
     assert capsys.readouterr().err == (
@@ -86,10 +86,10 @@ def test_check_names_differences_and_fix(
     assert generator.main([]) == 0
     assert generator.main(["--check"]) == 0
     assert not (api / "core" / "v1alpha1.py").exists()
-    assert (api / "core" / "by_hand.py").exists()
+    assert (api / "core" / "manual.py").exists()
 
 
-def test_the_output_is_formatted_as_the_project_is() -> None:
+def test_formats_the_output_like_the_project() -> None:
     assert generator.formatted({"a/b.py": f"x = [ '{'y' * 50}','{'z' * 50}' ]"}) == {
         "a/b.py": f'x = ["{"y" * 50}", "{"z" * 50}"]\n'
     }
@@ -143,12 +143,12 @@ def test_no_description_is_copied() -> None:
         ("type", "type"),
     ],
 )
-def test_names_are_snake_case_and_keep_clear_of_keywords_and_types(wire: str, attribute: str) -> None:
+def test_attributes_are_snake_case_and_avoid_keywords_and_types(wire: str, attribute: str) -> None:
     assert attribute_name(wire) == attribute
 
 
 @pytest.mark.promise("Typed objects", "Attributes are snake case, and the wire has the API's own names.")
-def test_every_property_of_the_document_has_its_exact_name_on_the_wire() -> None:
+def test_encodes_every_property_with_its_exact_name() -> None:
     checked = 0
     for name, schema in schemas().items():
         properties = schema.get("properties", {}).keys()
@@ -157,7 +157,7 @@ def test_every_property_of_the_document_has_its_exact_name_on_the_wire() -> None
     assert checked == 2772
 
 
-def test_no_attribute_hides_one_that_all_models_have() -> None:
+def test_no_attribute_hides_an_attribute_of_all_models() -> None:
     for name in schemas():
         kind = class_of(name)
         base = Object if issubclass(kind, Object) else Model
@@ -175,17 +175,17 @@ def test_required_fields_have_no_default_unless_empty_is_valid() -> None:
     assert required(core.Container) == {"name"}
     assert required(core.PodSpec) == {"containers"}
     assert required(apps.DeploymentSpec) == {"selector", "template"}
-    # By value in Go, so never None here: empty where an empty one is valid, asked for where it is not.
+    # By value in Go, so never None here: empty if that is valid, otherwise required.
     assert required(core.PodTemplateSpec) == {"spec"}
     assert required(apps.Deployment) == {"spec"}
     assert required(core.Namespace) == set()
     assert core.Namespace().status == core.NamespaceStatus()
-    # Nobody has answered yet.
+    # A new object has no status yet.
     assert required(apps.StatefulSet) == {"spec"}
     assert (
         decode(apps.StatefulSet, b'{"spec": {"selector": {}, "template": {"spec": {"containers": []}}}}').status is None
     )
-    # A time that is not set is null in Go, also where the document calls it required.
+    # Go encodes an unset time as null, even in a required field.
     assert required(meta.Condition) == {"type", "status", "reason", "message"}
 
 
@@ -255,7 +255,7 @@ def test_definition_with_every_schema_round_trips() -> None:
 
 @pytest.mark.promise("Typed objects", "Every kind of Kubernetes is there, generated, and the output is up to date.")
 def test_served_kinds_match_discovery() -> None:
-    """The generator reads the paths of the OpenAPI document; this is another document, of the same server."""
+    """Compares the generator's result with another document of the same server."""
     expected: dict[tuple[str, str, str], tuple[str, str, bool, set[str]]] = {}
     for each in json.loads((folder() / "discovery/api__v1.json").read_bytes())["resources"]:
         plural, _, subresource = each["name"].partition("/")
@@ -308,7 +308,7 @@ def test_lists_have_keys_of_their_elements() -> None:
                     assert wire not in keys, (name, wire)
 
 
-def test_the_keys_of_familiar_lists() -> None:
+def test_keys_of_well_known_lists() -> None:
     assert core.PodSpec.__list_keys__["containers"] == ("name",)
     assert core.Container.__list_keys__["ports"] == ("containerPort", "protocol")
     assert core.Container.__list_keys__["volumeMounts"] == ("mountPath",)
@@ -320,7 +320,7 @@ def test_the_keys_of_familiar_lists() -> None:
 # Packages
 
 
-def test_a_package_gives_its_most_stable_version() -> None:
+def test_a_package_exports_its_most_stable_version() -> None:
     assert apps.Deployment is importlib.import_module("kubewright.api.apps.v1").Deployment
     assert autoscaling.HorizontalPodAutoscaler.__module__ == "kubewright.api.autoscaling.v2"
     versions = [Module("a", version) for version in ("v1beta1", "v1alpha3", "v2", "v1", "v1beta2", "v1alpha10")]

@@ -11,7 +11,7 @@ from kubewright.api._model import Default
 from kubewright.api.wire import wire_name
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = "red"
 
 
@@ -30,7 +30,7 @@ class Everything(Model):
     flag: bool = False
     items: list[str] = []  # noqa: RUF012  # a default that Model copies
     table: dict[str, int] = msgspec.field(default_factory=dict)
-    colour: Colour = Colour.RED
+    color: Color = Color.RED
     inner: Inner = Inner(size=2)
     absent: Annotated[int, "anything"] | None = None
 
@@ -40,11 +40,11 @@ class Everything(Model):
     ("attribute", "wire"),
     [("name", "name"), ("deployment_name", "deploymentName"), ("from_", "from"), ("x_kubernetes_y", "xKubernetesY")],
 )
-def test_attributes_are_snake_case_and_the_wire_is_camel_case(attribute: str, wire: str) -> None:
+def test_attributes_are_snake_case_and_json_is_camel_case(attribute: str, wire: str) -> None:
     assert wire_name(attribute) == wire
 
 
-def test_everything_that_is_not_none_is_sent_even_when_it_equals_its_default() -> None:
+def test_sends_every_value_except_none() -> None:
     sent = msgspec.json.decode(encode(Everything(required="")))
     assert sent == {
         "required": "",
@@ -53,13 +53,13 @@ def test_everything_that_is_not_none_is_sent_even_when_it_equals_its_default() -
         "flag": False,
         "items": [],
         "table": {},
-        "colour": "red",
+        "color": "red",
         "inner": {"size": 2},
     }
 
 
 @pytest.mark.promise("Writing with the client", "An explicit zero, empty text or empty list reaches the server.")
-def test_a_default_that_is_set_explicitly_is_sent_whatever_its_identity() -> None:
+def test_sends_a_default_that_is_set_explicitly() -> None:
     big, text = int("100000"), "".join(["long", " text"])
 
     class Sized(Model):
@@ -79,12 +79,12 @@ def test_mutable_defaults_are_not_shared() -> None:
     assert Everything(required="c").inner.size == 2
 
 
-def test_class_variables_are_left_alone() -> None:
+def test_does_not_change_class_variables() -> None:
     assert Everything.KEYS == {"a": "b"}
     assert "KEYS" not in Everything.__struct_fields__
 
 
-def test_constructors_take_keywords_only_also_in_subclasses() -> None:
+def test_constructors_accept_only_keywords() -> None:
     class Derived(Inner):
         more: int
 
@@ -103,7 +103,7 @@ def test_representation_omits_absent_fields() -> None:
     assert "absent" not in repr(Everything(required="x"))
 
 
-def test_defaults_stay_readable_for_schema_writers() -> None:
+def test_schema_generators_can_read_defaults() -> None:
     factory = next(f for f in msgspec.structs.fields(Everything) if f.name == "zero").default_factory
     assert isinstance(factory, Default)
     assert factory.value == 0
@@ -119,9 +119,9 @@ def test_defaults_stay_readable_for_schema_writers() -> None:
     ],
 )
 def test_unknown_field_error_names_model_and_suggestion(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(TypeError) as told:
+    with pytest.raises(TypeError) as caught:
         apps.DeploymentSpec(**fields)
-    assert str(told.value).startswith(message)
+    assert str(caught.value).startswith(message)
 
 
 def test_errors_of_user_models_propagate() -> None:

@@ -1,4 +1,4 @@
-"""Types from a live cluster, and types that a live cluster takes back."""
+"""Types from a live cluster, which accepts their definitions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "spec": {
             "type": "object",
-            "required": ["colour", "rooms"],
+            "required": ["color", "rooms"],
             "properties": {
-                "colour": {"type": "string", "enum": ["red", "green"], "description": "How it shines."},
+                "color": {"type": "string", "enum": ["red", "green"], "description": "How it shines."},
                 "watts": {"type": "integer", "format": "int32", "minimum": 1, "default": 40},
                 "size": {
                     "x-kubernetes-int-or-string": True,
@@ -72,8 +72,8 @@ DEFINITION: dict[str, Any] = {
                 "storage": True,
                 "schema": {"openAPIV3Schema": SCHEMA},
                 "subresources": {"status": {}},
-                "selectableFields": [{"jsonPath": ".spec.colour"}],
-                "additionalPrinterColumns": [{"name": "Colour", "type": "string", "jsonPath": ".spec.colour"}],
+                "selectableFields": [{"jsonPath": ".spec.color"}],
+                "additionalPrinterColumns": [{"name": "Color", "type": "string", "jsonPath": ".spec.color"}],
             }
         ],
     },
@@ -82,15 +82,17 @@ DEFINITION: dict[str, Any] = {
 
 @pytest.fixture
 async def lamp(client: Client, tmp_path: Path) -> type[Object]:
-    """The generated class, installed: the server takes what it was generated from."""
+    """The generated class, installed on the server."""
     (text,) = generate([read_definition(DEFINITION, "test")]).values()
     (made,) = classes_of([load(text, tmp_path)]).values()
     await install(client, made)
     return made
 
 
-@pytest.mark.promise("Types from definitions", "A real server takes the generated definition, and gives it back.")
-async def test_the_server_takes_the_generated_definition_and_gives_it_back(
+@pytest.mark.promise(
+    "Types from definitions", "A real server accepts the generated definition, and returns it unchanged."
+)
+async def test_the_server_accepts_and_returns_the_generated_definition(
     client: Client, lamp: type[Object], namespace: str
 ) -> None:
     crd = await client.get(apiextensions.CustomResourceDefinition, f"lamps.{GROUP}")
@@ -99,14 +101,14 @@ async def test_the_server_takes_the_generated_definition_and_gives_it_back(
     assert "NonStructuralSchema" not in conditions
     (found,) = await from_cluster(client, [f"lamps.{GROUP}"])
     assert differences(found, [lamp]) == []
-    assert found in await from_cluster(client)  # all that there are
-    spec = {"colour": "red", "rooms": [{"name": "hall"}], "extra": {"a": 1}, "limits": {"low": 1}}
+    assert found in await from_cluster(client)  # without names: all definitions
+    spec = {"color": "red", "rooms": [{"name": "hall"}], "extra": {"a": 1}, "limits": {"low": 1}}
     made: Any = await client.create(from_dict(lamp, {"metadata": {"name": "a", "namespace": namespace}, "spec": spec}))
     assert (made.spec.watts, made.spec.rooms[0].name, made.spec.extra) == (40, "hall", {"a": 1})
 
 
 async def documented(client: Client) -> None:
-    """Wait for the OpenAPI document of the group, which the server makes a moment after it serves the kind."""
+    """Waits for the OpenAPI document of the group, which the server publishes a moment after it serves the kind."""
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
@@ -120,7 +122,7 @@ async def documented(client: Client) -> None:
 
 @pytest.mark.promise(
     "Types from definitions",
-    "What a live cluster serves becomes types, also for those who may not read definitions.",
+    "Types are generated from a live cluster, also without permission to read definitions.",
 )
 async def test_falls_back_to_openapi_without_permission(
     client: Client, lamp: type[Object], control_plane: ControlPlane
@@ -140,10 +142,10 @@ async def test_falls_back_to_openapi_without_permission(
 
 @pytest.mark.promise(
     "Types from definitions",
-    "What a live cluster serves becomes types, also for those who may not read definitions.",
+    "Types are generated from a live cluster, also without permission to read definitions.",
 )
-async def test_kinds_without_a_definition_come_from_openapi(client: Client, tmp_path: Path) -> None:
-    # Served by the API server itself, as the kinds of an aggregated server are.
+async def test_reads_kinds_without_a_definition_from_openapi(client: Client, tmp_path: Path) -> None:
+    # Served by the API server itself, without a definition, like kinds of an aggregated server.
     kinds = await from_cluster(client, ["flowschemas", "csinodes.storage.k8s.io"], descriptions=False)
     classes = classes_of([load(text, tmp_path) for text in generate(kinds).values()])
     for kind in kinds:

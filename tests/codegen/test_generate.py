@@ -1,4 +1,4 @@
-"""What generated modules look like, and what their names are."""
+"""The source of generated modules, and their names."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def document() -> dict[str, Any]:
     return definition(SCHEMA, additionalPrinterColumns=[age], subresources={"status": {}})
 
 
-@pytest.mark.promise("Types from definitions", "A generated module reads as if written by hand.")
-def test_a_module_reads_as_if_written_by_hand() -> None:
+@pytest.mark.promise("Types from definitions", "A generated module reads like hand-written code.")
+def test_a_module_reads_like_hand_written_code() -> None:
     text = generate([read_definition(document(), "test")])["example_com", "v1"]
     assert text == MODULE
 
@@ -141,7 +141,7 @@ def test_objects_of_generated_kinds_decode_and_encode(tmp_path: Path) -> None:
     }
 
 
-def test_the_metadata_of_an_object_inside_another_is_kept(tmp_path: Path) -> None:
+def test_keeps_the_metadata_of_an_embedded_object(tmp_path: Path) -> None:
     inner = {"apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"}}
     template = {"type": "object", "x-kubernetes-embedded-resource": True, "properties": inner}
     _, made = made_of(definition(thing({"type": "object", "properties": {"template": template}})), tmp_path)
@@ -149,7 +149,7 @@ def test_the_metadata_of_an_object_inside_another_is_kept(tmp_path: Path) -> Non
     assert decoded.spec.template.metadata.labels == {"a": "b"}
 
 
-def test_every_version_is_a_module_and_they_make_one_definition(tmp_path: Path) -> None:
+def test_versions_are_modules_of_one_definition(tmp_path: Path) -> None:
     both = document()
     old = both["spec"]["versions"][0] | {"name": "v1beta1", "storage": False, "deprecated": True}
     both["spec"]["versions"].append(old)
@@ -161,7 +161,7 @@ def test_every_version_is_a_module_and_they_make_one_definition(tmp_path: Path) 
     assert len(classes_of([load(text, tmp_path) for text in modules.values()])) == 2
 
 
-def test_a_kind_can_be_renamed_and_a_wrong_name_is_an_error() -> None:
+def test_renames_a_kind_and_rejects_an_invalid_name() -> None:
     kind = read_definition(document(), "test")
     text = generate([kind], names={"Thing": "TheirThing"})["example_com", "v1"]
     assert 'kind="Thing"' in text
@@ -172,7 +172,7 @@ def test_a_kind_can_be_renamed_and_a_wrong_name_is_an_error() -> None:
         generate([kind], names={"Thing": "Literal"})
 
 
-def test_two_kinds_of_one_class_name_need_another_name() -> None:
+def test_rejects_two_kinds_with_the_same_class_name() -> None:
     other = document()
     other["spec"]["names"] = {"kind": "thing", "plural": "otherthings"}
     kinds = [read_definition(document(), "a"), read_definition(other, "b")]
@@ -182,7 +182,7 @@ def test_two_kinds_of_one_class_name_need_another_name() -> None:
     assert "class OtherThing(" in text
 
 
-def test_one_kind_defined_twice_must_be_the_same() -> None:
+def test_rejects_two_different_definitions_of_one_kind() -> None:
     same = [read_definition(document(), "a.yaml"), read_definition(document(), "b.yaml")]
     assert generate(same) == generate(same[:1])
     other = read_definition(definition(thing({"type": "object"})), "c.yaml")
@@ -190,7 +190,7 @@ def test_one_kind_defined_twice_must_be_the_same() -> None:
         generate([same[0], other])
 
 
-@pytest.mark.promise("Types from definitions", "Generated names are safe for Python, and told apart.")
+@pytest.mark.promise("Types from definitions", "Generated names are valid in Python, and unique.")
 @pytest.mark.parametrize(
     ("wire", "attributes"),
     [
@@ -206,7 +206,7 @@ def test_attributes_are_safe_and_unique(wire: list[str], attributes: list[str]) 
     assert list(attribute_names(wire).values()) == attributes
 
 
-def test_words_for_classes_and_modules() -> None:
+def test_derives_names_of_classes_and_modules() -> None:
     assert [camel_case(name) for name in ("podTemplate", "x-y", "1st", "$")] == [
         "PodTemplate",
         "XY",
@@ -226,7 +226,7 @@ def test_words_for_classes_and_modules() -> None:
     assert [module_name(text) for text in ("cert-manager.io", "v1", "1.io")] == ["cert_manager_io", "v1", "_1_io"]
 
 
-@pytest.mark.promise("Types from definitions", "Generated names are safe for Python, and told apart.")
+@pytest.mark.promise("Types from definitions", "Generated names are valid in Python, and unique.")
 def test_classes_with_equal_names_get_longer_paths(tmp_path: Path) -> None:
     def config(name: str) -> dict[str, Any]:
         return {"type": "object", "properties": {name: TEXT}}

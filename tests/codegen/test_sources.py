@@ -18,7 +18,7 @@ DEFINITION = yaml.safe_dump(definition(thing({"type": "object"})))
 PATCH = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n"
 
 
-def test_a_file_may_have_many_documents_of_many_kinds(tmp_path: Path) -> None:
+def test_reads_the_definitions_among_the_documents_of_a_file(tmp_path: Path) -> None:
     other = definition(thing({"type": "object"}))
     other["spec"]["names"] = {"kind": "Other", "plural": "others"}
     listed = {"apiVersion": "v1", "kind": "List", "items": [other, {"kind": "ConfigMap"}]}
@@ -27,7 +27,7 @@ def test_a_file_may_have_many_documents_of_many_kinds(tmp_path: Path) -> None:
     assert [kind.kind for kind in read_sources([str(tmp_path / "all.yaml")])] == ["Thing", "Other"]
 
 
-def test_strings_stay_strings(tmp_path: Path) -> None:
+def test_keeps_strings(tmp_path: Path) -> None:
     schema = thing({"type": "object", "properties": {"a": {"type": "string", "enum": ["ENUM"]}}})
     text = yaml.safe_dump(definition(schema)).replace("- ENUM", "[=, 2020-01-01]").replace("enum:\n", "enum:")
     (tmp_path / "a.yaml").write_text(text)
@@ -35,14 +35,14 @@ def test_strings_stay_strings(tmp_path: Path) -> None:
     assert kind.versions[0].schema["properties"]["spec"]["properties"]["a"]["enum"] == ["=", "2020-01-01"]
 
 
-def test_numbers_are_read_as_go_reads_them(tmp_path: Path) -> None:
+def test_reads_numbers_as_go_does(tmp_path: Path) -> None:
     schema = thing({"type": "object", "properties": {"a": {"type": "integer", "maximum": "MAXIMUM"}}})
     (tmp_path / "a.yaml").write_text(yaml.safe_dump(definition(schema)).replace("MAXIMUM", "1e+06"))
     (kind,) = read_sources([str(tmp_path / "a.yaml")])
     assert kind.versions[0].schema["properties"]["spec"]["properties"]["a"]["maximum"] == 1_000_000
 
 
-def test_of_a_folder_only_definitions_are_read(tmp_path: Path) -> None:
+def test_reads_only_definitions_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "bases").mkdir()
     (tmp_path / "bases" / "thing.yaml").write_text(DEFINITION)
     (tmp_path / "bases" / "values.yaml").write_text("{{ .Values }}")
@@ -85,7 +85,7 @@ def test_rejects_expanding_aliases(tmp_path: Path) -> None:
         read_sources([str(tmp_path / "a.yaml")])
 
 
-def test_a_name_that_yaml_takes_for_a_boolean_is_explained(tmp_path: Path) -> None:
+def test_explains_a_name_that_yaml_reads_as_a_boolean(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{PATCH}spec: {{on: 1}}\n")
     with pytest.raises(CodegenError, match="line 4, column 8: YAML reads the key on as true: write it in quotes"):
         read_sources([str(tmp_path / "a.yaml")])
@@ -100,7 +100,7 @@ def test_rejects_yaml_without_json_equivalent(value: str, tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """A server with a definition, a redirect to elsewhere, and nothing more."""
+    """A server with a definition and a redirect to another host."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -122,12 +122,12 @@ def server() -> Iterator[str]:
         thread.join()
 
 
-def test_a_url_is_fetched(server: str) -> None:
+def test_fetches_a_url(server: str) -> None:
     (kind,) = read_sources([f"{server}/thing.yaml"], allow_http=True)
     assert (kind.kind, kind.source) == ("Thing", f"{server}/thing.yaml")
 
 
-@pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
+@pytest.mark.promise("Types from definitions", "Only https is fetched by default, also after a redirect.")
 def test_fetches_only_https_by_default(server: str) -> None:
     with pytest.raises(
         CodegenError, match=r"only https:// is fetched, because http:// can be tampered with; --allow-http"
@@ -138,8 +138,8 @@ def test_fetches_only_https_by_default(server: str) -> None:
             read_sources([url], allow_http=True)
 
 
-@pytest.mark.promise("Types from definitions", "Only https is fetched unless told, also after a redirect.")
-def test_a_redirect_is_checked_too(server: str) -> None:
+@pytest.mark.promise("Types from definitions", "Only https is fetched by default, also after a redirect.")
+def test_checks_redirects(server: str) -> None:
     with pytest.raises(CodegenError, match="only https:// is fetched, not ftp://"):
         fetch(f"{server}/moved", allow_http=True)
 

@@ -1,4 +1,4 @@
-"""Kinds of one field, installed on a server."""
+"""Kinds with one field, installed on a server."""
 
 import itertools
 import logging
@@ -20,7 +20,7 @@ ABSENT = object()
 
 
 def kind_of(hint: Any, default: Any = ABSENT, **arguments: Any) -> type[kw.Object]:
-    """A kind whose spec has one field, `value`, of that type."""
+    """Returns a kind whose spec has one field, `value`, of that type."""
     namespace: dict[str, Any] = {"__annotations__": {"value": hint}, "__module__": __name__}
     if default is not ABSENT:
         namespace["value"] = default
@@ -30,7 +30,7 @@ def kind_of(hint: Any, default: Any = ABSENT, **arguments: Any) -> type[kw.Objec
 
 
 def resource_of(spec: Any, status: Any, **arguments: Any) -> type[kw.Object]:
-    """A kind with a name of its own."""
+    """Returns a kind with a unique name."""
 
     @kw.resource("table.example.com/v1", kind=f"Case{next(_numbers)}", **arguments)
     class Case(kw.Resource[spec, status]): ...
@@ -48,7 +48,7 @@ class Cases:
 
     @asynccontextmanager
     async def installed(self, *kinds: type[kw.Object]) -> AsyncIterator[apiextensions.CustomResourceDefinition]:
-        """The definition on the server, accepted without any warning; it is gone afterwards."""
+        """Installs a definition, checks that the server does not warn about it, and deletes it afterwards."""
         [crd] = await install(self.client, *kinds)
         try:
             assert [c.type for c in crd.status.conditions or [] if c.type == "NonStructuralSchema"] == []
@@ -60,7 +60,7 @@ class Cases:
     async def create(
         self, kind: type[kw.Object], content: dict[str, Any], *, dry_run: bool = True, validation: str = "Strict"
     ) -> dict[str, Any]:
-        """Create an object from plain JSON, and give back what the server made of it."""
+        """Creates an object from plain JSON, and returns the object of the server."""
         info = info_of(kind)
         head = {"apiVersion": info.api_version, "kind": info.kind}
         query = {"fieldValidation": validation} | ({"dryRun": "All"} if dry_run else {})
@@ -71,7 +71,7 @@ class Cases:
         return made
 
     async def refused_paths(self, kind: type[kw.Object], content: dict[str, Any]) -> list[str]:
-        """The paths of the fields for which the server refuses an object; empty when it takes it."""
+        """Returns the paths of the fields for which the server rejects an object; empty if it accepts it."""
         try:
             await self.create(kind, content)
         except Invalid as error:
@@ -81,12 +81,12 @@ class Cases:
 
 
 def _path(cause: Cause) -> str:
-    """The field that is blamed; for some rules the server names it only in the text."""
-    told = re.search(r'"(\S+)" must|in (\S+)$', cause.message or "") if cause.field == "<nil>" else None
-    return (told[1] or told[2]) if told else cause.field or ""
+    """Returns the invalid field, which the server names only in the message for some rules."""
+    named = re.search(r'"(\S+)" must|in (\S+)$', cause.message or "") if cause.field == "<nil>" else None
+    return (named[1] or named[2]) if named else cause.field or ""
 
 
 @pytest.fixture
 async def cases(client: Client, namespace: str, caplog: pytest.LogCaptureFixture) -> Cases:
-    """What the table's tests use."""
+    """The helper of the tests of the table."""
     return Cases(client, namespace, caplog)

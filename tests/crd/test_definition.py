@@ -140,11 +140,11 @@ def test_writes_several_documents() -> None:
     assert [document["kind"] for document in yaml.safe_load_all(text)] == ["CustomResourceDefinition"] * 2
 
 
-def test_descriptions_can_be_left_out() -> None:
+def test_omits_descriptions_on_request() -> None:
     assert "description" not in to_yaml(crd_of(Foo, descriptions=False)).replace("description: of the Deployment", "")
 
 
-def test_a_description_of_an_inherited_attribute_is_found() -> None:
+def test_finds_the_description_of_an_inherited_attribute() -> None:
     class Base(kw.Model):
         size: int | None = None
         """How large."""
@@ -156,7 +156,7 @@ def test_a_description_of_an_inherited_attribute_is_found() -> None:
     assert schema["properties"]["spec"]["properties"]["size"]["description"] == "How large."
 
 
-def test_defaults_of_a_spec_are_the_schemas_and_those_of_a_status_are_not() -> None:
+def test_schema_has_defaults_of_the_spec_but_not_of_the_status() -> None:
     class Part(kw.Model):
         number: int = 3
 
@@ -241,9 +241,9 @@ def test_rejects_type_without_schema_and_names_field(hint: Any, message: str) ->
         schema_of(kind_of(hint))
 
 
-def test_a_class_further_down_is_looked_at_with_the_definition() -> None:
+def test_checks_nested_classes_with_the_definition() -> None:
     Late = type(kw.Model)("Late", (kw.Model,), {"__annotations__": {"x": "LaterStill"}, "__module__": __name__})  # type: ignore[misc]
-    kind = kind_of(Late)  # nothing is raised yet
+    kind = kind_of(Late)  # does not raise yet
     with pytest.raises(NameError, match="LaterStill"):
         crd_of(kind)
     globals()["LaterStill"] = Annotated[str, kw.Range(1)]
@@ -260,7 +260,7 @@ def version(name: str, **arguments: Any) -> type[kw.Object]:
 
 @pytest.mark.promise(
     "Definitions from types",
-    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+    "Several versions, and a webhook that converts between them, also one that another client completed.",
 )
 def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
     names = ["v1alpha1", "v2", "other", "v1", "v1beta2", "v10", "v1beta10"]
@@ -301,8 +301,8 @@ def test_rejects_inconsistent_versions(versions: Any, message: str) -> None:
         crd_of(*versions())
 
 
-def test_one_version_is_enough_to_say_further_names() -> None:
-    """They belong to the kind, not to the version, and the stored one is not always the first that is written."""
+def test_one_version_can_declare_short_names_for_all() -> None:
+    """They belong to the kind, and the stored version is not always the first one in the program."""
     made = crd_of(version("v1", storage=True), version("v2", short_names=["t"]), version("v3", categories=["all"]))
     assert made.spec.names.short_names == ["t"]
     assert made.spec.names.categories == ["all"]
@@ -314,7 +314,7 @@ def test_builtin_kinds_have_no_definition() -> None:
 
 
 @pytest.mark.promise("Definitions from types", "Protected groups need their approval.")
-def test_a_protected_group_needs_an_approval() -> None:
+def test_a_protected_group_requires_an_approval() -> None:
     def protected(**arguments: Any) -> type[kw.Object]:
         @kw.resource("tests.k8s.io/v1", **arguments)
         class Guarded(kw.Resource[FooSpec, None]): ...
@@ -327,12 +327,12 @@ def test_a_protected_group_needs_an_approval() -> None:
     assert made.metadata.annotations == {"api-approved.kubernetes.io": "unapproved, a test"}
 
 
-def test_scale_at_the_usual_paths_needs_them() -> None:
+def test_scale_requires_fields_at_its_default_paths() -> None:
     with pytest.raises(TypeError, match=r"\.status\.replicas does not exist"):
         crd_of(resource_of(FooSpec, FooStatus, scale_subresource=True))
 
 
-def test_validate_names_the_object_and_the_fields() -> None:
+def test_validate_names_object_and_fields() -> None:
     foo = Foo(metadata=meta.ObjectMeta(name="a", namespace="b"), spec=FooSpec(deployment_name="x", replicas=11))
     with pytest.raises(kw.ValidationError, match=r"Foo b/a: spec.replicas: must be at most 10, not 11") as caught:
         kw.validate(foo)

@@ -1,4 +1,4 @@
-"""Definitions on both clusters: installed, changed, refused; and what they promise, kept."""
+"""Definitions on both clusters: installed, changed and rejected, and their effect on objects."""
 
 import asyncio
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ class Port(kw.Model):
 
 
 class Spec(kw.Model):
-    colour: Annotated[str, kw.Choices("red", "blue")] = "red"
+    color: Annotated[str, kw.Choices("red", "blue")] = "red"
     replicas: int = 1
     ports: Annotated[list[Port], kw.ListType("map", keys=["name"])] = msgspec.field(default_factory=list)
     open: JSON = None
@@ -53,7 +53,7 @@ def versioned(kind: str, version: str = "v1", spec: Any = Spec, **arguments: Any
     "Definitions from types",
     "Installing changes what differs, waits until it is served, and sends nothing otherwise.",
 )
-async def test_a_definition_is_created_served_and_left_alone_when_nothing_changed(client: Client) -> None:
+async def test_install_waits_until_served_and_a_second_run_changes_nothing(client: Client) -> None:
     kind = versioned("Plain")
     [made] = await install(client, kind)
     assert await client.list(kind) == []
@@ -91,12 +91,12 @@ async def test_installs_several_kinds_concurrently(client: Client) -> None:
 async def test_rejects_change_of_scope_before_sending(client: Client) -> None:
     await install(client, versioned("Scoped"))
     with pytest.raises(InstallError, match="the scope cannot change from Namespaced to Cluster"):
-        await install(client, versioned("Scoped", scope="Cluster"), versioned("Neighbour"))
-    assert not [crd for crd in await client.list(CRD) if crd.metadata.name.startswith("neighbours.")]
+        await install(client, versioned("Scoped", scope="Cluster"), versioned("Adjacent"))
+    assert not [crd for crd in await client.list(CRD) if crd.metadata.name.startswith("adjacents.")]
 
 
 @pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
-async def test_a_version_that_may_hold_objects_cannot_go(client: Client) -> None:
+async def test_rejects_removal_of_a_stored_version(client: Client) -> None:
     await install(client, versioned("Stored", "v1"))
     with pytest.raises(InstallError, match=r"storeds.install.example.com: there may be objects stored in v1,"):
         await install(client, versioned("Stored", "v2"))
@@ -107,7 +107,7 @@ async def test_a_version_that_may_hold_objects_cannot_go(client: Client) -> None
 
 
 @pytest.mark.promise("Definitions from types", "Installing refuses what would break stored objects, with the reason.")
-async def test_a_kind_cannot_change_its_name(client: Client) -> None:
+async def test_rejects_change_of_names(client: Client) -> None:
     await install(client, versioned("Named", plural="named"))
     with pytest.raises(InstallError, match="the kind cannot change from Named to Other"):
         await install(client, versioned("Other", plural="named"))
@@ -119,7 +119,7 @@ async def test_taken_names_fail_immediately(client: Client) -> None:
         await install(client, versioned("Second", short_names=["taken"]))
 
 
-async def test_a_name_that_was_taken_can_be_mended(client: Client) -> None:
+async def test_installs_after_a_taken_name_was_changed(client: Client) -> None:
     await install(client, versioned("Holder", short_names=["holdings"]))
     with pytest.raises(InstallError, match=r"holdings belongs to holders.install.example.com"):
         await install(client, versioned("Mended", short_names=["holdings"]))
@@ -128,13 +128,13 @@ async def test_a_name_that_was_taken_can_be_mended(client: Client) -> None:
     assert mended.status.accepted_names.short_names == ["mnd"]
 
 
-async def test_a_definition_that_the_server_refuses_is_its_error(client: Client) -> None:
+async def test_raises_the_servers_error_for_a_rejected_definition(client: Client) -> None:
     with pytest.raises(Invalid, match="undeclared reference"):
         await install(client, kind_of(Annotated[int, kw.Rule("slef > 0")]))
 
 
-@pytest.mark.clusters("real")  # its client is made from a configuration
-async def test_a_definition_that_is_not_established_in_time_names_its_condition(client: Client) -> None:
+@pytest.mark.clusters("real")  # its client has a configuration
+async def test_timeout_names_the_condition_of_the_definition(client: Client) -> None:
     class Deaf(Client):
         async def wait_for(self, kind: Any, name: str, condition: Any, namespace: str | None = None) -> Any:
             condition(await self.get(kind, name))
@@ -163,7 +163,7 @@ async def test_a_protected_group_is_served_with_its_approval(client: Client) -> 
     "Definitions from types",
     "Defaults are those that Python has; unknown members are pruned, open ones kept.",
 )
-async def test_unknown_members_are_dropped_and_open_ones_kept(cases: Cases) -> None:
+async def test_drops_unknown_fields_and_keeps_those_of_open_objects(cases: Cases) -> None:
     class Open(kw.Model):
         size: int | None = None
         loose: JSON = None
@@ -176,7 +176,7 @@ async def test_unknown_members_are_dropped_and_open_ones_kept(cases: Cases) -> N
     assert made["spec"] == {"size": 1, "loose": {"a": {"b": 1}}, "bag": {"c": [1]}}
 
 
-async def test_the_metadata_of_a_template_is_kept(cases: Cases) -> None:
+async def test_keeps_the_metadata_of_a_template(cases: Cases) -> None:
     kind = kind_of(core.PodTemplateSpec)
     template = {
         "metadata": {"labels": {"app": "a"}, "annotations": {"b": "c"}, "name": "d"},
@@ -187,7 +187,7 @@ async def test_the_metadata_of_a_template_is_kept(cases: Cases) -> None:
     assert made["spec"]["value"] == template
 
 
-async def test_the_status_is_its_own_endpoint_and_gets_no_defaults(cases: Cases, client: Client) -> None:
+async def test_the_status_is_a_subresource_without_defaults(cases: Cases, client: Client) -> None:
     kind: Any = versioned("Own")
     [_] = await install(client, kind)
     made = await client.create(
@@ -205,12 +205,12 @@ async def test_the_status_is_its_own_endpoint_and_gets_no_defaults(cases: Cases,
     "Definitions from types",
     "Columns, scale and selectable fields work as `kubectl` and clients use them.",
 )
-async def test_columns_are_shown_with_their_types(client: Client, namespace: str) -> None:
+async def test_shows_columns_with_their_types(client: Client, namespace: str) -> None:
     kind: Any = versioned(
         "Shown",
         columns={
             "Replicas": ".spec.replicas",
-            "Colour": kw.Column(".spec.colour", priority=1, description="of the thing"),
+            "Color": kw.Column(".spec.color", priority=1, description="of the thing"),
             "Ready": '.status.conditions[?(@.type=="Ready")].status',
             "Port": ".spec.ports[0].number",
             "Age": ".metadata.creationTimestamp",
@@ -231,7 +231,7 @@ async def test_columns_are_shown_with_their_types(client: Client, namespace: str
     assert columns == [
         ("Name", "string", 0),
         ("Replicas", "integer", 0),
-        ("Colour", "string", 1),
+        ("Color", "string", 1),
         ("Ready", "string", 0),
         ("Port", "integer", 0),
         ("Age", "date", 0),
@@ -251,13 +251,13 @@ async def test_columns_are_shown_with_their_types(client: Client, namespace: str
     "Definitions from types",
     "Columns, scale and selectable fields work as `kubectl` and clients use them.",
 )
-async def test_objects_are_selected_by_selectable_fields(client: Client, namespace: str) -> None:
-    kind: Any = versioned("Selectable", selectable_fields=[".spec.colour", ".spec.replicas"])
+async def test_selects_objects_by_selectable_fields(client: Client, namespace: str) -> None:
+    kind: Any = versioned("Selectable", selectable_fields=[".spec.color", ".spec.replicas"])
     await install(client, kind)
-    for name, colour, replicas in (("a", "red", 1), ("b", "blue", 1), ("c", "blue", 2)):
+    for name, color, replicas in (("a", "red", 1), ("b", "blue", 1), ("c", "blue", 2)):
         metadata = meta.ObjectMeta(name=name, namespace=namespace)
-        await client.create(kind(metadata=metadata, spec=Spec(colour=colour, replicas=replicas)))
-    found = await client.list(kind, namespace, fields={"spec.colour": "blue", "spec.replicas": "2"})
+        await client.create(kind(metadata=metadata, spec=Spec(color=color, replicas=replicas)))
+    found = await client.list(kind, namespace, fields={"spec.color": "blue", "spec.replicas": "2"})
     assert [thing.metadata.name for thing in found] == ["c"]
 
 
@@ -279,7 +279,7 @@ async def test_scale_reads_and_writes_the_replicas(client: Client, namespace: st
     assert (await client.get(kind, "a", namespace)).spec.replicas == 4
 
 
-async def test_short_names_and_categories_are_in_discovery(client: Client) -> None:
+async def test_discovery_has_short_names_and_categories(client: Client) -> None:
     await install(client, versioned("Nicknamed", short_names=["nick"], categories=["everything"]))
     raw = await client.request("GET", "/apis/install.example.com/v1")
     [found] = [r for r in msgspec.json.decode(raw)["resources"] if r["name"] == "nicknameds"]
@@ -333,7 +333,7 @@ async def test_immutable_fields_keep_their_value_their_presence_and_their_absenc
 
 
 async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, namespace: str) -> None:
-    """The server knows more of a mount than this program; a mount that moves keeps what only the server knows."""
+    """The server has fields of a mount that this program does not know. A moved mount keeps them."""
 
     class Mount(kw.Model):
         mount_path: str
@@ -363,7 +363,7 @@ async def test_an_update_aligns_the_elements_of_a_list_map(client: Client, names
 @pytest.mark.clusters("real")
 async def test_install_without_permission_is_reported(client: Client) -> None:
     assert client._config is not None
-    somebody = replace(client._config, impersonate=Impersonation(user="somebody"))
-    async with Client(somebody) as powerless:
+    restricted = replace(client._config, impersonate=Impersonation(user="restricted"))
+    async with Client(restricted) as unprivileged:
         with pytest.raises(Forbidden, match="customresourcedefinitions"):
-            await install(powerless, versioned("Wanted"))
+            await install(unprivileged, versioned("Wanted"))

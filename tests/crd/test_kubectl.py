@@ -1,4 +1,4 @@
-"""What kubectl makes of a definition."""
+"""kubectl with a generated definition."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ class Spec(kw.Model):
     size: int = 3
     """How large it is."""
     ratio: float = 0.5
-    colour: Literal["red", "blue"] = "red"
+    color: Literal["red", "blue"] = "red"
     tags: list[str] = msgspec.field(default_factory=lambda: ["a", "b"])
     made: Time | None = None
 
@@ -32,7 +32,7 @@ class Status(kw.Model):
     columns={
         "Size": ".spec.size",
         "Ratio": ".spec.ratio",
-        "Colour": ".spec.colour",
+        "Color": ".spec.color",
         "First": ".spec.tags[0]",
         "Made": ".spec.made",
         "Ready": ".status.ready",
@@ -40,7 +40,7 @@ class Status(kw.Model):
     },
 )
 class Shown(kw.Resource[Spec, Status]):
-    """Is shown."""
+    """A kind with columns."""
 
 
 @pytest.mark.promise(
@@ -67,9 +67,9 @@ def test_kubectl_applies_explains_and_shows_columns(control_plane: ControlPlane,
     ready = '{"status": {"ready": true}}'
     kubectl("patch", "shn", "one", "-n", namespace, "--subresource=status", "--type=merge", "-p", ready)
     head, row = [line.split() for line in kubectl("get", "shn", "-n", namespace).splitlines()]
-    assert head == ["NAME", "SIZE", "RATIO", "COLOUR", "FIRST", "MADE", "READY"]
+    assert head == ["NAME", "SIZE", "RATIO", "COLOR", "FIRST", "MADE", "READY"]
     assert [*row[:5], row[6]] == ["one", "3", "0.5", "red", "a", "true"]
-    assert re.fullmatch(r"\d+y(\d+d)?", row[5])  # how long ago
+    assert re.fullmatch(r"\d+y(\d+d)?", row[5])  # an age
     head, row = [line.split() for line in kubectl("get", "shn", "-n", namespace, "-o", "wide").splitlines()]
     assert (head[-1], row[-1]) == ("WIDE", "one")
     assert "How large it is." in kubectl("explain", "shn.spec.size")

@@ -1,4 +1,4 @@
-"""Waiting until a kind is served, whoever defines it: on an embedded cluster whose time the test moves."""
+"""Waiting until a kind is served, whichever client defines it: on an embedded cluster with a virtual clock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rival(kw.Resource[Spec, None]): ...
 
 
 class LateDiscovery:
-    """The way to a server whose discovery does not name the kind before it is told to."""
+    """A transport that hides the kind from discovery until `names_it` is set."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
@@ -79,7 +79,7 @@ async def test_timeout_names_undefined_kind(client: Client, clock: VirtualClock)
     )
 
 
-async def test_a_definition_is_not_enough_before_discovery_names_the_kind(client: Client, clock: VirtualClock) -> None:
+async def test_waits_until_discovery_lists_the_kind(client: Client, clock: VirtualClock) -> None:
     late: list[LateDiscovery] = []
 
     def layer(inner: Transport) -> Transport:
@@ -128,7 +128,7 @@ async def test_timeout_names_rejected_names(client: Client, clock: VirtualClock)
 
 
 async def refused_without_a_holder(client: Client) -> apiextensions.CustomResourceDefinition:
-    """A definition whose condition is as it was while another had its short name."""
+    """A definition with the conditions of the time when another definition had its short name."""
     await install(client, Foo)
     await client.create(crd_of(Rival))
     await client.delete(apiextensions.CustomResourceDefinition, "foos.serving.example.com")
@@ -153,7 +153,7 @@ async def test_rejects_built_in_kind(client: Client, kind: type[Object], named: 
         await wait_until_served(client, kind)
 
 
-async def test_a_kind_of_an_add_on_of_kubernetes_has_a_definition(client: Client, clock: VirtualClock) -> None:
+async def test_waits_for_a_kind_of_a_kubernetes_add_on(client: Client, clock: VirtualClock) -> None:
     gateway = Untyped.kind_of("gateway.networking.k8s.io/v1", "Gateway", plural="gateways")
     waiting = asyncio.ensure_future(wait_until_served(client, gateway, timeout=5))
     await clock.advance(5)

@@ -1,4 +1,4 @@
-"""Several versions of a kind, and what converts between them."""
+"""Several versions of a kind, and the conversion between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def version(name: str, **arguments: Any) -> type[kw.Resource[Spec, None]]:
 
 @pytest.mark.promise(
     "Definitions from types",
-    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+    "Several versions, and a webhook that converts between them, also one that another client completed.",
 )
 def test_a_conversion_webhook_is_in_the_definition() -> None:
     said = kw.Conversion(
@@ -51,7 +51,7 @@ def test_a_conversion_webhook_is_in_the_definition() -> None:
     }
 
 
-def test_a_conversion_webhook_can_be_anywhere() -> None:
+def test_a_conversion_webhook_can_have_a_url() -> None:
     crd = crd_of(version("v1", conversion=kw.Conversion(url="https://hooks.example.com/convert")))
     assert to_dict(crd)["spec"]["conversion"]["webhook"]["clientConfig"] == {"url": "https://hooks.example.com/convert"}
 
@@ -86,9 +86,9 @@ def test_rejects_conversion_of_wrong_type() -> None:
 
 @pytest.mark.promise(
     "Definitions from types",
-    "Several versions, and a webhook that converts between them, also one that somebody else completed.",
+    "Several versions, and a webhook that converts between them, also one that another client completed.",
 )
-async def test_objects_are_read_in_each_version_and_a_webhook_stays_as_others_completed_it(
+async def test_reads_objects_in_each_version_and_keeps_a_webhook_completed_by_another_client(
     client: Client, control_plane: ControlPlane, namespace: str
 ) -> None:
     new, old = version("v1", storage=True), version("v1beta1")
@@ -99,7 +99,7 @@ async def test_objects_are_read_in_each_version_and_a_webhook_stays_as_others_co
     assert (read.spec.size, read.metadata.uid) == (3, made.metadata.uid)
     await client.delete(made)
 
-    # Another program turns on the webhook; its certificate comes from a third. All of it stays when we install again.
+    # Other clients set the webhook and its certificate. A second install keeps both.
     hooked = version("v1", storage=True, conversion=WEBHOOK)
     [crd] = await install(client, hooked, old)
     assert crd.spec.conversion is not None

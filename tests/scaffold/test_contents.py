@@ -1,4 +1,4 @@
-"""What is scaffolded is little: counted, and named."""
+"""The files of a scaffolded project, and how few they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubewright.cli import COMMANDS
 from kubewright.scaffold import CURRENT, carry_out, new_api, new_project, new_webhook
 
 MOST_FILES = 25
-# As kubebuilder's Makefile has them.
+# The targets of kubebuilder's Makefile.
 TARGETS = {
     *("fmt", "generate", "manifests", "test", "install", "run", "docker-build", "docker-push"),
     *("deploy", "undeploy", "uninstall", "bundle"),
@@ -24,7 +24,7 @@ TARGETS = {
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The quick start's project: one kind, with webhooks."""
+    """The project of the quick start: one kind, with webhooks."""
     folder = tmp_path_factory.mktemp("contents")
     carry_out(new_project("guestbook", "my.domain", repo="https://code.example.com/guestbook"), folder)
     carry_out(new_api(folder, group="webapp", version="v1", kind="Guestbook", owns=["Deployment"]), folder)
@@ -69,7 +69,7 @@ def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None
     "A project has under 25 files, kubebuilder's names of targets, and no generated code in its modules.",
 )
 def test_the_modules_have_no_generated_boilerplate(project: Path) -> None:
-    """A kind is its types and its reconciler: no registration, no deep copies, no markers, no "do not edit"."""
+    """A module has types and a reconciler: no registration, no deep copies, no markers, no "do not edit"."""
     module = (project / "guestbook" / "guestbook.py").read_text()
     names = [node.name for node in ast.parse(module).body if isinstance(node, ast.ClassDef | ast.AsyncFunctionDef)]
     assert names == ["GuestbookSpec", "GuestbookStatus", "Guestbook", "reconcile"]
@@ -82,12 +82,12 @@ def test_the_modules_have_no_generated_boilerplate(project: Path) -> None:
     "Projects",
     "A project has under 25 files, kubebuilder's names of targets, and no generated code in its modules.",
 )
-def test_the_makefile_has_the_targets_of_kubebuilders_and_each_says_what_it_does(project: Path) -> None:
+def test_the_makefile_documents_all_targets_of_kubebuilder(project: Path) -> None:
     makefile = (project / "Makefile").read_text()
-    told = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
-    assert told >= TARGETS
+    documented = set(re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE))
+    assert documented >= TARGETS
     [phony] = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert set(phony.split()) == told
+    assert set(phony.split()) == documented
     for command in re.findall(r"-m kubewright ([a-z-]+)", makefile):
         assert command in COMMANDS
     for target in sorted(TARGETS):
@@ -95,7 +95,7 @@ def test_the_makefile_has_the_targets_of_kubebuilders_and_each_says_what_it_does
         assert done.returncode == 0, done.stderr
 
 
-def test_the_workflow_tests_and_looks_for_drift(project: Path) -> None:
+def test_the_workflow_runs_tests_and_checks_for_drift(project: Path) -> None:
     workflow = yaml.safe_load((project / ".github" / "workflows" / "ci.yaml").read_text())
     steps = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
     assert "make vet test" in steps
@@ -103,7 +103,7 @@ def test_the_workflow_tests_and_looks_for_drift(project: Path) -> None:
     assert workflow["permissions"] == {"contents": "read"}
 
 
-def test_the_readme_shows_the_way_from_a_kind_to_a_deployment(project: Path) -> None:
+def test_the_readme_covers_the_steps_from_a_kind_to_a_deployment(project: Path) -> None:
     readme = (project / "README.md").read_text()
     makefile = (project / "Makefile").read_text()
     for line in re.findall(r"^\$ make ([a-z -]+)", readme, re.MULTILINE):
@@ -113,21 +113,21 @@ def test_the_readme_shows_the_way_from_a_kind_to_a_deployment(project: Path) -> 
         assert command in COMMANDS
 
 
-def test_the_metadata_is_the_projects_own(project: Path) -> None:
+def test_the_metadata_describes_the_project(project: Path) -> None:
     found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     assert (found["name"], found["urls"]["Source"]) == ("guestbook", "https://code.example.com/guestbook")
     assert tomllib.loads((project / "kubewright.toml").read_text())["scaffold"] == CURRENT
 
 
 def test_the_tests_of_a_project_can_evaluate_rules(project: Path) -> None:
-    """The embedded cluster refuses a definition with CEL rules where nobody could evaluate them."""
+    """The embedded cluster rejects a definition with CEL rules if the CEL library is not installed."""
     found = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     assert "kubewright[test]" in found["optional-dependencies"]["dev"]
 
 
 @pytest.mark.promise("Projects", "The samples of two versions of a kind are two objects.")
-def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
-    """An object is the same one in all versions: samples of one name would be applied over each other."""
+def test_each_version_of_a_kind_has_a_separate_sample(tmp_path: Path) -> None:
+    """All versions share their objects, so samples with the same name would overwrite each other."""
     carry_out(new_project("guestbook", "my.domain"), tmp_path)
     for version in ("v1", "v2", "v3"):
         carry_out(new_api(tmp_path, group="webapp", version=version, kind="Guestbook"), tmp_path)
@@ -139,8 +139,8 @@ def test_each_version_of_a_kind_has_a_sample_of_its_own(tmp_path: Path) -> None:
     }
 
 
-def test_webhooks_name_no_field_that_the_spec_does_not_have(project: Path) -> None:
-    """Neither new ones nor those that were written when the spec still had the example, and nobody changed since."""
+def test_webhooks_use_only_fields_of_the_spec(project: Path) -> None:
+    """Covers new webhooks, and unchanged ones that were written when the spec had the example field."""
     module, test = project / "guestbook/guestbook.py", project / "tests/test_guestbook_webhook.py"
     module.write_text(module.read_text().replace("foo: str | None = None", "title: str"))
     again = new_webhook(project, group="webapp", version="v1", kind="Guestbook", validation=True)
@@ -153,14 +153,14 @@ def test_webhooks_name_no_field_that_the_spec_does_not_have(project: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["class GuestbookSpec:\n    foo: int = 1\n", "class Other: ...\n", "no python"])
-def test_webhooks_name_no_field_of_a_module_that_is_another(project: Path, text: str) -> None:
+def test_webhooks_use_no_example_field_of_an_unexpected_module(project: Path, text: str) -> None:
     (project / "guestbook/guestbook.py").write_text(text)
     carry_out(new_webhook(project, group="webapp", version="v1", kind="Guestbook", validation=True), project)
     assert "foo" not in (project / "guestbook/guestbook_webhook.py").read_text()
 
 
 def installed(project: Path, folder: Path, lock: str) -> list[str]:
-    """Runs the commands of the Dockerfile's first stage, with a pip that notes how it is called."""
+    """Runs the commands of the Dockerfile's first stage with a fake pip. Returns the arguments of its calls."""
     first, _, _ = (project / "Dockerfile").read_text().replace("\\\n", "").partition("\nFROM ${PYTHON_IMAGE}\n")
     commands = [line.removeprefix("RUN ") for line in first.splitlines() if line.startswith("RUN if ")]
     assert len(commands) == 2
@@ -177,7 +177,7 @@ def test_the_image_installs_packages_with_hashes_once_they_are_locked(project: P
     calls = installed(project, tmp_path, "click==8.3.3 --hash=sha256:00\n")
     assert [call for call in calls if "--require-hashes" not in call] == calls[2:]
     assert ["-r requirements-build.lock" in calls[0], "-r requirements.lock" in calls[1]] == [True, True]
-    assert ["--no-deps" in call for call in calls[2:]] == [True, True]  # the operator itself, and nothing else
+    assert ["--no-deps" in call for call in calls[2:]] == [True, True]  # only the operator itself
     assert "--no-build-isolation" in calls[2]
     assert "--no-index" in calls[3]
 

@@ -17,13 +17,13 @@ LONGEST_KIND = 60
 
 
 def kind_of_length(length: int, chance: random.Random) -> str:
-    """A name that is no word, and so none that is refused."""
+    """Returns a random name, which is not a reserved word."""
     letters = string.ascii_letters + string.digits
     return "X" + "".join(chance.choice(letters) for _ in range(length - 1))
 
 
 def add_kind(folder: Path, kind: str, turn: int) -> None:
-    """One of the ways in which a kind and its webhooks can be created."""
+    """Creates a kind and its webhooks with one of the combinations of options."""
     owns = ["Deployment", "core/Service"] if turn % 2 else []
     carry_out(new_api(folder, group="webapp", version="v1", kind=kind, namespaced=turn % 4 != 0, owns=owns), folder)
     if turn % 3 == 0:
@@ -31,7 +31,7 @@ def add_kind(folder: Path, kind: str, turn: int) -> None:
     else:
         carry_out(new_api(folder, group="webapp", version="v2beta1", kind=kind, namespaced=turn % 4 != 0), folder)
         options = {"defaulting": turn % 3 == 1, "validation": True, "conversion": True}
-    if turn % 5 == 0:  # the user has replaced the example, and gets other webhooks
+    if turn % 5 == 0:  # without the example field, the webhooks differ
         module = folder / "guestbook" / f"{kind.lower()}.py"
         module.write_text(module.read_text().replace("foo: str", "title: str").replace("spec.foo", "spec.title"))
     carry_out(new_webhook(folder, group="webapp", version="v1", kind=kind, **options), folder)
@@ -62,12 +62,12 @@ def test_linter_and_formatter_accept_names_that_the_templates_use_too(tmp_path: 
     ruff(tmp_path, "format", "--diff")
 
 
-def test_a_line_that_fits_stays_as_it_is() -> None:
+def test_does_not_change_a_line_that_fits() -> None:
     code = f"call({'a' * (WIDTH - 6)})\n"
     assert laid_out(code) == code
 
 
-def test_commas_and_brackets_in_strings_are_not_places_to_break_at() -> None:
+def test_does_not_break_lines_inside_strings() -> None:
     long = "x" * 80
     assert laid_out(f'found = call("a, (b", {long}, f"[{{c}}, d", {long})\n') == (
         f'found = call(\n    "a, (b",\n    {long},\n    f"[{{c}}, d",\n    {long},\n)\n'

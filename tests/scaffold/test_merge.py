@@ -1,4 +1,4 @@
-"""A three-way merge: what one side changed is taken, what both changed differently is a conflict, nothing is lost."""
+"""The three-way merge: takes changes of one side, reports different changes of both as conflicts, loses nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from kubewright.scaffold._merge import Conflict, merge
 
 AT_ANY_SPEED = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-# Few different lines, so that edits meet: the same ones, neighbouring ones, ones that repeat a line that is there.
+# Few different lines, so that edits overlap: the same lines, adjacent lines, and repeated lines.
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n"]), max_size=8)
 TEXT = LINES.map("".join)
-LAST = st.sampled_from(["", "end"])  # a last line without an end of its own
+LAST = st.sampled_from(["", "end"])  # a last line without a newline
 
 
 @st.composite
@@ -24,18 +24,18 @@ def texts(draw: st.DrawFn) -> str:
     return str(draw(TEXT)) + str(draw(LAST))
 
 
-@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
+@pytest.mark.promise("Projects", "A merge takes the changes of each side, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), other=texts())
-def test_what_one_side_changed_is_taken(base: str, other: str) -> None:
+def test_takes_the_changes_of_one_side(base: str, other: str) -> None:
     for merged in (merge(base, other, base), merge(base, base, other), merge(base, other, other)):
         assert (merged.conflicts, merged.text()) == ((), other)
 
 
-@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
+@pytest.mark.promise("Projects", "A merge takes the changes of each side, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
-def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
+def test_is_symmetric(base: str, ours: str, theirs: str) -> None:
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
     swapped = [piece if isinstance(piece, str) else (piece.theirs, piece.base, piece.ours) for piece in other.pieces]
     assert [
@@ -43,11 +43,11 @@ def test_the_sides_may_be_exchanged(base: str, ours: str, theirs: str) -> None:
     ] == swapped
 
 
-@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
+@pytest.mark.promise("Projects", "A merge takes the changes of each side, loses nothing, and agrees with git.")
 @AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
-def test_a_conflict_is_real_and_holds_both_sides_whole(base: str, ours: str, theirs: str) -> None:
-    """To decide every conflict for one side gives a text with all lines that this side added."""
+def test_a_conflict_contains_both_sides_completely(base: str, ours: str, theirs: str) -> None:
+    """Resolving every conflict for one side gives a text with all lines that this side added."""
     merged = merge(base, ours, theirs)
     for conflict in merged.conflicts:
         assert len({conflict.ours, conflict.base, conflict.theirs}) == 3
@@ -59,7 +59,7 @@ def test_a_conflict_is_real_and_holds_both_sides_whole(base: str, ours: str, the
 
 @AT_ANY_SPEED
 @given(base=texts(), ours=texts(), theirs=texts())
-def test_to_merge_again_changes_nothing(base: str, ours: str, theirs: str) -> None:
+def test_a_second_merge_changes_nothing(base: str, ours: str, theirs: str) -> None:
     merged = merge(base, ours, theirs)
     if not merged.conflicts:
         text = merged.text()
@@ -67,7 +67,7 @@ def test_to_merge_again_changes_nothing(base: str, ours: str, theirs: str) -> No
         assert (again.conflicts, again.text()) == ((), text)
 
 
-def test_edits_in_different_places_meet() -> None:
+def test_combines_edits_in_different_places() -> None:
     base = "one\ntwo\nthree\nfour\n"
     assert (
         merge(base, "ONE\ntwo\nthree\nfour\n", "one\ntwo\nthree\nFOUR\nfive\n").text()
@@ -75,7 +75,7 @@ def test_edits_in_different_places_meet() -> None:
     )
 
 
-def test_a_conflict_is_shown_as_git_shows_it() -> None:
+def test_shows_a_conflict_as_git_does() -> None:
     merged = merge("one\ntwo\nthree\n", "one\nmine\nthree\n", "one\nother\nthree")
     [conflict] = merged.conflicts
     assert conflict.line == 2
@@ -84,14 +84,14 @@ def test_a_conflict_is_shown_as_git_shows_it() -> None:
     )
 
 
-@pytest.mark.promise("Projects", "A merge takes what one side changed, loses nothing, and agrees with git.")
+@pytest.mark.promise("Projects", "A merge takes the changes of each side, loses nothing, and agrees with git.")
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
 @settings(AT_ANY_SPEED, max_examples=15)
 @given(base=TEXT, ours=TEXT, theirs=TEXT)
-def test_where_nothing_conflicts_git_merges_alike(
+def test_agrees_with_git_without_conflicts(
     base: str, ours: str, theirs: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Where lines repeat, which of them was kept is a matter of taste: so every line has a number here."""
+    """Numbers every line, because among repeated lines it is ambiguous which one was kept."""
     folder = tmp_path_factory.mktemp("git")
     unique = {name: _numbered(text) for name, text in (("ours", ours), ("base", base), ("theirs", theirs))}
     for name, text in unique.items():

@@ -1,4 +1,4 @@
-"""Names that Kubernetes or Python would refuse are refused before anything is written."""
+"""Names that Kubernetes or Python would reject are rejected before anything is written."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize("name", ["", "Guestbook", "1st", "-x", "x-", "a_b", "class", "kubewright", "tests", "x" * 56])
-def test_a_project_cannot_have_such_a_name(name: str) -> None:
+def test_rejects_invalid_project_name(name: str) -> None:
     with pytest.raises(ScaffoldError, match="name"):
         new_project(name, "my.domain")
 
 
 @pytest.mark.parametrize(("name", "module"), [("json", "json"), ("test", "test"), ("xml", "xml")])
-def test_a_project_does_not_hide_the_standard_library(name: str, module: str) -> None:
+def test_rejects_project_name_that_hides_the_standard_library(name: str, module: str) -> None:
     with pytest.raises(ScaffoldError, match=f"its package would hide the standard library's module {module} .*--name"):
         new_project(name, "my.domain")
 
 
 @pytest.mark.promise("Projects", "Names are checked before anything is written.")
 @pytest.mark.parametrize("domain", ["", "domain", "My.Domain", ".com", "a..b", "a b.c", "-a.b"])
-def test_a_domain_cannot_be_such(domain: str) -> None:
+def test_rejects_invalid_domain(domain: str) -> None:
     with pytest.raises(ScaffoldError, match="domain"):
         new_project("guestbook", domain)
 
@@ -53,7 +53,7 @@ def test_a_domain_cannot_be_such(domain: str) -> None:
         ("x" * 200, "v1", "Guestbook", "a group must be lower case"),
     ],
 )
-def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: str, message: str) -> None:
+def test_rejects_invalid_kind(project: Path, group: str, version: str, kind: str, message: str) -> None:
     with pytest.raises(ScaffoldError) as caught:
         new_api(project, group=group, version=version, kind=kind)
     assert message in str(caught.value)
@@ -68,13 +68,13 @@ def test_a_kind_cannot_be_such(project: Path, group: str, version: str, kind: st
         ("apps/Pod", "not 'apps/Pod'"),
     ],
 )
-def test_a_reconciler_owns_kinds_that_there_are(project: Path, owned: str, message: str) -> None:
+def test_rejects_unknown_owned_kind(project: Path, owned: str, message: str) -> None:
     with pytest.raises(ScaffoldError) as caught:
         new_api(project, group="web", version="v1", kind="Guestbook", owns=[owned])
     assert message in str(caught.value)
 
 
-def test_only_a_reconciler_owns_kinds(project: Path) -> None:
+def test_owned_kinds_require_a_reconciler(project: Path) -> None:
     carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
     with pytest.raises(ScaffoldError) as caught:
         new_api(project, group="web", version="v2", kind="Guestbook", owns=["Deployment"])
@@ -87,23 +87,23 @@ def test_only_a_reconciler_owns_kinds(project: Path) -> None:
 
 
 @pytest.mark.promise("Projects", "Names are checked before anything is written.")
-def test_two_kinds_cannot_have_one_module(project: Path) -> None:
+def test_rejects_two_kinds_with_the_same_module(project: Path) -> None:
     carry_out(new_api(project, group="web", version="v1", kind="Guestbook"), project)
     with pytest.raises(ScaffoldError, match=r"Guestbook in web.my.domain/v1 already has the module guestbook.py"):
         new_api(project, group="other", version="v1", kind="Guestbook")
 
 
-def test_a_group_may_be_given_with_the_domain(project: Path) -> None:
+def test_accepts_a_group_with_the_domain(project: Path) -> None:
     given = [new_api(project, group=group, version="v1", kind="Page") for group in ("web", "web.my.domain")]
     assert given[0] == given[1]
 
 
-def test_there_is_no_kind_without_a_project(tmp_path: Path) -> None:
+def test_a_kind_requires_a_project(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError, match="create one with `kubewright init`"):
         new_api(tmp_path, group="web", version="v1", kind="Guestbook")
 
 
-def test_a_webhook_needs_a_kind_and_something_to_do(project: Path) -> None:
+def test_a_webhook_requires_a_kind_and_an_option(project: Path) -> None:
     with pytest.raises(ScaffoldError, match="name the webhooks"):
         new_webhook(project, group="web", version="v1", kind="Guestbook")
     with pytest.raises(ScaffoldError, match=r"no Guestbook in web.my.domain/v1 \(there is none yet\)"):
@@ -117,7 +117,7 @@ KIND = "name='x'\ndomain='x.y'\n[[kinds]]\ngroup='g'\nversion='v1'\nkind='K'\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "it lacks name and domain"),
         ("name = 1\ndomain = 'x.y'", "name must be a string, not 1"),
@@ -136,15 +136,15 @@ KIND = "name='x'\ndomain='x.y'\n[[kinds]]\ngroup='g'\nversion='v1'\nkind='K'\n"
         (KIND + "module='k'\nowns=[1]", "owns of a kind must be a list of strings, not [1]"),
     ],
 )
-def test_a_record_that_is_none_is_reported(project: Path, text: str, told: str) -> None:
+def test_reports_an_invalid_record(project: Path, text: str, message: str) -> None:
     (project / "kubewright.toml").write_text(text)
     with pytest.raises(ScaffoldError) as refused:
         new_api(project, group="web", version="v1", kind="Guestbook")
     assert "kubewright.toml" in str(refused.value)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_kinds_are_known_that_no_user_has_imported_yet() -> None:
-    """The types of a group are imported on first use, so a new interpreter has none of them."""
+def test_finds_built_in_kinds_before_they_are_imported() -> None:
+    """The types of a group are imported on first use, so a new interpreter has not imported any."""
     asked = "from kubewright.scaffold._builtin_kinds import find_builtin_kind; print(find_builtin_kind('deployment'))"
     assert subprocess.check_output([sys.executable, "-c", asked], text=True) == "apps.Deployment\n"

@@ -1,4 +1,4 @@
-"""What is scaffolded is in order at once: its own tests pass, and linters and type checkers find nothing."""
+"""A scaffolded project passes its own tests, linters and type checkers without changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with all that can be created."""
+    """A project with everything that `create` supports."""
     folder = tmp_path_factory.mktemp("scaffolded")
     carry_out(new_project("guest-book", "my.domain", repo="https://code.example.com/guest-book"), folder)
     api, webhook = partial(new_api, folder, group="webapp"), partial(new_webhook, folder, group="webapp", version="v1")
@@ -27,14 +27,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     carry_out(api(version="v2beta1", kind="Guestbook"), folder)
     carry_out(webhook(kind="Guestbook", defaulting=True, validation=True, conversion=True), folder)
     carry_out(webhook(kind="Client", defaulting=True), folder)
-    carry_out(api(version="v1beta1", kind="Shelf"), folder)  # the older version first, as projects grow
+    carry_out(api(version="v1beta1", kind="Shelf"), folder)  # the older version first, as in real projects
     carry_out(api(version="v1", kind="Shelf"), folder)
     carry_out(webhook(kind="Shelf", conversion=True), folder)
-    for kind in ("Stored", "Path", "A" + "LongName" * 7):  # names that the templates use, and the longest ones
+    for kind in ("Stored", "Path", "A" + "LongName" * 7):  # names that the templates use, and the longest name
         for version in ("v1", "v2"):
             carry_out(api(version=version, kind=kind), folder)
         carry_out(webhook(kind=kind, validation=True, conversion=True), folder)
-    for kind in ("Magazine", "Publisher"):  # webhooks come last, when the specs have fields of their own
+    for kind in ("Magazine", "Publisher"):  # webhooks last, after the user has changed the specs
         for version in ("v1", "v2"):
             carry_out(api(version=version, kind=kind, namespaced=kind == "Magazine"), folder)
         replace_foo(folder, kind.lower())
@@ -43,7 +43,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replace_foo(folder: Path, kind: str) -> None:
-    """What the user does in the modules, the tests and the samples of a kind."""
+    """Applies a user's changes to the modules, the tests and the samples of a kind."""
     for path in [path for path in folder.rglob(f"*{kind}*") if path.is_file()]:
         text = path.read_text().replace("foo: str | None = None", "title: str")
         path.write_text(text.replace("foo", "title"))
@@ -58,13 +58,13 @@ def check(project: Path, *command: str, how: str = "-m") -> str:
     return done.stdout
 
 
-def test_its_own_tests_pass_and_a_plain_pytest_takes_embedded_clusters(project: Path) -> None:
-    told = check(project, "pytest", "-v", "-p", "no:cacheprovider", "-W", "error")
-    assert "[embedded]" in told
-    assert "[real]" not in told  # which would be built first, for minutes
+def test_its_tests_pass_and_use_embedded_clusters_by_default(project: Path) -> None:
+    output = check(project, "pytest", "-v", "-p", "no:cacheprovider", "-W", "error")
+    assert "[embedded]" in output
+    assert "[real]" not in output  # building the control plane takes minutes
 
 
-def test_its_conversions_lose_nothing_of_spec_and_status(project: Path) -> None:
+def test_its_conversions_keep_spec_and_status(project: Path) -> None:
     trips = "from guest_book import operator; from kubewright.testing import check_round_trips as trips"
     check(project, f"{trips}; trips(operator, examples=20)", how="-c")
 
@@ -78,7 +78,7 @@ def test_type_checkers_find_nothing(project: Path) -> None:
     check(project, "mypy")
 
 
-def test_its_definitions_and_roles_can_be_written(project: Path) -> None:
+def test_its_definitions_and_roles_can_be_generated(project: Path) -> None:
     check(project, "kubewright", "manifests")
     check(project, "kubewright", "manifests", "--check")
     check(project, "kubewright", "manifests", "--package", "kustomize", "--out", "package")

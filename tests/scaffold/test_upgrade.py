@@ -1,4 +1,4 @@
-"""`kubewright upgrade`: a project of an earlier scaffold gets what has changed since, and keeps what its user did."""
+"""`kubewright upgrade`: merges changes of the scaffold into an older project, and keeps the user's changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubewright.scaffold._replay import scaffolded
 from tests.full_disk import no_file_larger_than
 from tools.scaffold_version import REFERENCE
 
-pytestmark = pytest.mark.timeout(300)  # on a machine with other things to do
+pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
 FIRST_RECORD = """\
 # What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
@@ -31,7 +31,7 @@ scaffold = "0.1.0.dev0"
 
 
 def project_of(version: int, folder: Path) -> None:
-    """The project with everything in it, as an earlier release has left it."""
+    """The project with all that can be created, as an earlier release wrote it."""
     for path, text in scaffolded(REFERENCE, scaffold=version, kubewright="0.1.0.dev0").items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -45,7 +45,7 @@ def project_of(version: int, folder: Path) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One of the first scaffold, in which nobody has done anything yet; the current folder."""
+    """An unchanged project of the first scaffold, as the current folder."""
     folder = tmp_path / "guest-book"
     folder.mkdir()
     project_of(1, folder)
@@ -63,7 +63,7 @@ Templates = Callable[[dict[str, str | None]], None]
 
 @pytest.fixture
 def templates(monkeypatch: pytest.MonkeyPatch) -> Templates:
-    """Let the present version differ from the first in these templates alone."""
+    """Makes the current version differ from the first one only in the given templates."""
 
     def change(changes: dict[str, str | None]) -> None:
         present = {**scaffold_versions.frozen_templates(1), **changes}
@@ -77,13 +77,13 @@ def first(path: str) -> str:
     return scaffold_versions.frozen_templates(1)[path]
 
 
-def test_what_the_first_record_did_not_say_is_read_from_the_modules(project: Path) -> None:
+def test_reads_from_the_modules_what_the_first_record_lacks(project: Path) -> None:
     record = Record.read(project)
     assert (record.scaffold, record.kubewright) == (1, "0.1.0.dev0")
     assert record.kinds == REFERENCE.kinds
 
 
-def test_kinds_that_the_user_owns_since_are_not_the_scaffolds(project: Path) -> None:
+def test_ignores_owned_kinds_that_the_user_added(project: Path) -> None:
     module = project / "guest_book" / "guestbook.py"
     owns = "owns=[apps.Deployment, core.Service]"
     assert owns in module.read_text()
@@ -92,8 +92,8 @@ def test_kinds_that_the_user_owns_since_are_not_the_scaffolds(project: Path) -> 
     assert run(["upgrade"]) == 0
 
 
-@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
-def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> None:
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and the user's changes stay.")
+def test_an_unchanged_project_becomes_the_current_scaffold(project: Path) -> None:
     assert run(["upgrade"]) == 0
     record = Record.read(project)
     today = scaffolded(REFERENCE, scaffold=CURRENT, kubewright=record.kubewright)
@@ -102,9 +102,9 @@ def test_an_untouched_project_becomes_what_is_written_today(project: Path) -> No
     assert found == today
 
 
-@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
-def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> None:
-    """The real thing: from the first scaffold to that of today, in a project that somebody has worked on."""
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and the user's changes stay.")
+def test_keeps_both_changes_and_the_projects_tests_pass(project: Path) -> None:
+    """Upgrades a project with changes of a user from the first scaffold to the current one."""
     makefile, readme = project / "Makefile", project / "README.md"
     makefile.write_text(makefile.read_text().replace("\nvet:", "\nmine: ## A target of my own\n\ttrue\n\nvet:"))
     readme.write_text(readme.read_text().replace("A Kubernetes operator, written with Kubewright.", "Books of guests."))
@@ -130,30 +130,28 @@ def test_the_changes_of_both_are_kept_and_its_own_tests_pass(project: Path) -> N
 
 @pytest.mark.promise(
     "Projects",
-    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+    "An upgrade is rejected if there are uncommitted changes, does not need git, and can be repeated.",
 )
-def test_running_it_twice_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_upgrade_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["upgrade"]) == 0
     before = tree(project)
     capsys.readouterr()
     assert run(["upgrade"]) == 0
-    told = f"The project is up to date with the scaffold of this release, version {CURRENT}.\n"
-    assert capsys.readouterr().out == told
+    message = f"The project is up to date with the scaffold of this release, version {CURRENT}.\n"
+    assert capsys.readouterr().out == message
     assert run(["upgrade", "--check"]) == 0
     assert tree(project) == before
 
 
-def test_a_check_writes_nothing_and_tells_that_there_is_something(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_writes_nothing_and_reports_an_upgrade(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = tree(project)
     assert run(["upgrade", "--check"]) == 3
     assert "run `kubewright upgrade`" in capsys.readouterr().out
     assert tree(project) == before
 
 
-@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and what its user did stays.")
-def test_files_come_and_go_and_stay_away(project: Path, templates: Templates) -> None:
+@pytest.mark.promise("Projects", "A newer scaffold is merged into a project, and the user's changes stay.")
+def test_adds_and_removes_files_and_does_not_restore_removed_ones(project: Path, templates: Templates) -> None:
     templates(
         {
             "project/NEWS.md": "New in @name@.\n",
@@ -191,7 +189,7 @@ CONFLICT = """\
 
 @pytest.fixture
 def conflict(project: Path, templates: Templates) -> Path:
-    """One file in conflict, another one without."""
+    """One file with a conflict, and another one without."""
     line = "A Kubernetes operator, written with Kubewright."
     templates(
         {
@@ -205,25 +203,25 @@ def conflict(project: Path, templates: Templates) -> Path:
     return readme
 
 
-@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
-def test_a_conflict_is_shown_and_its_file_is_left_alone(
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and its file is not overwritten.")
+def test_shows_a_conflict_and_does_not_change_its_file(
     project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = conflict.read_text()
     assert run(["upgrade"]) == 3
-    told = capsys.readouterr().out
-    assert "conflict  README.md: you and the scaffold changed the same lines\n  README.md:3\n" in told
-    assert CONFLICT.format(CURRENT) in told
-    assert "Not changed: README.md. Use --write-conflicts" in told
+    output = capsys.readouterr().out
+    assert "conflict  README.md: you and the scaffold changed the same lines\n  README.md:3\n" in output
+    assert CONFLICT.format(CURRENT) in output
+    assert "Not changed: README.md. Use --write-conflicts" in output
     assert conflict.read_text() == before
     assert (project / "Containerfile").read_text().endswith("# more\n")
-    assert Record.read(project).scaffold == 1  # so that the next try finds the conflict again
+    assert Record.read(project).scaffold == 1  # so that the next upgrade finds the conflict again
     assert run(["upgrade"]) == 3
-    assert "Containerfile" not in capsys.readouterr().out  # which has the changes already
+    assert "Containerfile" not in capsys.readouterr().out  # it already has the changes
 
 
-@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
-def test_a_conflict_is_written_with_markers_where_that_is_asked_for(project: Path, conflict: Path) -> None:
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and its file is not overwritten.")
+def test_writes_conflict_markers_on_request(project: Path, conflict: Path) -> None:
     assert run(["upgrade", "--write-conflicts"]) == 3
     written = "".join(f"    {line}" for line in conflict.read_text().splitlines(keepends=True))
     assert CONFLICT.format(CURRENT) in written
@@ -231,19 +229,21 @@ def test_a_conflict_is_written_with_markers_where_that_is_asked_for(project: Pat
     assert run(["upgrade"]) == 0
 
 
-@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and never overwritten.")
-def test_a_conflict_is_over_when_the_user_keeps_the_file(project: Path, conflict: Path) -> None:
+@pytest.mark.promise("Projects", "A conflict of an upgrade is shown, and its file is not overwritten.")
+def test_keeping_the_file_resolves_a_conflict(project: Path, conflict: Path) -> None:
     before = conflict.read_text()
     assert run(["upgrade", "--keep", "README.md"]) == 0
     assert (conflict.read_text(), Record.read(project).scaffold) == (before, CURRENT)
 
 
-def test_only_what_is_in_the_way_can_be_kept(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_file_with_a_conflict_can_be_kept(
+    project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["upgrade", "--keep", "READMEE.md"]) == 2
     assert "the upgrade does not change READMEE.md" in capsys.readouterr().err
 
 
-def test_a_file_that_both_made_is_a_conflict(project: Path, templates: Templates) -> None:
+def test_a_file_that_both_sides_added_is_a_conflict(project: Path, templates: Templates) -> None:
     templates({"project/NEWS.md": "Theirs.\n"})
     (project / "NEWS.md").write_text("Mine.\n")
     [file] = plan_upgrade(project).files
@@ -254,8 +254,10 @@ def test_a_file_that_both_made_is_a_conflict(project: Path, templates: Templates
     assert run(["upgrade"]) == 0
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", None], ids=["no text", "a folder"])
-def test_invalid_input_merged_is_a_conflict(project: Path, templates: Templates, content: bytes | None) -> None:
+@pytest.mark.parametrize("content", [b"\xff\xfe", None], ids=["binary", "folder"])
+def test_a_path_that_is_not_a_text_file_is_a_conflict(
+    project: Path, templates: Templates, content: bytes | None
+) -> None:
     templates({"project/NEWS.md": "Theirs.\n"})
     news = project / "NEWS.md"
     news.mkdir() if content is None else news.write_bytes(content)
@@ -265,7 +267,7 @@ def test_invalid_input_merged_is_a_conflict(project: Path, templates: Templates,
     assert Record.read(project).scaffold == 1
 
 
-def test_the_ends_of_lines_stay_as_they_are(project: Path, templates: Templates) -> None:
+def test_keeps_line_endings(project: Path, templates: Templates) -> None:
     file = project / "Containerfile"
     templates({"project/Containerfile": first("project/Containerfile") + "# more\n"})
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
@@ -275,17 +277,15 @@ def test_the_ends_of_lines_stay_as_they_are(project: Path, templates: Templates)
 
 
 def git(folder: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.com", "-c", "commit.gpgsign=false"]
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.mark.promise(
     "Projects",
-    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+    "An upgrade is rejected if there are uncommitted changes, does not need git, and can be repeated.",
 )
-def test_changes_that_are_not_committed_are_in_the_way(
-    project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rejects_uncommitted_changes(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top = project.parent  # the project is a folder of the repository
     git(top, "init", "--quiet")
     git(top, "add", "--all")
@@ -293,22 +293,22 @@ def test_changes_that_are_not_committed_are_in_the_way(
     (project / "notes.txt").write_text("mine")
     before = tree(project)
     assert run(["upgrade"]) == 1
-    said = capsys.readouterr().err
-    assert "there are uncommitted changes: notes.txt. Commit them first, so that you can review" in said
+    errors = capsys.readouterr().err
+    assert "there are uncommitted changes: notes.txt. Commit them first, so that you can review" in errors
     assert tree(project) == before
     (project / "notes.txt").unlink()
     assert run(["upgrade"]) == 3
-    assert run(["upgrade", "--write-conflicts"]) == 3  # what the first try has written is not in the way
+    assert run(["upgrade", "--write-conflicts"]) == 3  # the changes of the first upgrade are allowed
     assert Record.read(project).scaffold == CURRENT
 
 
-def test_changes_may_be_there_where_that_is_allowed(project: Path) -> None:
+def test_allow_dirty_accepts_uncommitted_changes(project: Path) -> None:
     git(project, "init", "--quiet")
     assert run(["upgrade"]) == 1
     assert run(["upgrade", "--allow-dirty"]) == 0
 
 
-def test_a_full_disk_leaves_the_project_as_it_was(project: Path) -> None:
+def test_a_full_disk_changes_nothing(project: Path) -> None:
     plan = plan_upgrade(project).plan()
     before = tree(project)
     with no_file_larger_than(150), pytest.raises(OSError, match="too large"):
@@ -318,33 +318,33 @@ def test_a_full_disk_leaves_the_project_as_it_was(project: Path) -> None:
 
 @pytest.mark.promise(
     "Projects",
-    "An upgrade is refused where changes are not committed, needs no git, and may be done twice.",
+    "An upgrade is rejected if there are uncommitted changes, does not need git, and can be repeated.",
 )
-def test_without_git_it_works_as_well(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_works_without_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert run(["upgrade"]) == 0
 
 
-def test_scripts_get_a_document(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_one_json_document(project: Path, conflict: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["upgrade", "--output", "json"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert told["scaffold"] == {"from": 1, "to": CURRENT}
-    assert {one["path"]: one["what"] for one in told["files"]} == {
+    document = json.loads(capsys.readouterr().out)
+    assert document["scaffold"] == {"from": 1, "to": CURRENT}
+    assert {one["path"]: one["what"] for one in document["files"]} == {
         "Containerfile": "updated",
         "README.md": "conflict",
         "docs/NEWS.md": "added",
     }
-    assert (told["conflicts"], told["written"]) == (["README.md"], ["Containerfile", "docs/NEWS.md"])
+    assert (document["conflicts"], document["written"]) == (["README.md"], ["Containerfile", "docs/NEWS.md"])
 
 
-def test_a_project_of_a_later_scaffold_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_does_not_change_a_project_of_a_later_scaffold(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / RECORD).write_text('name = "x"\ndomain = "x.y"\nscaffold = 99\nkubewright = "9.9"\n')
     for command in (["upgrade"], ["create", "api", "--group", "a", "--version", "v1", "--kind", "A"], ["manifests"]):
         assert run(command) == 2
         assert "install a newer one, 9.9 or later" in capsys.readouterr().err
 
 
-def test_outside_of_a_project_there_is_nothing_to_upgrade(
+def test_rejects_a_folder_without_a_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -353,17 +353,17 @@ def test_outside_of_a_project_there_is_nothing_to_upgrade(
 
 
 def test_a_project_stays_at_its_version_until_it_is_upgraded(project: Path, templates: Templates) -> None:
-    """So that what is created in between can be upgraded with the rest."""
+    """So that files that are created in between can be upgraded with the rest."""
     templates({"api/@package@/@module@.py": first("api/@package@/@module@.py") + "\n# the scaffold of today\n"})
     carry_out(new_api(project, group="webapp", version="v1", kind="Late"), project)
     assert "scaffold of today" not in (project / "guest_book" / "late.py").read_text()
     assert Record.read(project).scaffold == 1
-    assert run(["init", "--domain", "my.domain"]) == 0  # and so does the project that is made again
+    assert run(["init", "--domain", "my.domain"]) == 0  # a second init keeps the version too
     assert run(["upgrade"]) == 0
     assert "scaffold of today" in (project / "guest_book" / "late.py").read_text()
 
 
-def test_what_a_kind_was_created_with_is_kept_in_the_record(tmp_path: Path) -> None:
+def test_the_record_has_the_options_of_each_kind(tmp_path: Path) -> None:
     carry_out(new_project("guestbook", "my.domain"), tmp_path)
     carry_out(
         new_api(tmp_path, group="web", version="v1", kind="Page", namespaced=False, owns=["Deployment"]), tmp_path
@@ -375,7 +375,7 @@ def test_what_a_kind_was_created_with_is_kept_in_the_record(tmp_path: Path) -> N
     assert (kind.namespaced, kind.controller, kind.owns) == (False, True, ("apps.Deployment",))
 
 
-def test_webhooks_that_are_none_are_reported(tmp_path: Path) -> None:
+def test_reports_unknown_webhooks(tmp_path: Path) -> None:
     (tmp_path / RECORD).write_text(
         'name = "x"\ndomain = "x.y"\nscaffold = 1\nkubewright = "0"\n[[kinds]]\ngroup = "a.x.y"\nversion = "v1"\n'
         'kind = "A"\nmodule = "a"\nwebhooks = ["defaults"]\n'
@@ -414,13 +414,13 @@ def test_a_conflict_in_a_renamed_file_leaves_the_old_one(project: Path, template
     assert "<<<<<<< yours\nUSER 2:2\n" in new.read_text()
 
 
-def test_a_file_that_is_kept_under_its_former_name_stays(project: Path) -> None:
+def test_keeps_a_file_under_its_former_name_on_request(project: Path) -> None:
     assert run(["upgrade", "--keep", "Containerfile"]) == 0
     assert (project / "Containerfile").exists()
     assert not (project / "Dockerfile").exists()
 
 
-def test_a_containerfile_that_was_removed_or_renamed_before_does_not_come_back(project: Path) -> None:
+def test_does_not_restore_a_removed_or_renamed_containerfile(project: Path) -> None:
     text = (project / "Containerfile").read_text() + "RUN echo mine\n"
     (project / "Containerfile").unlink()
     assert {file.path: file.what for file in plan_upgrade(project).files}["Dockerfile"] == "deleted"
@@ -430,7 +430,7 @@ def test_a_containerfile_that_was_removed_or_renamed_before_does_not_come_back(p
     assert not (project / "Containerfile").exists()
 
 
-def test_renames_the_containerfile_of_a_project_that_is_up_to_date_otherwise(project: Path) -> None:
+def test_renames_the_containerfile_of_an_otherwise_current_project(project: Path) -> None:
     assert run(["upgrade"]) == 0
     (project / "Dockerfile").rename(project / "Containerfile")
     assert run(["upgrade", "--check"]) == 3
@@ -440,7 +440,7 @@ def test_renames_the_containerfile_of_a_project_that_is_up_to_date_otherwise(pro
     assert run(["upgrade", "--check"]) == 0
 
 
-def test_a_changed_comment_beside_a_line_of_the_user_is_not_a_conflict(project: Path, templates: Templates) -> None:
+def test_a_changed_comment_next_to_a_line_of_the_user_is_not_a_conflict(project: Path, templates: Templates) -> None:
     text = first("project/Makefile")
     templates({"project/Makefile": text.replace("vet: setup ## ", "vet: setup ## Now: ")})
     makefile = project / "Makefile"

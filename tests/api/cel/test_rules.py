@@ -1,4 +1,4 @@
-"""The rules of a schema: which are broken, which are tolerated, and when it is enough."""
+"""The rules of a schema: violations, tolerated violations, and the cost limit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_violation_names_field_value_and_problem() -> None:
     ]
 
 
-def test_the_paths_of_lists_and_maps_are_those_of_the_server() -> None:
+def test_paths_of_lists_and_maps_match_the_server() -> None:
     number = ruled({"type": "integer"}, rule("self > 1"))
     schema = spec(
         many={"type": "array", "items": number},
@@ -67,7 +67,7 @@ def test_the_paths_of_lists_and_maps_are_those_of_the_server() -> None:
     ]
 
 
-def test_a_rule_about_changes_is_asked_of_changes_alone() -> None:
+def test_evaluates_transition_rules_only_for_updates() -> None:
     rules = Rules(spec(a=ruled({"type": "integer"}, rule("self >= oldSelf"))))
     assert rules.check(whole(a=1)).broken == []
     assert rules.check(whole(a=1), whole(), is_update=True).broken == []
@@ -75,7 +75,7 @@ def test_a_rule_about_changes_is_asked_of_changes_alone() -> None:
     assert paths(rules.check(whole(a=1), whole(a=2), is_update=True).broken) == ["spec.a"]
 
 
-def test_an_optional_old_value_is_asked_always() -> None:
+def test_evaluates_rules_with_optional_old_value_always() -> None:
     optional = rule("oldSelf.hasValue() ? self >= oldSelf.value() : self == 0", optionalOldSelf=True)
     rules = Rules(spec(a=ruled({"type": "integer"}, optional)))
     assert paths(rules.check(whole(a=1)).broken) == ["spec.a"]
@@ -87,7 +87,7 @@ def test_an_optional_old_value_is_asked_always() -> None:
     "CEL",
     "What breaks a rule and has not changed is tolerated, element by element where they have keys.",
 )
-def test_elements_are_compared_by_their_keys() -> None:
+def test_compares_list_elements_by_key() -> None:
     element = {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}
     keyed = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
     rules = Rules(spec(disks={**keyed, "items": ruled(element, rule("self.size >= oldSelf.size"))}))
@@ -100,26 +100,26 @@ def test_elements_are_compared_by_their_keys() -> None:
     "CEL",
     "What breaks a rule and has not changed is tolerated, element by element where they have keys.",
 )
-def test_unchanged_violations_are_tolerated() -> None:
+def test_tolerates_unchanged_violations() -> None:
     rules = Rules(spec(a=ruled({"type": "integer"}, rule("self > 9")), b=ruled({"type": "integer"}, rule("self > 9"))))
     outcome = rules.check(whole(a=1, b=3), whole(a=1, b=2), is_update=True)
     assert (paths(outcome.broken), paths(outcome.tolerated)) == (["spec.b"], ["spec.a"])
 
 
-def test_an_element_of_a_list_without_keys_is_tolerated_only_with_the_whole_list() -> None:
+def test_tolerates_elements_of_unkeyed_lists_only_if_the_list_is_unchanged() -> None:
     rules = Rules(spec(many={"type": "array", "items": ruled({"type": "integer"}, rule("self > 9"))}))
     same = rules.check(whole(many=[1]), whole(many=[1]), is_update=True)
     longer = rules.check(whole(many=[1, 10]), whole(many=[1]), is_update=True)
     assert (paths(same.tolerated), paths(longer.broken)) == (["spec.many[0]"], ["spec.many[0]"])
 
 
-def test_sets_and_keyed_lists_compare_without_their_order() -> None:
+def test_compares_sets_and_keyed_lists_without_order() -> None:
     texts = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
     rules = Rules(spec(tags=ruled(texts, rule("self == oldSelf"), rule("(self + ['a', 'c']).size() == 3"))))
     assert rules.check(whole(tags=["a", "b"]), whole(tags=["b", "a"]), is_update=True).broken == []
 
 
-def test_an_error_of_a_rule_is_shown_with_the_rule() -> None:
+def test_reports_an_evaluation_error_with_its_rule() -> None:
     schema = ruled({"type": "object", "properties": {"a": {"type": "integer"}}}, rule("self.a > 1"))
     found = Rules(spec(part=schema)).check(whole(part={})).broken
     assert found == [
@@ -128,7 +128,7 @@ def test_an_error_of_a_rule_is_shown_with_the_rule() -> None:
 
 
 @pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
-def test_a_rule_that_costs_too_much_is_stopped_and_no_other_is_asked() -> None:
+def test_stops_at_a_rule_that_exceeds_the_cost_limit() -> None:
     loop = "self.all(x, self.all(y, self.all(z, x + y + z >= 0)))"
     many = {"type": "array", "items": {"type": "integer"}}
     rules = Rules(spec(many=ruled(many, rule(loop), rule("false"))))
@@ -160,19 +160,19 @@ def test_many_rules_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
         "'a'.matches(texts[0]) || texts.map(t, texts.map(u, texts.map(v, t + u + v))).size() > 0",
     ],
 )
-def test_no_expression_runs_away(text: str) -> None:
+def test_bounds_the_cost_of_every_expression(text: str) -> None:
     program = compile_expression(text, Environment({"texts": types.list_of(types.STRING)}))
     with pytest.raises(CostExceeded):
         program.run({"texts": ["x" * 100] * 200})
 
 
 @pytest.mark.promise("CEL", "A runaway rule is stopped by its cost, not by a clock; so is a pattern.")
-def test_a_pattern_is_matched_in_linear_time() -> None:
+def test_matches_patterns_in_linear_time() -> None:
     program = compile_expression("s.matches('^(a+)+$')", Environment({"s": types.STRING}))
-    assert program.run({"s": "a" * 5000 + "b"})[0] is False  # for centuries, by backtracking
+    assert program.run({"s": "a" * 5000 + "b"})[0] is False  # backtracking would take centuries
 
 
-# By hand, from the server's prices: a name and a field are one each, a call is one or what it looks at, a list is ten.
+# Calculated from the server's costs: 1 for a name or a field, 10 for a list, and 1 or the size of its input for a call.
 COSTS = {
     "self.a == 'x'": 3,
     "self.n + 1 > 2": 4,
@@ -207,7 +207,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from kubewright.api.cel import _syntax
 
-    monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # simulates a missing package
     _syntax._environment.cache_clear()
     assert not is_available()
     with pytest.raises(ExtraMissing, match=r"pip install 'kubewright\[test\]'"):

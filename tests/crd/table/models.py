@@ -10,7 +10,7 @@ import kubewright as kw
 Name = Annotated[str, kw.Pattern("^[a-z]+$"), kw.Length(1, 5)]
 
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
     BLUE = "blue"
 

@@ -1,4 +1,4 @@
-"""Values of one field: scalars, absent and null, defaults, numbers, texts."""
+"""Values of one field: scalars, absent and null, defaults, numbers, strings."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ import kubewright as kw
 from kubewright.api import JSON, IntOrString, MicroTime, Quantity, Time
 from tests.crd.conftest import ABSENT
 from tests.crd.table.case import Bad, case
-from tests.crd.table.models import Colour, Level, Name, Port
+from tests.crd.table.models import Color, Level, Name, Port
 
 # Scalars
 case("str", str, good=["", "a", "ü"], bad=[1, True, ["a"], {}, None, 1.5], schema={"type": "string"})
@@ -29,7 +29,7 @@ case("int | str", int | str, good=[1, "a"], bad=[True, {}])
 case("int | float", int | float, good=[1, 1.5], bad=["1"])
 case("JSON", JSON, good=[1, "a", [1, {"a": None}], {"a": {"b": 1}}, True], bad=[])
 case("Any", Any, good=[1, {"a": 1}], bad=[])
-case("Enum", Colour, good=["red", "blue"], bad=["green", "RED", 1], schema={"type": "string", "enum": ["red", "blue"]})
+case("Enum", Color, good=["red", "blue"], bad=["green", "RED", 1], schema={"type": "string", "enum": ["red", "blue"]})
 case("IntEnum", Level, good=[1, 2], bad=[3, "1"], schema={"type": "integer", "enum": [1, 2]})
 case("Literal of texts", Literal["a", "b"], good=["a"], bad=["c", ""])
 case("Literal of numbers", Literal[1, 2], good=[1], bad=[3, "1"])
@@ -61,7 +61,7 @@ case("default empty list", list[str], default=msgspec.field(default_factory=list
 case("default map", dict[str, int], default=msgspec.field(default_factory=lambda: {"a": 1}), good=[ABSENT], bad=[[]])
 case("default model", Port, default=msgspec.field(default_factory=lambda: Port(name="p")), good=[ABSENT], bad=[1])
 case("default of a part", Port, good=[{"name": "a"}], bad=[Bad({}, ["spec.value.name"])])
-case("default enum", Colour, default=Colour.RED, good=[ABSENT], bad=["green"])
+case("default enum", Color, default=Color.RED, good=[ABSENT], bad=["green"])
 case("default Quantity", Quantity, default=Quantity("1Gi"), good=[ABSENT], bad=["x y"])
 case("default IntOrString", IntOrString, default="25%", good=[ABSENT, 1], bad=[True])
 case("default where None is allowed", int | None, default=7, good=[ABSENT, 1], bad=["a"])
@@ -89,7 +89,7 @@ case("choices of numbers", Annotated[int, kw.Choices(1, 5)], good=[1, 5], bad=[2
 case("choices of fractions", Annotated[float, kw.Choices(0.5, 1)], good=[0.5, 1], bad=[2])
 case("choice of booleans", Annotated[bool, kw.Choices(True)], good=[True], bad=[False])
 
-# Texts
+# Strings
 case("least length", Annotated[str, kw.Length(2)], good=["ab"], bad=["a", ""])
 case("greatest length", Annotated[str, kw.Length(maximum=3)], good=["", "abc", "üüü"], bad=["abcd", "üüüü"])
 case("exact length", Annotated[str, kw.Length(2, 2)], good=["ab"], bad=["a", "abc"])

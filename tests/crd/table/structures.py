@@ -1,4 +1,4 @@
-"""Lists, maps and models, and the same rules inside of them."""
+"""Lists, maps and models, and the same rules inside them."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from kubewright.api import JSON, IntOrString, Quantity, Time
 from tests.crd.conftest import ABSENT
 from tests.crd.table.case import Bad, case
 from tests.crd.table.models import (
-    Colour,
+    Color,
     Deep,
     Derived,
     File,
@@ -29,7 +29,7 @@ case("list of lists", list[list[int]], good=[[[1], []]], bad=[Bad([[1], ["a"]], 
 case("list of models", list[Port], good=[[{"name": "a"}]], bad=[Bad([{}], ["spec.value[0].name"])])
 case("list of JSON", list[JSON], good=[[1, "a", {"b": 1}, None]], bad=[1])
 case("list of Quantity", list[Quantity], good=[["1", 2]], bad=[Bad(["x y"], ["spec.value[0]"])])
-case("list of enum", list[Colour], good=[["red"]], bad=[Bad(["red", "no"], ["spec.value[1]"])])
+case("list of enum", list[Color], good=[["red"]], bad=[Bad(["red", "no"], ["spec.value[1]"])])
 case("least items", Annotated[list[int], kw.Items(1)], good=[[1]], bad=[[]])
 case("greatest items", Annotated[list[int], kw.Items(maximum=1)], good=[[1], []], bad=[[1, 2]])
 case("items of elements", list[Annotated[int, kw.Range(1)]], good=[[1]], bad=[Bad([1, 0], ["spec.value[1]"])])
@@ -115,7 +115,7 @@ case(
     bad=[Bad({"type": "web", "path": "/a"}, ["spec.value.type"])],
 )
 
-# Said, without an effect on what is accepted
+# Annotations without an effect on validation
 case(
     "example",
     Annotated[int, kw.Example(3)],
@@ -144,7 +144,7 @@ case(
     good=[[{"a": 1}]],
     bad=[Bad([{}], ["spec.value[0]"])],
 )
-case("enum in a map", dict[str, Colour], good=[{"a": "red"}], bad=[Bad({"a": "no"}, ["spec.value.a"])])
+case("enum in a map", dict[str, Color], good=[{"a": "red"}], bad=[Bad({"a": "no"}, ["spec.value.a"])])
 case(
     "format in a list",
     list[Annotated[str, kw.Format("ipv4")]],
@@ -180,7 +180,7 @@ case(
 )
 case(
     "set of enum",
-    Annotated[list[Colour], kw.ListType("set")],
+    Annotated[list[Color], kw.ListType("set")],
     good=[["red"]],
     bad=[Bad(["red", "red"], ["spec.value[1]"])],
 )
@@ -192,7 +192,7 @@ case(
     good=[{"one": 1, "three": 3}],
     bad=[Bad({"one": "a", "three": "b"}, ["spec.value.one", "spec.value.three"])],
 )
-case("names given by hand", Renamed, good=[{"podIP": "10.0.0.1"}], bad=[Bad({"podIP": 1}, ["spec.value.podIP"])])
+case("explicit names", Renamed, good=[{"podIP": "10.0.0.1"}], bad=[Bad({"podIP": 1}, ["spec.value.podIP"])])
 case(
     "embedded in a list",
     list[Annotated[JSON, kw.EmbeddedResource()]],
