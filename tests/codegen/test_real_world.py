@@ -107,7 +107,9 @@ def test_the_definitions_of_a_project_come_back(name: str, generated: dict[str, 
         assert differences(kind, versions) == []
 
 
-@pytest.mark.promise("Types from definitions", "A real server takes the generated definition, and gives it back.")
+@pytest.mark.promise(
+    "Types from definitions", "A real server accepts the generated definition, and returns it unchanged."
+)
 @pytest.mark.parametrize("name", ["autoscaler", "cert-manager", "gateway", "jobset", "keda"])
 async def test_a_real_server_takes_the_generated_definitions(
     name: str, generated: dict[str, Generated], client: Client

@@ -99,9 +99,9 @@ async def password(deployed: Deployed) -> None:
 
 
 async def reachable(deployed: Deployed, name: str) -> None:
-    """Lead the Service of the webhooks to the process: the work of kube-proxy, which needs a node.
+    """Routes the Service of the webhooks to the process, as kube-proxy would on a node.
 
-    kube-apiserver asks the address of a Service itself, unless its type is ExternalName; that has no port of its own.
+    kube-apiserver resolves a Service itself, unless its type is ExternalName, which has no separate port.
     """
     port = await deployed.pod.port("webhooks")
     namespace, service = deployed.pod.pod.metadata.namespace, f"{name}-webhook"

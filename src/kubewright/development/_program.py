@@ -87,7 +87,7 @@ def _only(program: Program, targets: list[str]) -> Operator:
         return program.operators[0]
     where = ", ".join(targets)
     if not program.operators:
-        raise LoadError(f'{where} has no Operator: make one with `operator = kubewright.Operator("name")`')
+        raise LoadError(f'{where} has no Operator: create one with `operator = kubewright.Operator("name")`')
     names = " and ".join(one.name for one in program.operators)
     raise LoadError(f"{where} has several operators, {names}: name one of them, such as foo.py:operator")
 
