@@ -197,7 +197,7 @@ def test_applies_samples_again_only_when_they_change(program: Path) -> None:
         dev.wait_for("object", name="sample", state="Said=first hello")
         dev.saves(sample, SAMPLE.replace("hello", "good bye") + "---\nkind: Nothing\n")
         dev.wait_for("applied", name="sample")
-        assert "has an apiVersion and a kind" in dev.wait_for("failed", what="sample")["text"]
+        assert "every object needs an apiVersion and a kind" in dev.wait_for("failed", what="sample")["text"]
         dev.wait_for("object", name="sample", state="Said=first good bye")
         dev.saves(sample, SAMPLE.replace("spec:", "spec:\n  color: red"))
         refused = dev.wait_for("failed", what="sample")
