@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path: Path) -> None:
     assert list(contents(tmp_path)) == ["a"]
 
 
-@pytest.mark.promise("Manifests", "Drift is told with a short difference and an exit code.")
+@pytest.mark.promise("Manifests", "Drift is reported with a short diff and an exit code.")
 def test_comparing_says_how_a_folder_differs(tmp_path: Path) -> None:
     write(tmp_path, [one("a.yaml", 1), one("same.yaml"), one("old/stale.yaml")])
     drifts = compare(tmp_path, [one("a.yaml", 2), one("same.yaml"), one("new.yaml")], own=["old"])

@@ -148,7 +148,7 @@ class _Check:
         try:
             shown = json.loads(texts[name]) if texts[name] else []
         except ValueError as error:
-            yield self.say(field, f"it is not JSON: {error}", "mend it")
+            yield self.say(field, f"it is not JSON: {error}", "fix it")
             return
         if not isinstance(shown, list) or not all(isinstance(one, dict) and one.get("kind") for one in shown or ()):
             yield self.say(field, "it is not a list of objects", "make it a list of objects with apiVersion and kind")
