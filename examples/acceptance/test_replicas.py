@@ -56,7 +56,7 @@ async def replicas(system: System, environment: dict[str, str], logs: Path) -> A
     await first.says("has started")
     second = Replica(system, environment, logs / f"{system.name}-2.log")
     try:
-        await second.says("caches in sync")
+        await second.says("caches are in sync")
         yield first, second
     finally:
         await first.kill()

@@ -158,7 +158,7 @@ async def it_runs_with_its_own_account_and_shows_to_each_what_he_may_see(
     [container] = deployment.spec.template.spec.containers
     assert container.command == ["kubewright", "ui"]
     async with running(cluster, admin, [*(container.args or [])], tmp_path) as (url, said):
-        assert "signs in with a token" in said
+        assert "Users sign in with their own token" in said
         assert "invitation" not in said
         connector = aiohttp.TCPConnector(ssl=False)  # the certificate is self-signed
         async with aiohttp.ClientSession(url, connector=connector) as http:

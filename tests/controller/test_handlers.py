@@ -74,8 +74,8 @@ def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(opera
         ({"labels": {"tier": 1}}, TypeError, r"reconciles\(Thing\): labels is a label selector, .*, not {'tier': 1}"),
         ({"labels": "a in (b"}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*a in \(b"),
         ({"labels": {"a": "b c"}}, ValueError, r"reconciles\(Thing\): labels is not a valid label selector: .*b c"),
-        ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not 5"),
-        ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name is a text, such as thing, not \['a'\]"),
+        ({"name": 5}, TypeError, r"reconciles\(Thing\): name is a string, such as thing, not 5"),
+        ({"name": ["a"]}, TypeError, r"reconciles\(Thing\): name is a string, such as thing, not \['a'\]"),
     ],
 )
 def test_rejects_a_wrong_value_when_it_is_registered(
@@ -168,7 +168,7 @@ def test_too_few_or_too_many_parameters_are_refused_with_the_shape_that_is_meant
 def test_rejects_a_required_keyword_parameter_with_the_fix(operator: Operator) -> None:
     async def sync(obj: Thing, ctx: Context[Thing], *, database: str, zone: str = "eu") -> None: ...
 
-    messages = r"sync needs database, which nobody gives it: .* or hand in functools.partial\(..., database=...\)"
+    messages = r"sync requires the keyword argument database, .* or pass functools.partial\(..., database=...\)"
     decorators: list[Any] = [operator.reconciles(Thing), operator.finalizes(Thing), operator.deleted(Thing)]
     for decorator in decorators:
         with pytest.raises(TypeError, match=messages):
@@ -323,7 +323,7 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
         operator.finalizes(core.ConfigMap)
     with pytest.raises(ValueError, match="must be a name under a domain"):
         operator.finalizes(Thing, name="cleanup")
-    with pytest.raises(TypeError, match=r"finalizes\(Thing\): name is a text, such as example.com/cleanup, not 5"):
+    with pytest.raises(TypeError, match=r"finalizes\(Thing\): name is a string, such as example.com/cleanup, not 5"):
         operator.finalizes(Thing, name=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"already has a finalizer 'example.com/thing-operator'"):
         operator.finalizes(Thing)
@@ -332,7 +332,7 @@ def test_a_finalizer_is_named_after_the_group_and_the_operator_unless_the_group_
 def test_an_operator_has_a_name_that_can_be_written_everywhere() -> None:
     with pytest.raises(ValueError, match="operator name 'My Operator' must be lower case"):
         Operator("My Operator")
-    with pytest.raises(TypeError, match="operator name is a text, such as foo-operator, not None"):
+    with pytest.raises(TypeError, match="operator name is a string, such as foo-operator, not None"):
         Operator(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"has no option 'namespace'. Did you mean 'namespaces'"):
         Operator("mine", namespace="default")  # type: ignore[call-arg]

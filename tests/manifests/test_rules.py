@@ -178,7 +178,10 @@ def test_needs_adds_what_does_not_follow() -> None:
         ({"names": "cfg"}, r"""needs\(ConfigMap\): names takes a list of strings, names=\["settings"\], not 'cfg'"""),
         ({"names": [5]}, r"names takes a list of strings, .*, not \[5\]"),
         ({"names": None}, "names takes a list of strings, .*, not None"),
-        ({"namespace": ["kube-system"]}, r"""namespace is a text, such as "kube-system", .*, not \['kube-system'\]"""),
+        (
+            {"namespace": ["kube-system"]},
+            r"""namespace is a string, such as "kube-system", .*, not \['kube-system'\]""",
+        ),
     ],
 )
 def test_needs_takes_names_in_a_list_and_one_namespace(options: dict[str, Any], message: str) -> None:

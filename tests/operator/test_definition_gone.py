@@ -105,7 +105,7 @@ async def test_a_definition_that_is_deleted_and_comes_back_needs_no_restart(
             await install(client, Comet)
             await make(client, namespace, "halley", "biela", size=2)
             await sky.sees(("halley", 2), ("biela", 2))
-    assert f"the server does not serve {NAME} in version v1: install its definition first; again in" in caplog.text
+    assert f"the server does not serve {NAME} in version v1: install its definition first; retrying in" in caplog.text
     assert "watching again" in caplog.text
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 

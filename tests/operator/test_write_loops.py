@@ -76,7 +76,7 @@ async def test_two_controllers_that_set_one_field_are_slowed_down_with_a_warning
         await looping(client, namespace, clock)
         await rest(running)
         first = warnings(caplog)[0]
-        assert f"woken only by changes of the status of Site {namespace}/one" in first
+        assert f"triggered only by changes of the status of Site {namespace}/one" in first
         assert "wrote it again (status.available)" in first
         assert "site-operator-" in first
         assert "-status" in first
@@ -338,5 +338,5 @@ async def test_inspection_and_doctor_show_a_write_loop(client: Client, namespace
         findings = [finding async for finding in examine(client, [operator], [Site])]
     [loop] = [finding for finding in findings if "write loop" in finding.what]
     assert loop.state == "warning"
-    assert loop.what == f"operator {operator.name} has met a write loop: Site {namespace}/one"
+    assert loop.what == f"operator {operator.name} is in a write loop: Site {namespace}/one"
     assert "status.available" in loop.advice

@@ -8,7 +8,7 @@ from typing import Final
 
 from kubewright.cache import ObjectKey
 from kubewright.causes import error_text
-from kubewright.client import ApiError, Forbidden
+from kubewright.client import ApiError, Forbidden, NotFound
 from kubewright.controller._error_notes import add_fix_note
 from kubewright.controller._failure_reports import FailureReports, due, log_for
 from kubewright.controller._reconcile import ReconcileTimeout
@@ -46,6 +46,9 @@ class Retries:
         if isinstance(error, Forbidden) and error.namespace_is_going:
             self.quietly_after(run, error)  # the namespace is deleted with all of its objects
             return
+        if isinstance(error, NotFound) and self._is_deleted(run, error):
+            self.quietly_after(run, error)  # it was deleted during its reconcile
+            return
         add_fix_note(error)
         run.failed(error)
         key, queue = run.key, self._queue
@@ -79,6 +82,11 @@ class Retries:
 
     def _due(self, key: ObjectKey) -> str:
         return due(self._queue.state(key).ready_in, self._resync_in())
+
+    def _is_deleted(self, run: Reconcile, error: NotFound) -> bool:
+        """Returns whether the missing object is the one that was reconciled."""
+        details = error.status.details
+        return details is not None and (details.name, details.kind) == (run.key.name, run.info.plural)
 
     def _lost_leadership(self, error: BaseException) -> bool:
         """Returns whether a write was refused because this replica is not the leader any more."""

@@ -42,7 +42,7 @@ def test_once_succeeds_when_the_sample_is_ready() -> None:
     assert [line for line in lines if "Foo " in line][-2:-1] == [
         "  Foo         example-foo                      1 of 1 replicas available"
     ]
-    assert lines[-1].startswith("▸ The Foo has what it asks for")
+    assert lines[-1].startswith("▸ The Foo is ready")
     assert any(line.endswith("Running on node-1, ready") for line in lines)
     assert "\033" not in ended.stdout  # no colors without a terminal
 
@@ -54,7 +54,7 @@ def test_once_succeeds_when_the_sample_is_ready() -> None:
 @pytest.mark.usefixtures("bare")
 def test_once_fails_after_timeout() -> None:
     ended = run("--once", "--patience", "0")
-    assert (ended.returncode, ended.stderr) == (1, "The Foo has not got what it asks for in 0 seconds.\n")
+    assert (ended.returncode, ended.stderr) == (1, "The Foo was not ready within 0 seconds.\n")
 
 
 def test_runs_until_stopped_and_prints_access() -> None:

@@ -166,6 +166,6 @@ def test_rejects_invalid_proxy_network() -> None:
 
 
 def test_command_uses_the_default_of_the_class() -> None:
-    shown = CliRunner().invoke(command, ["--help"]).output
+    shown = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert f"[default: {PAGES_PER_VIEWER};" in shown
     assert f"[default: {Limits().connections};" in shown
