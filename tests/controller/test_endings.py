@@ -458,7 +458,7 @@ async def test_a_failing_logger_loses_neither_the_key_nor_the_worker(
 
 @pytest.mark.promise(
     "How a reconcile ends",
-    "A time-out interrupts an async reconciler; a thread meets it at its next call.",
+    "A timeout interrupts an async reconciler; a thread is interrupted at its next call.",
 )
 async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
     operator: Operator, clock: VirtualClock
@@ -485,7 +485,7 @@ async def test_a_reconcile_that_takes_too_long_is_interrupted_and_retried(
 
 @pytest.mark.promise(
     "How a reconcile ends",
-    "A time-out interrupts an async reconciler; a thread meets it at its next call.",
+    "A timeout interrupts an async reconciler; a thread is interrupted at its next call.",
 )
 async def test_a_thread_gets_the_timeout_at_its_next_call_of_the_context(
     operator: Operator, caplog: pytest.LogCaptureFixture

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, TypeAlias
 
 from kubewright.cache import ObjectKey
+from kubewright.lru import LRUMemory
 
 __all__ = ["RepeatedError", "RepeatedErrors"]
 
@@ -31,9 +32,8 @@ class RepeatedErrors:
     """The last error of each failing key, in bounded memory."""
 
     def __init__(self, keys: int = _KEYS) -> None:
-        self._keys = keys
-        self.failing: dict[ObjectKey, tuple[_Identity, int]] = {}
-        """The last errors, in the order in which they occurred, and how often each was repeated."""
+        self.failing: LRUMemory[ObjectKey, tuple[_Identity, int]] = LRUMemory(keys)
+        """The last error of each key, and how often it was repeated."""
 
     def __len__(self) -> int:
         """Returns the number of failing keys."""
@@ -42,16 +42,14 @@ class RepeatedErrors:
     def again(self, key: ObjectKey, error: BaseException) -> int:
         """Records an error, and returns how often it was repeated: 0 for a new one."""
         identity = (type(error), _place(error.__traceback__))
-        before, times = self.failing.pop(key, (None, 0))
+        before, times = self.failing.peek(key) or (None, 0)
         times = times + 1 if identity == before else 0
-        self.failing[key] = (identity, times)
-        if len(self.failing) > self._keys:
-            del self.failing[next(iter(self.failing))]
+        self.failing.put(key, (identity, times))
         return times
 
     def forget(self, key: ObjectKey) -> None:
         """Drops a key that does not fail any more, or is gone."""
-        self.failing.pop(key, None)
+        self.failing.discard(key)
 
 
 def _place(traceback: TracebackType | None) -> int:
