@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from kubewright.http._byte_streams import ByteStream, UpgradedConnection, memory_streams
     from kubewright.http._headers import Headers, check_headers
     from kubewright.http._limits import ServerLimits
     from kubewright.http._messages import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BodyTimeout",
     "BodyTooLarge",
+    "ByteStream",
     "DropConnection",
     "Handler",
     "Headers",
@@ -43,7 +45,9 @@ __all__ = [
     "ServerLimits",
     "ServerRequest",
     "ServerResponse",
+    "UpgradedConnection",
     "check_headers",
+    "memory_streams",
 ]
 
 # On first use, because the client needs the headers alone.
@@ -52,6 +56,7 @@ __getattr__ = lazy_exports(
     {
         "BodyTimeout": "_messages",
         "BodyTooLarge": "_messages",
+        "ByteStream": "_byte_streams",
         "DropConnection": "_messages",
         "Handler": "_server",
         "Headers": "_headers",
@@ -60,6 +65,8 @@ __getattr__ = lazy_exports(
         "ServerLimits": "_limits",
         "ServerRequest": "_messages",
         "ServerResponse": "_messages",
+        "UpgradedConnection": "_byte_streams",
         "check_headers": "_headers",
+        "memory_streams": "_byte_streams",
     },
 )

@@ -2,6 +2,7 @@
 
     handshake → head → body → handling → idle → head …
                                   ↘ lingering → closing → closed
+                                  ↘ upgraded → closing → closed
 
 llhttp parses what arrives. This file decides what a parser leaves open: which request runs, how much is buffered, how
 long each state may last, and when the connection ends. A connection in a state of `WAITING` waits for its client, and
@@ -20,6 +21,7 @@ import httptools
 
 from kubewright.clock import Clock
 from kubewright.durations import format_duration
+from kubewright.http._byte_streams import UpgradedConnection
 from kubewright.http._headers import Headers
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import (
@@ -29,14 +31,19 @@ from kubewright.http._messages import (
     MalformedBody,
     ServerRequest,
     ServerResponse,
+    TooManyHeaders,
+    plain_response,
 )
+from kubewright.http._request_head import RequestHead
 from kubewright.http._writing import ResponseWriter
 
 __all__ = ["WAITING", "Host", "ServerConnection", "State"]
 
 logger = logging.getLogger("kubewright.http")
 
-State: TypeAlias = Literal["handshake", "head", "body", "handling", "idle", "lingering", "closing", "closed"]
+State: TypeAlias = Literal[
+    "handshake", "head", "body", "handling", "idle", "lingering", "upgraded", "closing", "closed"
+]
 WAITING: Final[frozenset[State]] = frozenset({"handshake", "head", "body", "idle", "lingering", "closing"})
 
 _UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the handler reads
@@ -88,12 +95,12 @@ class ServerConnection(asyncio.Protocol):
         self._reading_paused = False
         self._last = False  # nothing after the requests that have arrived is read
         self._peer: tuple[str, Any, Any] = ("", None, None)
-        self._target = b""
-        self._pairs: list[tuple[bytes, bytes]] = []
-        self._in_head = False  # a request has begun, and its headers are not complete
-        self._field_bytes = 0
+        self._head = RequestHead(host.limits.header_bytes)
         self._quiet_bytes = 0  # received since the last complete head or piece of a body
         self._unread = 0
+        self._after_upgrade = b""  # arrived behind a request that asks for another protocol
+        self._upgraded: UpgradedConnection | None = None
+        self.on_url, self.on_header = self._head.on_url, self._head.on_header  # called by the parser
         self._parser = httptools.HttpRequestParser(self)
 
     # States
@@ -122,7 +129,10 @@ class ServerConnection(asyncio.Protocol):
     def check_deadline(self, now: float) -> None:
         """Ends the connection if its client has been too slow."""
         limits, elapsed = self._limits, now - self.since
-        if self._writer.stalled_for(now) >= limits.write_seconds:
+        if self._upgraded is not None:
+            if asyncio.get_running_loop().time() - self._upgraded.active_at >= limits.upgraded_idle_seconds:
+                self.abort()
+        elif self._writer.stalled_for(now) >= limits.write_seconds:
             self.abort()
         elif self.state == "body":
             if elapsed >= limits.body_seconds and not self._reading_paused:
@@ -148,13 +158,15 @@ class ServerConnection(asyncio.Protocol):
         self._quiet_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._last = True  # the handler may answer the request; the protocol is not changed
+        except httptools.HttpParserUpgrade as upgrade:
+            self._last = True  # the handler decides whether the protocol changes
+            self._after_upgrade = data[upgrade.args[0] :]
+            self._pause_reading()
         except httptools.HttpParserError as error:
             self._refuse(error)
             return
         if self._quiet_bytes > self._limits.header_bytes:
-            self._refuse(_TooManyHeaders())
+            self._refuse(TooManyHeaders())
             return
         if self._unread > _UNREAD_BYTES or self._queue:
             self._pause_reading()
@@ -163,12 +175,13 @@ class ServerConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Releases what the connection holds."""
         self._last = True
+        cancel = self._host.cancel_on_disconnect and self._upgraded is None  # its handler reads the end
         self.enter("closed")
         self._writer.lost()
         self._host.received(self, -sum(each.received for each in self._queue))
         self._queue.clear()
         self._fail(ConnectionResetError("the client closed the connection"))
-        if self.task is not None and self._host.cancel_on_disconnect:
+        if self.task is not None and cancel:
             self.task.cancel()
         # The parser and the transport refer to this object: without them it needs no garbage collection.
         self.transport = self._writer.transport = None
@@ -188,25 +201,11 @@ class ServerConnection(asyncio.Protocol):
         """Starts another request."""
         if self._last:
             raise ValueError("no request may follow")
-        self._target = b""
-        self._pairs = []
-        self._in_head = True
-        self._field_bytes = 0
-
-    def on_url(self, part: bytes) -> None:
-        """Collects the request target."""
-        self._target += part
-        self._count(len(part))
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Collects a header. Trailers are counted and dropped."""
-        self._count(len(name) + len(value) + 4)  # with the colon and the line break
-        if self._in_head:
-            self._pairs.append((name.lower(), value))
+        self._head.begin()
 
     def on_headers_complete(self) -> None:
         """Hands the request to the handler, or queues it."""
-        self._in_head = False
+        self._head.is_open = False
         self._quiet_bytes = 0
         version = self._parser.get_http_version()
         if version not in ("1.0", "1.1"):
@@ -214,11 +213,12 @@ class ServerConnection(asyncio.Protocol):
         request = ServerRequest(
             self,
             method=self._parser.get_method().decode(),
-            target=self._target,
+            target=self._head.target,
             version=version,
-            headers=Headers(self._pairs),
+            headers=Headers(self._head.pairs),
             keep_alive=version == "1.1" and self._parser.should_keep_alive() and not self._parser.should_upgrade(),
         )
+        request.upgrades = version == "1.1" and self._parser.should_upgrade()
         request.peer, request.peer_address, request.certificate = self._peer
         self._receiving = request
         if self._current is not None:
@@ -250,11 +250,6 @@ class ServerConnection(asyncio.Protocol):
             self._close()
         elif request is self._current:
             self.enter("handling")
-
-    def _count(self, size: int) -> None:
-        self._field_bytes += size
-        if self._field_bytes > self._limits.header_bytes:
-            raise _TooManyHeaders
 
     # Bodies
 
@@ -311,8 +306,11 @@ class ServerConnection(asyncio.Protocol):
             response = await self._answer(request)
             # A body that has not arrived by now is discarded, and nothing after it is read.
             last = self._last = self._last or response.close or not request.keep_alive or not request.complete
-            await self._writer.write(request, response, close=last or self._host.stopping)
+            upgrades = response.upgrade is not None
+            await self._writer.write(request, response, close=not upgrades and (last or self._host.stopping))
             self.served = True
+            if upgrades:
+                await self._upgrade(response)
         except (DropConnection, ConnectionError):
             self.abort()
         except asyncio.CancelledError:
@@ -327,20 +325,35 @@ class ServerConnection(asyncio.Protocol):
             self._host.received(self, -request.received)
         self._continue(request)
 
+    async def _upgrade(self, response: ServerResponse) -> None:
+        """Gives the connection to the handler of another protocol, until that returns."""
+        if self.transport is None or response.upgrade is None:
+            return
+        first, self._after_upgrade = self._after_upgrade, b""
+        self.enter("upgraded")
+        self._upgraded = UpgradedConnection(self.transport, first, self.connection_lost)
+        try:
+            await response.upgrade(self._upgraded)
+        finally:
+            self._upgraded = None
+
     async def _answer(self, request: ServerRequest) -> ServerResponse:
         try:
-            return await self._host.handler(request)
+            response = await self._host.handler(request)
+            if response.status == 101 and not request.upgrades:
+                raise ValueError("the client did not ask for an upgrade")
+            return response
         except (DropConnection, ConnectionError):
             raise
         except BodyTooLarge as error:
-            return _plain(413, str(error))
+            return plain_response(413, str(error))
         except BodyTimeout as error:
-            return _plain(408, str(error))
+            return plain_response(408, str(error))
         except MalformedBody as error:
-            return _plain(400, str(error))
+            return plain_response(400, str(error))
         except Exception:
             logger.exception("the handler of %s %s failed", request.method, request.path)
-            return _plain(500, "internal server error")
+            return plain_response(500, "internal server error")
 
     def _continue(self, request: ServerRequest) -> None:
         """Starts the next request, waits for one, or ends the connection."""
@@ -354,7 +367,7 @@ class ServerConnection(asyncio.Protocol):
             self._linger()
         elif self._last or self._host.stopping:
             self._close()
-        elif self._in_head:
+        elif self._head.is_open:
             self.enter("head")
         else:
             self.enter("idle")
@@ -369,8 +382,8 @@ class ServerConnection(asyncio.Protocol):
         if self._current is not None:
             self._fail(MalformedBody("the body is malformed"))
             return
-        too_many = isinstance(error, _TooManyHeaders) or isinstance(error.__context__, _TooManyHeaders)
-        response = _plain(431, "the headers are too large") if too_many else _plain(400, "not an HTTP request")
+        too_many = isinstance(error, TooManyHeaders) or isinstance(error.__context__, TooManyHeaders)
+        response = plain_response(431, "the headers are too large") if too_many else plain_response(400, "not an HTTP request")
         self._writer.write_now(response)
         self._linger()
 
@@ -385,12 +398,3 @@ class ServerConnection(asyncio.Protocol):
         self.enter("closing")  # until the client has read the rest
         if self.transport is not None:
             self.transport.close()
-
-
-class _TooManyHeaders(Exception):
-    """The headers have too many bytes."""
-
-
-def _plain(status: int, message: str) -> ServerResponse:
-    headers = [("Content-Type", "text/plain; charset=utf-8")]
-    return ServerResponse(status, f"{message}\n".encode(), headers, close=status in (400, 408, 413, 431))

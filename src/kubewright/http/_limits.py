@@ -35,5 +35,7 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a client may leave a full send buffer unread before its connection is reset."""
     idle_seconds: float = 120.0
     """Between the end of a response and the first byte of the next request."""
+    upgraded_idle_seconds: float = 4 * 3600.0
+    """How long a connection after an upgrade may carry no bytes in either direction; a kubelet has the same limit."""
     pipelined: int = 16
     """Requests that a client may send ahead without waiting for responses; more closes the connection."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from kubewright.http._byte_streams import ByteStream
 from kubewright.http._headers import Headers
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "MalformedBody",
     "ServerRequest",
     "ServerResponse",
+    "TooManyHeaders",
+    "plain_response",
 ]
 
 
@@ -30,6 +33,10 @@ class BodyTimeout(Exception):
 
 class MalformedBody(Exception):
     """The body of a request is not framed as HTTP demands. Unhandled, it becomes 400."""
+
+
+class TooManyHeaders(Exception):
+    """The headers of a request have too many bytes. It becomes 431."""
 
 
 class DropConnection(Exception):
@@ -64,6 +71,7 @@ class ServerRequest:
         "peer_address",
         "query",
         "received",
+        "upgrades",
         "version",
     )
 
@@ -91,6 +99,8 @@ class ServerRequest:
         self.complete = False
         """Whether the whole body has arrived."""
         self.expects_continue = headers.get("Expect", "").lower() == "100-continue" and version == "1.1"
+        self.upgrades = False
+        """Whether the client asks for another protocol, so that a response may have an `upgrade`."""
         self._source = source
 
     async def body(self, *, largest: int) -> bytes:
@@ -117,12 +127,22 @@ class ServerResponse(msgspec.Struct):
 
     A body that is an iterator is streamed, in chunks unless `headers` has a Content-Length; the iterator is closed when
     the client goes away. `close` ends the connection after the response.
+
+    With status 101, `upgrade` is called with the connection as a stream of bytes after the head is sent. The connection
+    closes when it returns.
     """
 
     status: int = 200
     body: bytes | AsyncIterator[bytes] = b""
     headers: Sequence[tuple[str, str]] = ()
     close: bool = False
+    upgrade: Callable[[ByteStream], Awaitable[None]] | None = None
+
+
+def plain_response(status: int, message: str) -> ServerResponse:
+    """Returns an error as plain text; one that a malformed or late request causes closes the connection."""
+    headers = [("Content-Type", "text/plain; charset=utf-8")]
+    return ServerResponse(status, f"{message}\n".encode(), headers, close=status in (400, 408, 413, 431))
 
 
 def _origin_form(target: bytes) -> str:

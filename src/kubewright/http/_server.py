@@ -123,6 +123,9 @@ class Server:
             if connection.task is None:
                 connection.abort()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
+        for connection in self.connections:
+            if connection.state == "upgraded" and connection.task is not None:
+                connection.task.cancel()  # it has no end of its own
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=self._drain_seconds)
             for task in late:

@@ -17,7 +17,7 @@ __all__ = ["ResponseWriter"]
 
 _PIECE_BYTES: Final = 256 * 1024
 _JOINED_BYTES: Final = 16 * 1024  # up to this, one write costs less than the copy
-_BODILESS: Final = frozenset({204, 304})
+_BODILESS: Final = frozenset({101, 204, 304})
 
 
 class ResponseWriter:
