@@ -68,13 +68,12 @@ async def test_reads_the_last_bytes_of_a_client_that_closes_although_handlers_ar
     async def handler(request: ServerRequest) -> ServerResponse:
         return ServerResponse(101, headers=HEADERS, upgrade=collect)
 
-    async with Server(handler, cancel_on_disconnect=True) as server:
-        async with wire(server) as client:
-            client.send(UPGRADE)
-            assert (await client.response())[0] == 101
-            client.send(b"last words")
-            client.writer.write_eof()
-            await until(lambda: b"end" in seen)
+    async with Server(handler, cancel_on_disconnect=True) as server, wire(server) as client:
+        client.send(UPGRADE)
+        assert (await client.response())[0] == 101
+        client.send(b"last words")
+        client.writer.write_eof()
+        await until(lambda: b"end" in seen)
     assert b"".join(seen) == b"last wordsend"
 
 
@@ -117,16 +116,15 @@ async def test_pauses_a_client_that_sends_faster_than_the_upgrade_reads() -> Non
     async def handler(request: ServerRequest) -> ServerResponse:
         return ServerResponse(101, headers=HEADERS, upgrade=slow)
 
-    async with Server(handler) as server:
-        async with wire(server) as client:
-            client.send(UPGRADE)
-            assert (await client.response())[0] == 101
-            client.send(b"y" * 20_000_000)
-            release.set()
-            async with asyncio.timeout(PATIENCE):
-                await client.writer.drain()
-            client.writer.write_eof()
-            await until(lambda: total == 20_000_000)
+    async with Server(handler) as server, wire(server) as client:
+        client.send(UPGRADE)
+        assert (await client.response())[0] == 101
+        client.send(b"y" * 20_000_000)
+        release.set()
+        async with asyncio.timeout(PATIENCE):
+            await client.writer.drain()
+        client.writer.write_eof()
+        await until(lambda: total == 20_000_000)
 
 
 async def test_answers_a_request_for_an_upgrade_without_one() -> None:

@@ -14,7 +14,7 @@ from kubewright.client._load_config import load_config
 from kubewright.client._patches import JsonPatch, Patch
 from kubewright.client._reads import Reads
 from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
-from kubewright.client._subresources import Subresources
+from kubewright.client._streaming import Streaming
 from kubewright.client.wire import (
     apply_body,
     changes,
@@ -33,7 +33,7 @@ Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
 
 
-class Client(Reads, Subresources):
+class Client(Reads, Streaming):
     """Sends requests to one API server with one identity.
 
     One client serves a whole program: it can be shared between tasks and keeps its connections open. Use it as `async

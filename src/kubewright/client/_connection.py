@@ -14,6 +14,7 @@ import httptools
 
 from kubewright.client._heads import Headers
 from kubewright.durations import format_duration
+from kubewright.http import ConnectionStream
 
 __all__ = ["Broken", "Connection"]
 
@@ -60,6 +61,8 @@ class Connection(asyncio.Protocol):
         self._error: BaseException | None = None
         self._asking = False
         self._bodiless = False
+        self._may_upgrade = False
+        self._after_upgrade: bytes | None = None  # arrived behind the head of a response with status 101
         self._writing = False
         self._write_paused = False
         self._read_paused = False
@@ -85,9 +88,12 @@ class Connection(asyncio.Protocol):
         timeout: float | None,
         between: bool,
         bodiless: bool,
+        upgrade: bool,
         before: Callable[[], None] | None,
     ) -> None:
         """Sends a request and waits for the head of its response, which is all of it if it is `bodiless`, as for HEAD.
+
+        If it asks for an `upgrade`, a response with status 101 leaves the connection to `upgraded`.
 
         Calls `before` at the last moment; if that raises, nothing was sent. The timeout is for the whole exchange or,
         with `between`, for the time between two pieces.
@@ -96,7 +102,7 @@ class Connection(asyncio.Protocol):
         if before is not None:
             before()
         self._begin(timeout, between=between)
-        self._bodiless = bodiless
+        self._bodiless, self._may_upgrade = bodiless, upgrade
         await self._write(head, body)
         while not self._answered:
             await self._until_news()
@@ -108,6 +114,15 @@ class Connection(asyncio.Protocol):
                 return b""
             await self._until_news()
         return self._take()
+
+    def upgraded(self) -> ConnectionStream:
+        """Returns the connection as a stream of bytes, after a response with status 101. It is not used again."""
+        self.check()
+        if self.transport is None or self._after_upgrade is None:
+            raise Broken("it was not upgraded", answered=True)
+        self._stop_timer()
+        first, self._after_upgrade = self._after_upgrade, None
+        return ConnectionStream.take_over(self.transport, first, self.connection_lost)
 
     @property
     def address(self) -> Hashable:
@@ -233,9 +248,13 @@ class Connection(asyncio.Protocol):
             self._head_size += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self.fail(_unreadable("it wants to switch protocols"))
-            return
+        except httptools.HttpParserUpgrade as upgrade:
+            if not self._may_upgrade or self.transport is None:
+                self.fail(_unreadable("it wants to switch protocols"))
+                return
+            self._after_upgrade = data[upgrade.args[0] :]
+            self._answered = True
+            self.transport.pause_reading()
         except httptools.HttpParserError as error:  # the response may be complete, and the rest is not a response
             said = error.__context__  # by a method below that the parser called
             self.fail(said if isinstance(said, Broken) else _unreadable(str(error)))
@@ -295,7 +314,7 @@ class Connection(asyncio.Protocol):
         """Called at the end of the head of a response, or of an informational one."""
         status = self._parser.get_status_code()
         pairs, self._pairs = self._pairs, []
-        if status >= 200:
+        if status >= 200 or (status == 101 and self._may_upgrade):
             self.status, self.headers = status, Headers(pairs)
             self._answered = True
             self._complete = self._bodiless  # cannot be reused: the parser waits for the body

@@ -77,6 +77,7 @@ class Exchange:
                     timeout=timeout,
                     between=request.stream,
                     bodiless=request.method == "HEAD",
+                    upgrade=request.upgrade,
                     before=request.before_send,
                 )
         except BaseException:

@@ -11,6 +11,7 @@ from kubewright.client._connection import Broken, Connection
 from kubewright.client._pool import Closed, Pool
 from kubewright.client._transport import TooLarge
 from kubewright.client._unpacking import Unpacking
+from kubewright.http import ByteStream
 
 __all__ = ["HttpResponse"]
 
@@ -43,6 +44,17 @@ class HttpResponse:
     def warnings(self) -> list[str]:
         """Returns the values of the `Warning` headers."""
         return self.headers.all("Warning")
+
+    def upgraded(self) -> ByteStream:
+        """Returns the connection as a stream of bytes, after status 101. Closing the stream closes the connection."""
+        connection, self.connection = self.connection, None
+        if connection is None:
+            raise self._lost(Broken("it is closed"))
+        try:
+            return connection.upgraded()
+        except (Broken, Closed) as error:
+            connection.give_up()
+            raise self._lost(error) from error
 
     async def read(self) -> bytes:
         """Returns the whole body. Raises `TooLarge` if it has more than `max_bytes` after decompression.

@@ -7,13 +7,16 @@ single call. `kubewright.client._http` is the transport for real servers.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
 from kubewright.redaction import Redacted
 
-__all__ = ["ConnectionLost", "Request", "Response", "ResponseBody", "TooLarge", "Transport", "read_start"]
+if TYPE_CHECKING:  # a program without streams does not need it
+    from kubewright.http import ByteStream
+
+__all__ = ["ConnectionLost", "Request", "Response", "ResponseBody", "TooLarge", "Transport", "Upgradable", "read_start"]
 
 
 class Request(Redacted, msgspec.Struct, kw_only=True):
@@ -31,6 +34,8 @@ class Request(Redacted, msgspec.Struct, kw_only=True):
     timeout: float | None = None
     """Seconds for the whole exchange; for a stream, for the time between two pieces of it."""
     stream: bool = False
+    upgrade: bool = False
+    """Whether status 101 is a success: its headers ask for another protocol, and the response is an `Upgradable`."""
     verb: str = ""
     resource: str = ""
     namespace: str = ""
@@ -69,6 +74,14 @@ class Response(Protocol):
 
     def close(self) -> None:
         """Closes the response without reading the rest of the body."""
+
+
+@runtime_checkable
+class Upgradable(Protocol):
+    """A response that may have status 101."""
+
+    def upgraded(self) -> ByteStream:
+        """Returns the connection as a stream of bytes. Raises ConnectionError or `ConnectionLost` if it broke."""
 
 
 class Transport(Protocol):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.http._byte_streams import ByteStream, UpgradedConnection, memory_streams
+    from kubewright.http._byte_streams import ByteStream, ConnectionStream, memory_streams
     from kubewright.http._headers import Headers, check_headers
     from kubewright.http._limits import ServerLimits
     from kubewright.http._messages import (
@@ -37,6 +37,7 @@ __all__ = [
     "BodyTimeout",
     "BodyTooLarge",
     "ByteStream",
+    "ConnectionStream",
     "DropConnection",
     "Handler",
     "Headers",
@@ -45,7 +46,6 @@ __all__ = [
     "ServerLimits",
     "ServerRequest",
     "ServerResponse",
-    "UpgradedConnection",
     "check_headers",
     "memory_streams",
 ]
@@ -57,6 +57,7 @@ __getattr__ = lazy_exports(
         "BodyTimeout": "_messages",
         "BodyTooLarge": "_messages",
         "ByteStream": "_byte_streams",
+        "ConnectionStream": "_byte_streams",
         "DropConnection": "_messages",
         "Handler": "_server",
         "Headers": "_headers",
@@ -65,7 +66,6 @@ __getattr__ = lazy_exports(
         "ServerLimits": "_limits",
         "ServerRequest": "_messages",
         "ServerResponse": "_messages",
-        "UpgradedConnection": "_byte_streams",
         "check_headers": "_headers",
         "memory_streams": "_byte_streams",
     },

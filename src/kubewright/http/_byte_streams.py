@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Protocol, Self, cast
 
-__all__ = ["ByteStream", "UpgradedConnection", "memory_streams"]
+__all__ = ["ByteStream", "ConnectionStream", "memory_streams"]
 
 _UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the owner reads
 _PIECE_BYTES: Final = 256 * 1024
@@ -69,20 +69,18 @@ class _Inbox:
             self._wake.set_result(None)
 
 
-class UpgradedConnection(asyncio.Protocol):
-    """A `ByteStream` on a transport, whose protocol it becomes.
+class ConnectionStream(asyncio.Protocol):
+    """A `ByteStream` on a transport, whose protocol it is.
 
     Args:
-        transport: the connection, after the head of the response.
-        first: bytes that arrived together with that head.
+        first: bytes that arrived before it became the protocol.
         lost: called once, when the connection is closed by either side.
     """
 
-    def __init__(
-        self, transport: asyncio.Transport, first: bytes, lost: Callable[[Exception | None], None] | None = None
-    ) -> None:
+    _transport: asyncio.Transport
+
+    def __init__(self, first: bytes = b"", lost: Callable[[Exception | None], None] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._transport = transport
         self._inbox = _Inbox(first)
         self._lost = lost
         self._reading_paused = False
@@ -91,8 +89,23 @@ class UpgradedConnection(asyncio.Protocol):
         self._closed = False
         self.active_at = self._loop.time()
         """When bytes were last received or sent, by the time of the event loop."""
-        transport.set_protocol(self)
+
+    @classmethod
+    async def connect(cls, host: str, port: int) -> Self:
+        """Connects to a TCP port. Raises OSError."""
+        _, stream = await asyncio.get_running_loop().create_connection(cls, host, port)
+        return stream
+
+    @classmethod
+    def take_over(
+        cls, transport: asyncio.Transport, first: bytes, lost: Callable[[Exception | None], None] | None = None
+    ) -> Self:
+        """Returns the stream of a connection that carried HTTP until now, and whose reading is paused."""
+        stream = cls(first, lost)
+        stream.connection_made(transport)
+        transport.set_protocol(stream)
         transport.resume_reading()
+        return stream
 
     async def read(self) -> bytes:
         """See `ByteStream`."""
@@ -118,11 +131,20 @@ class UpgradedConnection(asyncio.Protocol):
         self._inbox.end()
         self._transport.close()
 
+    def write_eof(self) -> None:
+        """Ends the direction of writing, if the transport can: TLS cannot."""
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+
     def abort(self) -> None:
         """Resets the connection. A TLS close would wait for the other side."""
         self._transport.abort()
 
     # Called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keeps the transport."""
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Keeps what arrived, and pauses reading if it is too much."""

@@ -21,7 +21,7 @@ import httptools
 
 from kubewright.clock import Clock
 from kubewright.durations import format_duration
-from kubewright.http._byte_streams import UpgradedConnection
+from kubewright.http._byte_streams import ConnectionStream
 from kubewright.http._headers import Headers
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import (
@@ -99,7 +99,7 @@ class ServerConnection(asyncio.Protocol):
         self._quiet_bytes = 0  # received since the last complete head or piece of a body
         self._unread = 0
         self._after_upgrade = b""  # arrived behind a request that asks for another protocol
-        self._upgraded: UpgradedConnection | None = None
+        self._upgraded: ConnectionStream | None = None
         self.on_url, self.on_header = self._head.on_url, self._head.on_header  # called by the parser
         self._parser = httptools.HttpRequestParser(self)
 
@@ -331,7 +331,7 @@ class ServerConnection(asyncio.Protocol):
             return
         first, self._after_upgrade = self._after_upgrade, b""
         self.enter("upgraded")
-        self._upgraded = UpgradedConnection(self.transport, first, self.connection_lost)
+        self._upgraded = ConnectionStream.take_over(self.transport, first, self.connection_lost)
         try:
             await response.upgrade(self._upgraded)
         finally:
@@ -383,7 +383,9 @@ class ServerConnection(asyncio.Protocol):
             self._fail(MalformedBody("the body is malformed"))
             return
         too_many = isinstance(error, TooManyHeaders) or isinstance(error.__context__, TooManyHeaders)
-        response = plain_response(431, "the headers are too large") if too_many else plain_response(400, "not an HTTP request")
+        response = (
+            plain_response(431, "the headers are too large") if too_many else plain_response(400, "not an HTTP request")
+        )
         self._writer.write_now(response)
         self._linger()
 
