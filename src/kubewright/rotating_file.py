@@ -21,7 +21,8 @@ class RotatingFile:
 
     Before the file exceeds `max_bytes`, it is renamed to `FILE.1`, `FILE.1` to `FILE.2` and so on; at most
     `max_old_files` of them are kept. A line that cannot be written is dropped. The first failure is logged to
-    `logger`; further ones are not, until a line is written again. Raises OSError if the file cannot be opened.
+    `logger`, which names the file as `what`; further ones are not, until a line is written again. Raises OSError if the
+    file cannot be opened.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class RotatingFile:
         logger: logging.Logger,
         max_bytes: int = MAX_BYTES,
         max_old_files: int = MAX_OLD_FILES,
+        what: str = "audit log",
     ) -> None:
         self._path = path
+        self._what = what
         self._logger = logger
         self._max_bytes = max_bytes
         self._max_old_files = max_old_files
@@ -53,7 +56,10 @@ class RotatingFile:
         except OSError as error:
             if not self._failed:
                 self._logger.error(
-                    "cannot write the audit log %s: %s; records are dropped until a write succeeds", self._path, error
+                    "cannot write the %s %s: %s; records are dropped until a write succeeds",
+                    self._what,
+                    self._path,
+                    error,
                 )
             self._failed = True
         else:

@@ -202,6 +202,25 @@ def http_server(loop: Loop) -> Target:
     return target
 
 
+def streams(loop: Loop) -> Target:
+    """A WebSocket with SPDY inside, as port-forward has it: any bytes end the session or change nothing."""
+    from kubewright.http import memory_streams
+    from kubewright.streaming import SpdySession, WebSocket, WebSocketBytes
+
+    async def received(data: bytes) -> None:
+        for inside in (False, True):  # bytes of a WebSocket, and bytes inside one
+            near, far = memory_streams()
+            socket = WebSocket(far, is_client=inside, max_message_bytes=2**16)
+            session = SpdySession(WebSocketBytes(socket), is_client=False, accept=lambda stream: True)
+            frame = b"\x82\x7f" + len(data).to_bytes(8, "big") + data if inside else data
+            await near.write(frame)
+            near.close()
+            with suppress(ConnectionError):
+                await session.run()
+
+    return lambda data: loop.run(received(data))
+
+
 def reviews(loop: Loop) -> Target:
     """Admission and conversion reviews: the answer is always a review."""
     import kubewright as kw
@@ -289,6 +308,7 @@ TARGETS: Mapping[str, Callable[[Loop], Target]] = {
     "selectors": selectors,
     "http_client": http_client,
     "http_server": http_server,
+    "streams": streams,
     "reviews": reviews,
     "cel": cel,
     "kubeconfig": kubeconfig,

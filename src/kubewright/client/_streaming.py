@@ -44,7 +44,7 @@ class Streaming(Subresources):
             name: the pod.
             command: the program and its arguments. There is no shell unless you name one.
             namespace: of the pod. Default: the client's.
-            container: in the pod. Default: the first, or the one that an annotation names.
+            container: in the pod. Default: the only one; the server refuses if there are several.
             stdin: bytes for the command; True for a session that writes them.
             tty: runs the command in a terminal; stderr is part of stdout then.
             check: raises `CommandFailed` for an exit code other than 0.

@@ -19,6 +19,7 @@ from kubewright.cluster.admission.webhooks import add_webhooks
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
+from kubewright.cluster.kubelets import PodStreams
 from kubewright.cluster.limits import LimitRanger, QuotaAdmission
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
+    from kubewright.kubelet import NodeCredentials
 
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
 
@@ -114,6 +116,7 @@ class Cluster:
         self._dispatcher: Dispatcher | None = None
         self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
+        self._pod_streams: PodStreams | None = None
         self._laboratory: Laboratory | None = None
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
@@ -135,6 +138,7 @@ class Cluster:
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
         _install_features(self._dispatcher)
+        self._pod_streams = PodStreams(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
@@ -174,6 +178,8 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
+        if self._pod_streams is not None:
+            await self._pod_streams.close()
         await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
             await transport.close()
@@ -327,6 +333,11 @@ class Cluster:
         if tls and self._controllers is not None:
             self._controllers.certificate_changed()
         return self._serving.url
+
+    def node_credentials(self, node: str, address: str = "127.0.0.1") -> NodeCredentials:
+        """Returns the certificates with which the kubelet of a node serves logs, exec and port-forwarding."""
+        assert self._pod_streams is not None, "the cluster is not running"
+        return self._pod_streams.connections.credentials(node, address)
 
     @property
     def url(self) -> str:

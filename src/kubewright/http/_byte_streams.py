@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Final, Protocol, Self, cast
 
-__all__ = ["ByteStream", "ConnectionStream", "memory_streams"]
+__all__ = ["ByteStream", "ConnectionStream", "join_streams", "memory_streams"]
 
 _UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the owner reads
 _PIECE_BYTES: Final = 256 * 1024
@@ -170,6 +171,25 @@ class ConnectionStream(asyncio.Protocol):
         if self._lost is not None:
             lost, self._lost = self._lost, None
             lost(error)
+
+
+async def join_streams(one: ByteStream, other: ByteStream) -> None:
+    """Carries bytes in both directions until either side closes or breaks, and closes both."""
+    copying = [asyncio.ensure_future(_copy(one, other)), asyncio.ensure_future(_copy(other, one))]
+    try:
+        await asyncio.wait(copying, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in copying:
+            task.cancel()
+        await asyncio.gather(*copying, return_exceptions=True)
+        one.close()
+        other.close()
+
+
+async def _copy(source: ByteStream, target: ByteStream) -> None:
+    with contextlib.suppress(ConnectionError):  # the other direction ends, too
+        while data := await source.read():
+            await target.write(data)
 
 
 def memory_streams() -> tuple[ByteStream, ByteStream]:

@@ -329,9 +329,8 @@ class ServerConnection(asyncio.Protocol):
         """Gives the connection to the handler of another protocol, until that returns."""
         if self.transport is None or response.upgrade is None:
             return
-        first, self._after_upgrade = self._after_upgrade, b""
         self.enter("upgraded")
-        self._upgraded = ConnectionStream.take_over(self.transport, first, self.connection_lost)
+        self._upgraded = ConnectionStream.take_over(self.transport, self._after_upgrade, self.connection_lost)
         try:
             await response.upgrade(self._upgraded)
         finally:
@@ -383,10 +382,8 @@ class ServerConnection(asyncio.Protocol):
             self._fail(MalformedBody("the body is malformed"))
             return
         too_many = isinstance(error, TooManyHeaders) or isinstance(error.__context__, TooManyHeaders)
-        response = (
-            plain_response(431, "the headers are too large") if too_many else plain_response(400, "not an HTTP request")
-        )
-        self._writer.write_now(response)
+        status, message = (431, "the headers are too large") if too_many else (400, "not an HTTP request")
+        self._writer.write_now(plain_response(status, message))
         self._linger()
 
     def _linger(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import itertools
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kubewright.durations import format_duration
+from kubewright.kubelet import NodeCredentials
 from kubewright.progress import Progress
 from kubewright.testing._errors import ControlPlaneError
 from kubewright.testing._flags import Flags, apiserver_flags, command, controller_manager_flags, etcd_flags
@@ -167,9 +169,14 @@ class ControlPlane:
             raise ControlPlaneError("a user needs a name")
         self._running()
         safe = re.sub(r"[^A-Za-z0-9.-]", "_", name)[:64]
-        path = self._files / f"user-{self._count()}-{safe}.kubeconfig"
+        path = self._files / f"user-{next(self._numbers)}-{safe}.kubeconfig"
         self._write_kubeconfig(path, self.url, name, self._authority.issue(name, groups))
         return path
+
+    def node_credentials(self, node: str, address: str = "127.0.0.1") -> NodeCredentials:
+        """Returns the certificates with which the kubelet of a node serves logs, exec and port-forwarding."""
+        self._running()
+        return NodeCredentials(self._authority.issue(f"system:node:{node}", hosts=(node, address)), self.ca)
 
     def add_service_account(self, name: str, namespace: str = "default") -> ServiceAccount:
         """Returns a new service account with a token file. RBAC grants its permissions."""
@@ -259,7 +266,7 @@ class ControlPlane:
             self._running()
             proxy = Proxy(self._apiserver_port)
             self._proxies.append(proxy)
-            path = self._files / f"proxy-{self._count()}.kubeconfig"
+            path = self._files / f"proxy-{next(self._numbers)}.kubeconfig"
             self._write_kubeconfig(path, proxy.url, _ADMIN, self._admin)
             proxy.kubeconfig = path
             return proxy
@@ -269,7 +276,7 @@ class ControlPlane:
         from kubewright.testing._gateway import Gateway
 
         with self._lock:
-            files, name = self._files, f"gateway-{self._count()}"
+            files, name = self._files, f"gateway-{next(self._numbers)}"
             certificate, key = self._authority.issue(name, hosts=("127.0.0.1",)).write(files, name)
             admin = (files / "admin.crt", files / "admin.key")
             gateway = Gateway(self.url, ca=files / "ca.crt", certificate=certificate, key=key, admin=admin)
@@ -289,15 +296,10 @@ class ControlPlane:
     def _files(self) -> Path:
         return self._running().directory
 
-    def _count(self) -> int:
-        with self._lock:
-            self._counter += 1
-            return self._counter
-
     def _prepare_files(self) -> None:
         from kubewright.testing._credentials import write_credentials  # imports cryptography, which is slow
 
-        self._counter = 0
+        self._numbers = itertools.count(1)
         self._authority: CertificateAuthority
         self._admin: KeyPair
         self._authority, self._admin = write_credentials(self._files)

@@ -9,6 +9,7 @@ from kubewright.certificates import CertificateAuthority, KeyPair, new_signing_k
 __all__ = ["ADMIN", "write_credentials"]
 
 ADMIN = ("kubewright-admin", ("system:masters",))
+_KUBELET_CLIENT = ("kube-apiserver-kubelet-client", ("system:masters",))
 _HOSTS = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 
 
@@ -22,6 +23,7 @@ def write_credentials(files: Path) -> tuple[CertificateAuthority, KeyPair]:
     etcd_authority.issue("kube-apiserver").write(files, "etcd-client")
     authority.pair.write(files, "ca")
     authority.issue("kube-apiserver", hosts=_HOSTS).write(files, "apiserver")
+    authority.issue(*_KUBELET_CLIENT).write(files, "kubelet-client")
     admin = authority.issue(*ADMIN)
     admin.write(files, "admin")
     signing_key, public_key = new_signing_key()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kubewright.client import Client, Impersonation, load_config
 from kubewright.cluster.access import user_named
+from kubewright.kubelet import NodeCredentials
 from kubewright.testing._controlplane import ControlPlane
 
 __all__ = ["RealCluster"]
@@ -55,6 +56,10 @@ class RealCluster:
         if path is None:
             return self.control_plane.kubeconfig
         return Path(shutil.copyfile(self.control_plane.kubeconfig, path))
+
+    def node_credentials(self, node: str, address: str = "127.0.0.1") -> NodeCredentials:
+        """Returns the certificates with which the kubelet of a node serves logs, exec and port-forwarding."""
+        return self.control_plane.node_credentials(node, address)
 
     async def stop(self) -> None:
         """Closes the clients. The control plane continues to run."""

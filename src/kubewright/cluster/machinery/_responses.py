@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
 
 from kubewright.cluster.machinery._failures import Failure, PlainFailure
+from kubewright.http import ByteStream, memory_streams
 
 __all__ = ["JSON", "ApiResponse", "Headers", "NoResponse", "Stream", "encode", "error_response"]
 
@@ -63,9 +65,9 @@ class Stream(Protocol):
 
 
 class ApiResponse:
-    """A response. For a watch, `stream` is set and `body` is empty."""
+    """A response. For a watch, `stream` is set and `body` is empty; with status 101, `upgrade` is set."""
 
-    __slots__ = ("__weakref__", "_warnings", "body", "headers", "status", "stream")
+    __slots__ = ("__weakref__", "_running", "_warnings", "body", "headers", "status", "stream", "upgrade")
 
     def __init__(
         self,
@@ -76,8 +78,11 @@ class ApiResponse:
         warnings: list[str] | None = None,
         stream: Stream | None = None,
         headers: Mapping[str, str] | None = None,
+        upgrade: Callable[[ByteStream], Awaitable[None]] | None = None,
     ) -> None:
         self.status = status
+        self.upgrade = upgrade
+        self._running: asyncio.Task[None] | None = None
         self.body = body
         self.stream = stream
         self.headers = Headers({"Content-Type": content_type, **(headers or {})})
@@ -121,6 +126,19 @@ class ApiResponse:
             return
         async for chunk in self.stream.chunks():
             yield chunk
+
+    def upgraded(self) -> ByteStream:
+        """Returns the connection after an upgrade, for a client in this process."""
+        near, far = memory_streams()
+        self._running = asyncio.get_running_loop().create_task(self._upgrade(far))
+        return near
+
+    async def _upgrade(self, stream: ByteStream) -> None:
+        try:
+            if self.upgrade is not None:
+                await self.upgrade(stream)
+        finally:
+            stream.close()
 
     def may_stall(self) -> bool:
         """Whether the rest of the body may fail to arrive although the cluster runs."""

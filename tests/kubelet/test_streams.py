@@ -1,0 +1,98 @@
+"""Logs, exec, attach, port-forward and copies through both API servers, with our client and with kubectl."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kubewright.api import core
+from kubewright.client import ApiError, BadRequest, Client, NotFound
+from tests.kubelet.conftest import Processes, echo_server, pod
+
+pytestmark = pytest.mark.clusters
+
+
+class TestClient:
+    @pytest.mark.promise("client", "Exec, attach, logs and port-forward work through the API server.")
+    async def test_runs_commands(self, client: Client, processes: Processes, namespace: str) -> None:
+        result = await client.exec("web", ["sh", "-c", "cat; echo $CONTAINER >&2; exit 3"], stdin=b"to stdin")
+        assert (result.exit_code, result.stdout) == (3, b"to stdin")
+        assert result.stderr.decode().strip() == f"{namespace}/web/app"
+
+    async def test_reports_a_program_that_does_not_exist(self, client: Client, processes: Processes) -> None:
+        with pytest.raises(ApiError, match="no-such-program"):
+            await client.exec("web", ["no-such-program"])
+
+    async def test_attaches(self, client: Client, processes: Processes) -> None:
+        async with client.attach("web", stdin=True) as session:
+            await session.write(b"hello")
+            await session.close_stdin()
+            assert b"".join([output.data async for output in session]) == b"attached\nhello"
+
+    async def test_reads_and_follows_logs(self, client: Client, processes: Processes) -> None:
+        processes.log.write("stdout", b"one\ntwo\n")
+        assert [line async for line in client.logs("web")] == ["one", "two"]
+        assert [line async for line in client.logs("web", tail_lines=1)] == ["two"]
+        following = client.logs("web", follow=True, tail_lines=0)
+        first = asyncio.ensure_future(anext(aiter(following)))
+        while not first.done():  # until the server follows
+            processes.log.write("stderr", b"three\n")
+            await asyncio.sleep(0.01)
+        assert await first == "three"
+        processes.log.close()
+        assert {line async for line in following} <= {"three"}
+
+    async def test_reports_logs_that_do_not_exist(self, client: Client, processes: Processes) -> None:
+        with pytest.raises(BadRequest, match='previous terminated container "app" in pod "web" not found'):
+            _ = [line async for line in client.logs("web", previous=True)]
+
+    async def test_forwards_ports(self, client: Client, processes: Processes) -> None:
+        async with echo_server() as port, client.port_forward("web", port) as forward:
+            for number in range(3):
+                reader, writer = await asyncio.open_connection("127.0.0.1", forward.port)
+                writer.write(f"number {number}".encode())
+                writer.write_eof()
+                assert await reader.read() == f"{number} rebmun".encode()
+                writer.close()
+
+    async def test_copies_files(self, client: Client, processes: Processes, tmp_path: Path) -> None:
+        (tmp_path / "source").write_bytes(bytes(range(256)) * 1000)
+        await client.copy_to(tmp_path / "source", "web", "copied")
+        await client.copy_from("web", "copied", tmp_path / "back")
+        assert (tmp_path / "back").read_bytes() == (tmp_path / "source").read_bytes()
+
+    async def test_rejects_unknown_pods_and_containers(self, client: Client, processes: Processes) -> None:
+        with pytest.raises(NotFound, match='pods "other" not found'):
+            await client.exec("other", ["true"])
+        with pytest.raises(BadRequest, match="container other is not valid for pod web"):
+            await client.exec("web", ["true"], container="other")
+
+    async def test_rejects_a_pod_without_a_node(self, client: Client, processes: Processes) -> None:
+        await client.create(pod("homeless", None))
+        with pytest.raises(BadRequest, match="pod homeless does not have a host assigned"):
+            await client.exec("homeless", ["true"])
+        assert [line async for line in client.logs("homeless")] == []
+        await client.delete(core.Pod, "homeless", grace_period_seconds=0)
+
+    async def test_asks_for_a_container_if_there_are_several(
+        self, client: Client, processes: Processes, namespace: str
+    ) -> None:
+        await client.create(pod("two", f"node-{namespace}", "one", "other"))
+        with pytest.raises(BadRequest, match=r"must be specified for pod two, choose one of: \[one other\]"):
+            await client.exec("two", ["true"])
+        assert (await client.exec("two", ["true"], container="other")).exit_code == 0
+        await client.delete(core.Pod, "two", grace_period_seconds=0)
+
+    async def test_reports_a_node_that_does_not_answer(self, client: Client, namespace: str) -> None:
+        await client.create(pod("lost", "no-such-node"))
+        with pytest.raises(ApiError):
+            await client.exec("lost", ["true"])
+        await client.delete(core.Pod, "lost", grace_period_seconds=0)
+
+    async def test_request_without_an_upgrade_is_rejected(
+        self, client: Client, processes: Processes, namespace: str
+    ) -> None:
+        with pytest.raises(BadRequest, match="Upgrade request required"):
+            await client.request("GET", f"/api/v1/namespaces/{namespace}/pods/web/exec", query={"command": "true"})
