@@ -40,6 +40,7 @@ from kubewright.webhook._registration import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
 from kubewright.webhook._reviews import GroupVersionKind, GroupVersionResource, User
 from kubewright.webhook._server import WebhookServer
+from kubewright.webhook._serving_certificate import ServingCertificate
 from kubewright.webhook._tls import serving_context
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "GroupVersionResource",
     "Operation",
     "Refused",
+    "ServingCertificate",
     "User",
     "ValidateDecorator",
     "WebhookDeclaration",

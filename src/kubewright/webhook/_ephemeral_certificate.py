@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from datetime import UTC
 
-if TYPE_CHECKING:
-    from kubewright.certificates import KeyPair
+from kubewright.webhook._serving_certificate import ServingCertificate
 
 __all__ = ["EphemeralCertificate"]
 
 
-class EphemeralCertificate:
-    """A `CertificateSource` for tests and for a developer's machine. The keys exist only in memory."""
+class EphemeralCertificate(ServingCertificate):
+    """A certificate for tests and for a developer's machine, valid for a month. The keys exist only in memory."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         from cryptography import x509
 
         from kubewright.certificates import CertificateAuthority
 
+        super().__init__()
         authority = CertificateAuthority("kubewright-webhooks")
-        self._pair = authority.issue("webhooks", hosts=hosts)
-        self._bundle = authority.pair.certificate
-        self._expires = x509.load_pem_x509_certificate(self._pair.certificate).not_valid_after_utc.astimezone(UTC)
-
-    @property
-    def pair(self) -> KeyPair:
-        """The certificate and its key."""
-        return self._pair
-
-    @property
-    def ca_bundle(self) -> bytes:
-        """The CA certificate."""
-        return self._bundle
-
-    @property
-    def expires(self) -> datetime:
-        """When the certificate expires: in a month."""
-        return self._expires
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+        pair = authority.issue("webhooks", hosts=hosts)
+        expires = x509.load_pem_x509_certificate(pair.certificate).not_valid_after_utc.astimezone(UTC)
+        self._serve(pair, expires=expires, ca_bundle=authority.pair.certificate)

@@ -14,15 +14,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import Final, TypeAlias
 
 from kubewright.clock import Clock
 from kubewright.key_pair import KeyPair
 from kubewright.tasks import background
-
-if TYPE_CHECKING:
-    from kubewright.webhook import CertificateSource
+from kubewright.webhook import ServingCertificate
 
 __all__ = ["SelfSignedCertificate", "certificate_for", "fingerprint_of", "issue", "issue_in_child"]
 
@@ -48,7 +45,7 @@ Issue: TypeAlias = Callable[[str, datetime], Awaitable[KeyPair]]
 """Issues a self-signed certificate for a name, valid from a time."""
 
 
-def certificate_for(folder: str | None, operator: str, clock: Clock) -> CertificateSource:
+def certificate_for(folder: str | None, operator: str, clock: Clock) -> ServingCertificate:
     """Returns the certificate in a folder of `tls.crt` and `tls.key`, reloaded on change; or a self-signed one."""
     if folder is None:
         return SelfSignedCertificate(operator, clock)
@@ -93,45 +90,23 @@ def _ask_child(name: str, now: datetime) -> KeyPair:
     return KeyPair(certificate, key)
 
 
-class SelfSignedCertificate:
+class SelfSignedCertificate(ServingCertificate):
     """A certificate for one process, as controller-runtime has it: encryption without a CA that clients can trust.
 
     The key stays in memory. It is replaced after two thirds of its 90 days. Each new fingerprint is logged, so that a
     client can verify the server.
     """
 
-    ca_bundle: None = None
-
     def __init__(self, operator: str, clock: Clock, issue: Issue = issue_in_child) -> None:
+        super().__init__()
         self._name = f"{operator}-metrics"
         self._clock = clock
         self._issue = issue
-        self._pair: KeyPair | None = None
-        self._made = clock.now()
-        self._stack = AsyncExitStack()
 
-    @property
-    def pair(self) -> KeyPair:
-        """The certificate and its key."""
-        if self._pair is None:
-            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
-        return self._pair
-
-    @property
-    def expires(self) -> datetime:
-        """When the certificate expires."""
-        return self._made + _LIFE
-
-    async def __aenter__(self) -> Self:
+    async def _start(self, stack: AsyncExitStack) -> None:
         await self._renew()
         task = background(self._renew_periodically(), name="renewal of the metrics certificate")
-        await self._stack.enter_async_context(task)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.aclose()
+        await stack.enter_async_context(task)
 
     async def _renew_periodically(self) -> None:
         while True:
@@ -141,10 +116,10 @@ class SelfSignedCertificate:
     async def _renew(self) -> None:
         now = self._clock.now()
         with self._clock.hold("the process that issues the metrics certificate"):
-            self._pair, self._made = await self._issue(self._name, now), now
+            self._serve(await self._issue(self._name, now), expires=now + _LIFE)
         logger.info(
             "serving metrics with a self-signed certificate, SHA-256 fingerprint %s, until %s",
-            fingerprint_of(self._pair.certificate),
+            fingerprint_of(self.pair.certificate),
             self.expires.isoformat(),
         )
 

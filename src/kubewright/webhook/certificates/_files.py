@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
 from kubewright.certificates import KeyPair
 from kubewright.clock import Clock
 from kubewright.tasks import background
+from kubewright.webhook._serving_certificate import ServingCertificate
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._validation import Unusable, Validity, check_pair
 
@@ -38,7 +38,7 @@ class CertificatePaths(msgspec.Struct, frozen=True):
         return f"{self.certificate} and {self.key.name}"
 
 
-class CertificateFiles:
+class CertificateFiles(ServingCertificate):
     """Serves the certificate of the first paths that exist.
 
     The content is compared every ten seconds, so every way to change it works: overwriting, renaming, or the symbolic
@@ -58,54 +58,27 @@ class CertificateFiles:
         patience: float = 30.0,
         purpose: str = "webhook",
     ) -> None:
+        super().__init__()
         self._paths = tuple(paths)
         self._purpose = purpose
         self._clock = clock
         self._every = every
         self._patience = patience
-        self._pair: KeyPair | None = None
-        self._authorities: bytes | None = None
         self._validity: Validity | None = None
         self._problem = ""
-        self._stack = AsyncExitStack()
         self.reads = 0
         """How many new pairs were read."""
         self.read_errors = 0
         """How many of the reads failed or found an unusable pair."""
 
-    @property
-    def pair(self) -> KeyPair:
-        """The current certificate and its key."""
-        if self._pair is None:
-            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
-        return self._pair
-
-    @property
-    def ca_bundle(self) -> bytes | None:
-        """The content of `ca.crt`; None if there is no such file."""
-        return self._authorities
-
-    @property
-    def expires(self) -> datetime:
-        """When the certificate expires."""
-        if self._validity is None:
-            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
-        return self._validity.ends
-
-    async def __aenter__(self) -> Self:
+    async def _start(self, stack: AsyncExitStack) -> None:
         deadline = self._clock.monotonic() + self._patience
         while not self._reload():
             if self._clock.monotonic() >= deadline:
                 raise CertificateError(f"there is no {self._purpose} certificate: {self._problem}")
             await self._clock.sleep(_STARTUP_POLL)
         task = background(self._reload_periodically(), name=f"{self._purpose} certificate files")
-        await self._stack.enter_async_context(task)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.aclose()
+        await stack.enter_async_context(task)
 
     async def _reload_periodically(self) -> None:
         while True:
@@ -118,14 +91,15 @@ class CertificateFiles:
             paths = self._existing()
             pair = KeyPair(_read(paths.certificate), _read(paths.key))
             authorities = _read_if_there(paths.authorities)
-            if pair != self._pair:
-                self._use(paths, pair)
-            self._authorities = authorities
+            validity = self._validity
+            if validity is None or pair != self.pair:
+                validity = self._checked(paths, pair)
+            self._serve(pair, expires=validity.ends, ca_bundle=authorities)
         except (OSError, Unusable) as error:
             self._failed(error)
         else:
             self._problem = ""
-        return self._pair is not None
+        return self._validity is not None
 
     def _existing(self) -> CertificatePaths:
         for paths in self._paths:
@@ -133,20 +107,22 @@ class CertificateFiles:
                 return paths
         raise Unusable(f"there is no {' and no '.join(str(paths.certificate) for paths in self._paths)}")
 
-    def _use(self, paths: CertificatePaths, pair: KeyPair) -> None:
+    def _checked(self, paths: CertificatePaths, pair: KeyPair) -> Validity:
+        """Returns the validity of a new pair, which replaces that of the old one."""
         self.reads += 1
         validity = Validity.of(check_pair(pair, str(paths.certificate), str(paths.key)))
         now = self._clock.now()
         if self._validity is not None and self._validity.covers(now) and not validity.covers(now):
             raise Unusable(f"{paths.certificate} {_when(validity, now)}")
-        self._pair, self._validity = pair, validity
+        self._validity = validity
         logger.info("the %s certificate of %s is valid until %s", self._purpose, paths, validity.ends.isoformat())
+        return validity
 
     def _failed(self, error: OSError | Unusable) -> None:
         self.read_errors += 1
         problem = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         if problem != self._problem:
-            kept = "keeping the old one" if self._pair is not None else "there is none yet"
+            kept = "keeping the old one" if self._validity is not None else "there is none yet"
             logger.warning("the %s certificate cannot be used: %s; %s", self._purpose, problem, kept)
         self._problem = problem
 

@@ -6,22 +6,19 @@ import asyncio
 import contextlib
 import logging
 from contextlib import AsyncExitStack
-from datetime import datetime
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from kubewright.api import Object, core
 from kubewright.backoff import Backoff
 from kubewright.cache import CacheSyncError, Informer
-from kubewright.certificates import KeyPair
 from kubewright.client import ApiError
 from kubewright.redaction import showable
 from kubewright.tasks import background
 from kubewright.webhook._certificate_source import WebhookDeployment
+from kubewright.webhook._serving_certificate import ServingCertificate
 from kubewright.webhook.certificates._errors import CertificateError
 from kubewright.webhook.certificates._plan import CertificatePolicy
 from kubewright.webhook.certificates._reconciler import CertificateReconciler
-from kubewright.webhook.certificates._stored import StoredCertificate
 from kubewright.webhook.certificates._targets import targets_of
 
 __all__ = ["SelfManaged"]
@@ -33,7 +30,7 @@ _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
 
-class SelfManaged:
+class SelfManaged(ServingCertificate):
     """Creates a CA and a certificate, stores them in a Secret, and makes the API server trust the CA.
 
     Every replica does the same work, and all converge on the same certificate. The Secret, the webhook configurations
@@ -46,54 +43,20 @@ class SelfManaged:
     """
 
     def __init__(self, deployment: WebhookDeployment, *, policy: CertificatePolicy | None = None) -> None:
+        super().__init__()
         self._deployment = deployment
         self._reconciler = CertificateReconciler(deployment, policy)
-        self._pair: KeyPair | None = None
         self._wake = asyncio.Event()
-        self._stack = AsyncExitStack()
 
-    @property
-    def pair(self) -> KeyPair:
-        """The current certificate and its key."""
-        if self._pair is None:
-            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
-        return self._pair
-
-    @property
-    def ca_bundle(self) -> bytes:
-        """The CAs that the API server must trust."""
-        return self._stored.bundle
-
-    @property
-    def expires(self) -> datetime:
-        """When the certificate expires."""
-        return self._stored.validity.ends
-
-    @property
-    def _stored(self) -> StoredCertificate:
-        if self._reconciler.stored is None:
-            raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
-        return self._reconciler.stored
-
-    async def __aenter__(self) -> Self:
+    async def _start(self, stack: AsyncExitStack) -> None:
         pause = await self._reconcile()
-        try:
-            informers = self._informers()
-            for informer in informers:
-                informer.add_handler(lambda _: self._wake.set())
-                await self._stack.enter_async_context(informer)
-            name = f"webhook certificate of {self._deployment.operator}"
-            for work in (*map(self._wake_when_synced, informers), self._reconcile_repeatedly(pause)):
-                await self._stack.enter_async_context(background(work, name=name))
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.aclose()
+        informers = self._informers()
+        for informer in informers:
+            informer.add_handler(lambda _: self._wake.set())
+            await stack.enter_async_context(informer)
+        name = f"webhook certificate of {self._deployment.operator}"
+        for work in (*map(self._wake_when_synced, informers), self._reconcile_repeatedly(pause)):
+            await stack.enter_async_context(background(work, name=name))
 
     def _informers(self) -> list[Informer[Any]]:
         """Returns watches that only wake the reconciler, which reads itself. No private key is in a cache."""
@@ -128,8 +91,7 @@ class SelfManaged:
         finally:
             # Even after a failure: another replica may have renewed the certificate.
             stored = self._reconciler.stored
-            if stored is not None and stored.leaf != self._pair:
-                self._pair = stored.leaf
+            if stored is not None and self._serve(stored.leaf, expires=stored.validity.ends, ca_bundle=stored.bundle):
                 logger.info("the webhook certificate is valid until %s", stored.validity.ends.isoformat())
 
     async def _reconcile_repeatedly(self, pause: float) -> None:
