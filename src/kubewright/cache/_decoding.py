@@ -20,6 +20,7 @@ from kubewright.cache._header import (
 )
 from kubewright.cache._key import ObjectKey, key_of
 from kubewright.cache._snapshot import Owner, Snapshot
+from kubewright.client.watch import decode_event
 from kubewright.interning import InternTable
 from kubewright.user_code import has_to_pass
 
@@ -42,16 +43,10 @@ class UnreadableObject(ValueError):
     """Bytes that are not a Kubernetes object: not even a name can be read."""
 
 
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    object: msgspec.Raw
-
-
 class _Names(msgspec.Struct, gc=False):
     kind: str = ""
 
 
-_event_decoder: Final = msgspec.json.Decoder(_Event)
 _names_decoder: Final = msgspec.json.Decoder(_Names)
 _fields_decoder: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -67,7 +62,7 @@ def split_event(line: bytes, *, exactly: bool = False) -> tuple[str, bytes]:
             if line.startswith(prefix):
                 return kind, line[len(prefix) - 1 : -2]
     try:
-        event = _event_decoder.decode(line)
+        event = decode_event(line)
     except UNREADABLE as error:
         raise UnreadableObject(f"not a watch event: {error}") from None
     return event.type, bytes(event.object)

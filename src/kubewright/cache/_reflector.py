@@ -14,12 +14,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Generic, TypeVar, cast
-
-import msgspec
+from typing import Generic, NoReturn, TypeVar, cast
 
 from kubewright.api import Object, info_of
 from kubewright.api.wire import UNREADABLE
@@ -36,10 +33,10 @@ from kubewright.cache._store import Store
 from kubewright.cache._store_writer import ListReading, StoreWriter
 from kubewright.cache._sync import Synced
 from kubewright.cache._watchdog import Stalled, Watchdog
-from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound, Status, WatchStream
+from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound
+from kubewright.client.watch import WatchAttempt, WatchAttempts, WatchStream, event_error
 from kubewright.clock import Clock, SystemClock
 from kubewright.durations import format_duration
-from kubewright.user_code import being_cancelled
 
 __all__ = ["Reflector"]
 
@@ -49,7 +46,6 @@ R = TypeVar("R", bound=Object)
 
 _WATCH_SECONDS = (300, 600)
 """The range of timeouts that watches ask for, at random, so that they spread evenly over the API servers."""
-_status_decoder = msgspec.json.Decoder(Status)
 
 
 class Reflector(Generic[R]):
@@ -104,7 +100,7 @@ class Reflector(Generic[R]):
         self._streams = True
         self._position = ""
         self._list: ListReading[R] | None = None
-        self._opened_at = math.inf
+        self._attempt = WatchAttempt(self._clock)
         self._verb = "watch"
         self._logged = ""
         self._synced = Synced()
@@ -124,20 +120,10 @@ class Reflector(Generic[R]):
     async def run(self) -> None:
         """Keeps the store equal to the server until it is cancelled."""
         try:
-            while True:
-                self._opened_at = math.inf
-                error: Exception | None = None
-                try:
+            async for attempt in WatchAttempts(self._clock, self._delay_after):
+                self._attempt = attempt
+                with attempt:
                     await self._run_once()
-                except asyncio.CancelledError as raised:
-                    if being_cancelled():
-                        raise
-                    error = RuntimeError("the request was canceled by something else")
-                    error.__cause__ = raised
-                except Exception as raised:
-                    error = raised
-                lasted = max(self._clock.monotonic() - self._opened_at, 0.0)
-                await self._clock.sleep(await self._delay_after(error, lasted))
         finally:
             self.health.state = "stopped"
 
@@ -163,8 +149,9 @@ class Reflector(Generic[R]):
         page = await self._source.page("", None)
         return [self._decoder.named(bytes(item)) for item in page.items or ()]
 
-    async def _delay_after(self, error: Exception | None, lasted: float) -> float:
-        """Returns how long to wait after a watch that lasted some seconds. No error means that the server ended it."""
+    async def _delay_after(self, attempt: WatchAttempt) -> float:
+        """Returns how long to wait before the next attempt."""
+        error, lasted = attempt.error, attempt.lasted
         self._retries.watch_lasted(lasted)
         if error is None:
             delay = self._retries.after_end(lasted)
@@ -213,7 +200,7 @@ class Reflector(Generic[R]):
         return reason
 
     def _watching(self) -> None:
-        self._opened_at = self._clock.monotonic()
+        self._attempt.opened()
         self.health.state = "watching"
         if self._logged:
             logger.info("%s: watching again", self)
@@ -308,7 +295,7 @@ class Reflector(Generic[R]):
         if event == "BOOKMARK":
             self._bookmark(raw)
         elif event == "ERROR":
-            raise self._error(raw)
+            self._raise_error(raw)
         else:
             snapshot = self._snapshot(raw)
             if event != "DELETED":
@@ -332,13 +319,12 @@ class Reflector(Generic[R]):
             self._watching()
             self._mark_synced()
 
-    def _error(self, raw: bytes) -> Exception:
+    def _raise_error(self, raw: bytes) -> NoReturn:
         try:
-            status = _status_decoder.decode(raw)
+            found = event_error(raw, f"watch {info_of(self._source.kind).plural}")
         except UNREADABLE as error:
-            return UnreadableObject(f"not a status: {error}")
-        gone = status.code == 410 or status.reason in ("Expired", "Gone")
-        return (Expired if gone else ApiError)(status, f"watch {info_of(self._source.kind).plural}")
+            raise UnreadableObject(f"not a status: {error}") from None
+        raise found
 
     # Into the store
 

@@ -56,7 +56,7 @@ from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import Outcome, RequestHook
 from kubewright.client._trace import Trace, current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, ResponseBody, TooLarge, Transport
-from kubewright.client._watch import EventType, Watch, WatchEvent, WatchStream
+from kubewright.client.watch import EventType, Watch, WatchEvent, WatchStream
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kubewright.client._config import ClientConfig
 from kubewright.client._errors import Expired, NotFound, ResponseTooLarge
 from kubewright.client._listing import Listing, ObjectList, RawPage, checked_count, decode_items, decode_page
 from kubewright.client._requests import JSON_TYPE, Requests, Selection, query_of, selector_text
-from kubewright.client._watch import Watch, WatchStream
+from kubewright.client.watch import Watch, WatchStream
 from kubewright.client.wire import qualified_resource
 from kubewright.signatures import is_async
 
