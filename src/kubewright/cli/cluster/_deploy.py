@@ -10,6 +10,7 @@ import click
 from kubewright.cli.common._connecting import cluster_options, connected
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option, namespace_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ __all__ = ["command"]
 @click.command("deploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
-@click.option("--image", metavar="IMAGE", help="The operator's image. Default: the image of the last build.")
-@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
+@image_option(default="the image of the last build")
+@namespace_option
 @output_option
 def command(
     targets: Sequence[str],

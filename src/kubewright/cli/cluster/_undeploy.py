@@ -11,6 +11,7 @@ from kubewright.cli.common._confirming import confirm
 from kubewright.cli.common._connecting import cluster_options, connected, removal_options, server_of
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import namespace_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["command"]
 @click.command("undeploy", cls=ProjectCommand)
 @targets_argument
 @cluster_options
-@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
+@namespace_option
 @removal_options
 @output_option
 def command(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
 
-__all__ = ["check_replaceable", "command"]
+__all__ = ["command"]
 
 
 @click.group("controlplane")
@@ -66,12 +66,7 @@ def path(output: Output) -> None:
 
 @command.command("start")
 @click.option("--with-controllers", is_flag=True, help="Also run kube-controller-manager.")
-@click.option(
-    "--write-kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the administrator's kubeconfig to FILE. It is deleted when the command ends.",
-)
+@write_kubeconfig_option()
 @click.option(
     "--logs",
     type=click.Path(file_okay=False, path_type=Path),
@@ -121,34 +116,3 @@ def _end_like_ctrl_c() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
-
-
-def check_replaceable(path: Path) -> None:
-    """Raises an error if a file has other content than the kubeconfig of an earlier cluster."""
-    from kubewright.yaml import InvalidYAML, load_yaml
-
-    try:
-        found = load_yaml(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        found = None
-    except PermissionError as error:
-        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
-    except OSError as error:  # a folder, or a name that is too long
-        raise WrongUse(f"{path} cannot be written: {error.strerror}") from error
-    except InvalidYAML:
-        found = "something else"
-    clusters = found.get("clusters") if isinstance(found, dict) else found
-    ours = isinstance(clusters, list) and [cluster.get("name") for cluster in clusters] == ["kubewright"]
-    if found and not ours:
-        raise click.ClickException(
-            f"{path} is not a kubeconfig of an earlier cluster, so it is not replaced; name another file"
-        )
-    if not path.parent.is_dir():
-        raise WrongUse(f"{path} cannot be written: the folder {path.parent} does not exist")
-    is_new = not path.exists()
-    try:
-        path.open("ab").close()  # fail now and not after the cluster has started
-    except OSError as error:
-        raise click.ClickException(f"{path} cannot be written: {error.strerror}") from error
-    if is_new:
-        path.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_argument, targets_or_current_project
+from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
 from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
@@ -49,12 +50,7 @@ __all__ = ["command"]
     help="Files or folders of objects to apply. Default: config/samples, or example-*.yaml next to the file.",
 )
 @click.option("--no-samples", is_flag=True, help="Apply none.")
-@click.option(
-    "--write-kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Embedded cluster: write its kubeconfig to FILE. It is deleted when the command ends.",
-)
+@write_kubeconfig_option("Embedded cluster: write its kubeconfig to FILE")
 @click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Watch this namespace only.")
 @click.option("--console/--no-console", default=True, help="Serve the web console, if it is installed.")
 @click.option(
@@ -140,8 +136,6 @@ def _check(
     """Rejects options of the embedded cluster if another cluster was selected."""
     if kubeconfig is None and context is None:
         if write_kubeconfig is not None:
-            from kubewright.cli.local._controlplane import check_replaceable
-
             check_replaceable(write_kubeconfig)
         return
     for flag, given in (("--rbac", rbac), ("--nodes", nodes != 1), ("--write-kubeconfig", write_kubeconfig)):

@@ -15,6 +15,7 @@ import click
 
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
 from kubewright.files import remove_own
 
 if TYPE_CHECKING:
@@ -49,12 +50,7 @@ def command() -> None:
     metavar="N",
     help="Listen on this port. Default: a free port.",
 )
-@click.option(
-    "--write-kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the administrator's kubeconfig to FILE. It is deleted when the command ends.",
-)
+@write_kubeconfig_option()
 @click.option(
     "--snapshot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -87,8 +83,6 @@ def start(
     if nodes is not None and not workloads:
         raise click.UsageError("--nodes requires --workloads: without workloads nothing runs on nodes")
     if write_kubeconfig is not None:
-        from kubewright.cli.local._controlplane import check_replaceable
-
         check_replaceable(write_kubeconfig)
     try:
         count = (nodes or 1) if workloads else 0

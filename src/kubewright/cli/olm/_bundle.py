@@ -13,6 +13,7 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option, overwrite_option
 from kubewright.cli.common._targets import OPTIONAL_TARGETS, load_program, load_project, targets_or_current_project
 from kubewright.cli.olm._bundle_problems import counted, print_problems, report_option
 
@@ -30,11 +31,7 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 @click.command("bundle", cls=ProjectCommand)
 @click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1)
-@click.option(
-    "--image",
-    metavar="IMAGE",
-    help="The operator's image. Default: the image of the last build, of the bundle, or <operator>:<version>.",
-)
+@image_option(default="the image of the last build, of the bundle, or <operator>:<version>")
 @click.option(
     "--version", metavar="VERSION", help="The version. Default: the version of the program or of pyproject.toml."
 )
@@ -67,7 +64,7 @@ _COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 @click.option("--out", type=_FOLDER, default=Path("bundle"), show_default=True, help="The folder.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 if the folder is not up to date.")
 @click.option("--keep", type=click.Choice(["mine", "generated"]), help="Solve every conflict in favor of this side.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
+@overwrite_option()
 @click.option(
     "--validate-only", metavar="FOLDER", type=_FOLDER, help="Generate nothing; validate the bundle in this folder."
 )

@@ -12,6 +12,7 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import out_option
 
 if TYPE_CHECKING:
     from kubewright.olm import Bundle
@@ -28,14 +29,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="IMAGE",
     help="The image of each bundle, with {version} for its version. Default: bundles are embedded in the catalog.",
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("catalog"),
-    show_default=True,
-    metavar="FOLDER",
-    help="The folder of the catalog.",
-)
+@out_option(click.Path(file_okay=False, path_type=Path), "catalog", "The folder of the catalog.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 3 if the folder is not up to date.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
 @output_option

@@ -12,6 +12,7 @@ import click
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 from kubewright.development import (
     TOOLS,
@@ -34,9 +35,7 @@ __all__ = ["command"]
 
 @click.command("build", cls=ProjectCommand)
 @targets_argument
-@click.option(
-    "--image", metavar="IMAGE", help="The image's name. Default: the name of the last build, or <operator>:<version>."
-)
+@image_option("The image's name", "the name of the last build, or <operator>:<version>")
 @click.option(
     "--tool", type=click.Choice(TOOLS), help="The tool to build with. Default: the first one that is installed."
 )

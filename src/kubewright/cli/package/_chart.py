@@ -10,6 +10,7 @@ import click
 from kubewright.cli.common._folders import OUT_FOLDER
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option, out_option, overwrite_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 __all__ = ["command"]
@@ -17,20 +18,9 @@ __all__ = ["command"]
 
 @click.command("chart", cls=ProjectCommand)
 @targets_argument
-@click.option(
-    "--image",
-    metavar="IMAGE",
-    help="The operator's image. Default: the image of the last build, or <operator>:<version>.",
-)
-@click.option(
-    "--out",
-    type=OUT_FOLDER,
-    default=Path("dist/chart"),
-    show_default=True,
-    metavar="FOLDER",
-    help="The folder of the chart.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
+@image_option()
+@out_option(OUT_FOLDER, "dist/chart", "The folder of the chart.")
+@overwrite_option()
 @output_option
 def command(targets: Sequence[str], image: str | None, out: Path, overwrite: bool, output: Output) -> None:
     """Generate a Helm chart. Same as `kubewright manifests --package helm`.

@@ -10,6 +10,7 @@ import click
 from kubewright.cli.common._folders import OUT_FILE
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option, namespace_option, out_option, overwrite_option
 from kubewright.cli.common._targets import load_project, targets_argument, targets_or_current_project
 
 __all__ = ["command"]
@@ -17,21 +18,10 @@ __all__ = ["command"]
 
 @click.command("installer", cls=ProjectCommand)
 @targets_argument
-@click.option(
-    "--image",
-    metavar="IMAGE",
-    help="The operator's image. Default: the image of the last build, or <operator>:<version>.",
-)
-@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
-@click.option(
-    "--out",
-    type=OUT_FILE,
-    default=Path("dist/install.yaml"),
-    show_default=True,
-    metavar="FILE",
-    help="The file to write.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace an existing file that was not generated.")
+@image_option()
+@namespace_option
+@out_option(OUT_FILE, "dist/install.yaml", "The file to write.")
+@overwrite_option("an existing file that was")
 @output_option
 def command(
     targets: Sequence[str], image: str | None, namespace: str | None, out: Path, overwrite: bool, output: Output

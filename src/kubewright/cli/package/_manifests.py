@@ -13,6 +13,7 @@ from kubewright.cli.common._exit_codes import differs
 from kubewright.cli.common._folders import OUT_FOLDER
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_options import image_option, namespace_option, overwrite_option
 from kubewright.cli.common._targets import (
     load_program,
     load_project,
@@ -44,13 +45,9 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     type=click.Choice(["kustomize", "helm"]),
     help="Also generate the whole deployment, as a kustomize tree or as a Helm chart.",
 )
-@click.option(
-    "--image",
-    metavar="IMAGE",
-    help="With --package: the operator's image. Default: the image of the last build, or <operator>:<version>.",
-)
+@image_option("With --package: the operator's image")
 @click.option("--check", is_flag=True, help="Write nothing; print how the files differ, and exit with 3 if they do.")
-@click.option("--namespace", metavar="NAME", help="The operator's namespace. Default: <operator>-system.")
+@namespace_option
 @click.option(
     "--descriptions",
     type=click.Choice(["full", "short", "off"]),
@@ -64,7 +61,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     is_flag=True,
     help="Also generate the CEL rules of each kind as a ValidatingAdmissionPolicy in policy/.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace existing files that were not generated.")
+@overwrite_option()
 @output_option
 def command(
     targets: Sequence[str],
