@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from kubewright.api import parse_time
+from kubewright.api.wire import canonical_json
 from kubewright.columns._durations import human_duration
 from kubewright.columns._jsonpath import find_values
 from kubewright.columns._table import JSONObject, TableColumn
@@ -57,7 +56,7 @@ def _cell(column: JSONObject, obj: JSONObject, now: datetime) -> Any:
         case "date":
             return _age(value, now)
         case _:
-            return value if isinstance(value, str) else msgspec.json.encode(value, order="deterministic").decode()
+            return value if isinstance(value, str) else canonical_json(value).decode()
 
 
 def _age(value: Any, now: datetime) -> str:

@@ -14,15 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-import msgspec
-
+from kubewright.api.wire import canonical_json, identical_json
 from kubewright.diff._list_keys import ListKeys
 
 __all__ = ["Operation", "diff", "identities"]
 
 Operation: TypeAlias = dict[str, Any]
 
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 # Conventional keys, for lists without declared keys.
 _USUAL_KEYS = (("name",), ("id",), ("key",), ("type",))
 
@@ -32,7 +30,7 @@ def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> I
 
     `keys` has the map keys of lists.
     """
-    if _same(before, after):
+    if identical_json(before, after):
         return
     if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
         for name in [*before, *(name for name in after if name not in before)]:
@@ -55,7 +53,7 @@ def _diff_member(
         if name in raw:
             yield {"op": "remove", "path": path}
     elif name not in before or raw.get(name) is None:
-        if name not in before or not _same(before[name], after[name]):
+        if name not in before or not identical_json(before[name], after[name]):
             yield {"op": "add", "path": path, "value": after[name]}
     else:
         yield from diff(keys.member(name), raw[name], before[name], after[name], path)
@@ -98,7 +96,9 @@ def _diff_plain_list(
     """Keeps the longest common runs. Between them, pairs elements in order, then adds or removes the rest."""
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(None, [_canonical(x) for x in before], [_canonical(x) for x in after], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [canonical_json(x) for x in before], [canonical_json(x) for x in after], autojunk=False
+    )
     offset = 0
     for tag, low, high, new_low, new_high in matcher.get_opcodes():
         if tag == "equal":
@@ -121,13 +121,8 @@ def identities(names: tuple[str, ...], elements: list[Any]) -> list[Any] | None:
     for element in elements:
         if not isinstance(element, dict) or not any(name in element for name in names):
             return None
-        identities.append(tuple(_canonical(element.get(name)) for name in names))
+        identities.append(tuple(canonical_json(element.get(name)) for name in names))
     return identities if len(set(identities)) == len(identities) else None
-
-
-def _same(before: Any, after: Any) -> bool:
-    # Python calls True equal to 1 and 1 equal to 1.0. JSON does not, so compare the encoded values.
-    return before == after and _canonical(before) == _canonical(after)
 
 
 def _escape(name: str) -> str:

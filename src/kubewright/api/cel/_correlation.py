@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from kubewright.api.wire import equal_json
+
 __all__ = ["Correlated"]
 
 
@@ -56,4 +58,4 @@ class Correlated:
         if isinstance(new, list) and isinstance(old, list) and self.by_keys:
             elements = [self.index(place) for place in range(len(new))]
             return len(new) == len(old) and all(each is not None and each.is_unchanged for each in elements)
-        return bool(new == old) and isinstance(new, bool) == isinstance(old, bool)
+        return equal_json(new, old)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kubewright.api._violation import Violation
 from kubewright.api.schema._cel import cel_name, holds_one_of
 from kubewright.api.schema._formats import fits_format
+from kubewright.api.wire import equal_json, json_type
 from kubewright.regex import InvalidPattern, has_engine, skip_pattern, text_matches
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _check(schema: dict[str, Any], value: Any, path: str) -> Iterator[Violation]
     if not _is_of_type(schema, value):
         yield Violation(path, f"must be {_expected(schema)}, not {_WORDS[_json_type(value)]}")
         return
-    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+    if "enum" in schema and not any(equal_json(value, choice) for choice in schema["enum"]):
         yield Violation(path, f"must be one of {', '.join(map(_shown, schema['enum']))}, not {_shown(value)}")
     if isinstance(value, str):
         yield from _check_text(schema, value, path)
@@ -193,7 +194,7 @@ def _check_duplicates(schema: dict[str, Any], value: list[Any], path: str) -> It
         if keys and not isinstance(element, dict):
             continue
         identity = {key: element.get(key, defaults[key]) for key in keys} if keys else element
-        if any(_same(identity, other) for other in seen):
+        if any(equal_json(identity, other) for other in seen):
             yield Violation(f"{path}[{number}]", f"is a duplicate: {_shown(identity)}")
         else:
             seen.append(identity)
@@ -244,30 +245,12 @@ def _is_of_type(schema: dict[str, Any], value: Any) -> bool:
 
 
 def _json_type(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"  # JSON does not distinguish 1 and 1.0
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    is_whole = isinstance(value, float) and value.is_integer()
+    return "integer" if is_whole else json_type(value)  # JSON does not distinguish 1 and 1.0
 
 
 def _expected(schema: dict[str, Any]) -> str:
     return _WORDS[schema["type"]] if "type" in schema else "an integer or a string"
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _shown(value: Any) -> str:

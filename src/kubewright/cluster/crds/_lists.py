@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
+from kubewright.api.wire import canonical_json
 from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid
 
 __all__ = ["duplicates"]
-
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def duplicates(schema: dict[str, Any] | None, value: Any, path: str = "") -> Iterator[FieldError]:
@@ -21,7 +18,7 @@ def duplicates(schema: dict[str, Any] | None, value: Any, path: str = "") -> Ite
         match schema.get("x-kubernetes-list-type"):
             case "set":
                 yield from (
-                    duplicate(f"{path}[{at}]", value[at]) for at in _repeated([_canonical(each) for each in value])
+                    duplicate(f"{path}[{at}]", value[at]) for at in _repeated([canonical_json(each) for each in value])
                 )
             case "map":
                 yield from _repeated_keys(schema, value, path)
@@ -44,7 +41,7 @@ def _repeated_keys(schema: dict[str, Any], value: list[Any], path: str) -> Itera
     keys: list[str] = schema.get("x-kubernetes-list-map-keys") or []
     identities = [{key: (element or {})[key] for key in keys if key in (element or {})} for element in value]
     # An element without any key counts as an element that may occur once.
-    for at in _repeated([_canonical(identity) for identity in identities]):
+    for at in _repeated([canonical_json(identity) for identity in identities]):
         yield duplicate(f"{path}[{at}]", identities[at])
 
 

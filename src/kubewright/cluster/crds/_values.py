@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from kubewright.api.schema import fits_format, is_format
+from kubewright.api.wire import equal_json, json_type
 from kubewright.cluster.machinery._field_errors import (
     FieldError,
     go_number,
@@ -64,7 +65,7 @@ class _Result:
 
 def _check(schema: dict[str, Any], value: Any, path: str, old: Any = _ABSENT) -> _Result:
     result = _Result()
-    if old is not _ABSENT and _same(value, old):
+    if old is not _ABSENT and equal_json(value, old):
         return result
     if value is None:
         result.merge(_check_type(schema, value, path))
@@ -106,7 +107,7 @@ def _types(schema: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Result:
-    expected, actual = _types(schema), _json_type(value)
+    expected, actual = _types(schema), json_type(value)
     if value is None:
         if expected and not schema.get("nullable"):
             return _Result([_wrong_type(path, ",".join(expected), "null")])
@@ -133,7 +134,7 @@ def _wrong_type(path: str, expected: str, actual: str) -> FieldError:
 
 def _check_enum(schema: dict[str, Any], value: Any, path: str) -> Iterator[FieldError]:
     choices = schema.get("enum")
-    if choices and not any(_same(value, choice) for choice in choices):
+    if choices and not any(equal_json(value, choice) for choice in choices):
         yield not_supported(
             _named(path), value, [choice if isinstance(choice, str) else shown(choice) for choice in choices]
         )
@@ -306,26 +307,3 @@ def _first(errors: Iterator[FieldError]) -> Iterator[FieldError]:
     for error in errors:
         yield error
         return
-
-
-def _json_type(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Returns whether two values are equal as JSON: true is not 1."""
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from kubewright.api.wire import canonical_json
 from kubewright.cluster.merge._go import shown
 from kubewright.cluster.schema import Schema
 
@@ -83,7 +84,7 @@ def _scalar(value: Any) -> str:
         return str(value)
     if type(value) is float and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
-    return msgspec.json.encode(value, order="deterministic").decode().translate(_HTML)
+    return canonical_json(value).decode().translate(_HTML)
 
 
 def _text(value: str) -> str:

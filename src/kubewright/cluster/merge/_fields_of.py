@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
+from kubewright.api.wire import equal_json, identical_json
 from kubewright.cluster.merge._elements import ElementError, element_of
 from kubewright.cluster.merge._trees import EMPTY, LEAF, SELF, Tree
 from kubewright.cluster.schema import Schema
 
-__all__ = ["Comparison", "compare", "equal", "fields_of"]
+__all__ = ["Comparison", "compare", "fields_of"]
 
 _NOTHING: Final = None
-_canonical: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def fields_of(schema: Schema, value: Any) -> Tree:
@@ -126,9 +124,9 @@ def _compare_at(step: str, schema: Schema, old: Any, new: Any, out: _Comparison)
     if kind is not type(old):
         _compare_kinds(step, schema, old, new, out)
     elif not _is_granular(schema, new):
-        if not equal(old, new):
+        if not equal_json(old, new):
             out.modified[step] = LEAF
-    elif not (old == new and _canonical(old) == _canonical(new)):  # the first comparison is fast, but treats true as 1
+    elif not identical_json(old, new):
         inside = _Comparison({}, {}, {})
         if kind is dict:
             _compare_maps(schema, old, new, inside)
@@ -150,7 +148,7 @@ def _compare_kinds(step: str, schema: Schema, old: Any, new: Any, out: _Comparis
         out.removed[step] = _below(schema, old)
     if now:
         out.added[step] = _below(schema, new)
-    if not (was and now) and not (was and new is None) and not (now and old is None) and not equal(old, new):
+    if not (was and now) and not (was and new is None) and not (now and old is None) and not equal_json(old, new):
         out.modified[step] = LEAF
 
 
@@ -191,7 +189,7 @@ def _compare_lists(schema: Schema, old: list[Any], new: list[Any], out: _Compari
         if len(ours) == 1 and len(theirs) == 1:
             _compare_at(step, schema.items, ours[0], theirs[0], out)
         elif len(ours) > 1 and len(theirs) > 1:
-            if not equal(list(ours), list(theirs)):
+            if not equal_json(list(ours), list(theirs)):
                 out.modified[step] = LEAF
         else:  # a duplicate element is compared as a whole
             out.removed[step] = _all_fields(schema.items, ours[0]) if len(ours) == 1 else LEAF
@@ -210,22 +208,3 @@ def _indexed(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
         except ElementError as error:
             raise ElementError(f"element {index}: {error}") from None
     return found
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Returns whether two JSON values are equal. Numbers compare by value: 1 is 1.0, but not true."""
-    if one != other:
-        return False
-    kind = type(one)
-    if kind is not dict and kind is not list:
-        return (kind is bool) == (type(other) is bool)
-    return _canonical(one) == _canonical(other) or _equal_below(one, other)
-
-
-def _equal_below(one: Any, other: Any) -> bool:
-    """Compares values that are equal in Python."""
-    if type(one) is dict:
-        return all(_equal_below(value, other[name]) for name, value in one.items())
-    if type(one) is list:
-        return all(map(_equal_below, one, other))
-    return (type(one) is bool) == (type(other) is bool)

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from kubewright.api.wire import canonical_json, equal_json
 from kubewright.cluster.merge._elements import ElementError, format_step
 from kubewright.cluster.merge._entries import (
     Entries,
@@ -18,7 +19,7 @@ from kubewright.cluster.merge._entries import (
     read_entries,
 )
 from kubewright.cluster.merge._errors import Refused, bad_request, refusing_depth
-from kubewright.cluster.merge._fields_of import compare, equal, fields_of
+from kubewright.cluster.merge._fields_of import compare, fields_of
 from kubewright.cluster.merge._go import quoted
 from kubewright.cluster.merge._trees import Tree, difference, has, tree_of, union
 from kubewright.cluster.merge._typed import schema_errors
@@ -200,7 +201,7 @@ class FieldManager:
                 entries[manager] = owned._replace(tree=tree)
             else:
                 del entries[manager]
-        if equal(live, merged):
+        if equal_json(live, merged):
             return live, entries
         if manager in entries:
             entries[manager] = entries[manager]._replace(time=now)
@@ -289,7 +290,7 @@ def _with_last_applied(obj: Object, config: Object) -> Object:
             {"annotations": rest} if rest else {}
         )
         config = config | {"metadata": its}
-    text = msgspec.json.encode(config, order="deterministic").decode() + "\n"
+    text = canonical_json(config).decode() + "\n"
     for character, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         text = text.replace(character, escape)
     changed = annotations | {LAST_APPLIED: text}

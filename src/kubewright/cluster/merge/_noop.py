@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.cluster.merge._fields_of import equal
+from kubewright.api.wire import equal_json
 
 __all__ = ["keep_times", "same"]
 
 
 def same(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Returns whether both are equal. If so, nothing is written and there is no new revision."""
-    return equal(old, new)
+    return equal_json(old, new)
 
 
 def keep_times(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -24,8 +24,10 @@ def keep_times(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     if not after or len(before) != len(after) or not _same_but_times(before, after):
         return new
     kept = new | {"metadata": new["metadata"] | {"managedFields": before}}
-    return kept if equal(old, kept) else new
+    return kept if equal_json(old, kept) else new
 
 
 def _same_but_times(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
-    return all(equal({**one, "time": None}, {**other, "time": None}) for one, other in zip(before, after, strict=True))
+    return all(
+        equal_json({**one, "time": None}, {**other, "time": None}) for one, other in zip(before, after, strict=True)
+    )

@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubewright.api.wire import identical_json
 from kubewright.console.forms._fields import Field
 from kubewright.console.forms._paths import MISSING, Path
 from kubewright.diff import identities
@@ -105,16 +106,10 @@ def _named(keys: tuple[str, ...], elements: list[Any]) -> dict[Any, Any] | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal as JSON: true is not 1."""
+    """Whether two values are equal as JSON, or both missing."""
     if one is MISSING or other is MISSING:
         return one is other
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
+    return identical_json(one, other)
 
 
 def changed_paths(before: Any, after: Any, path: Path = (), form: Field | None = None) -> list[Path]:

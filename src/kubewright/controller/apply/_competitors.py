@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from kubewright.api import ManagedFieldsEntry, Object
+from kubewright.api.wire import canonical_json
 from kubewright.controller.apply._errors import Competitors
 from kubewright.controller.fields import KEY_DEFAULTS
 from kubewright.diff import ListKeys
@@ -15,8 +14,6 @@ from kubewright.diff import ListKeys
 __all__ = ["find_competitors"]
 
 _MANAGED_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
-
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def find_competitors(existing: Object, requested: dict[str, Any], manager: str) -> Competitors:
@@ -78,7 +75,7 @@ def _below(
         for element in requested:
             identity = {key: element.get(key, KEY_DEFAULTS.get(key)) for key in keys}
             named = ",".join(f"{key}={value}" for key, value in identity.items())
-            step = f"k:{_canonical(identity).decode()}"
+            step = f"k:{canonical_json(identity).decode()}"
             yield from _below(element, list_keys.element(), f"{path}[{named}]", (*route, step))
     elif route != ("f:metadata",):
         yield path, route

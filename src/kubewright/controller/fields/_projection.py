@@ -11,13 +11,11 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
-import msgspec
-
+from kubewright.api.wire import canonical_json
 from kubewright.diff import ListKeys
 
 __all__ = ["KEY_DEFAULTS", "digest", "projection"]
 
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 KEY_DEFAULTS = {"protocol": "TCP"}
 """Defaults that the server sets for absent map keys. They let an element without such a key match its stored form."""
@@ -43,14 +41,14 @@ def projection(content: Any, requested: Any, list_keys: ListKeys) -> Any:
         if keys := list_keys.here():
             return _by_keys(content, requested, keys, list_keys.element())
         if list_keys.is_set():
-            wanted = {_canonical(element) for element in requested}
-            return [element for element in content if _canonical(element) in wanted]
+            wanted = {canonical_json(element) for element in requested}
+            return [element for element in content if canonical_json(element) in wanted]
     return content
 
 
 def digest(content: Any) -> bytes:
     """Returns a short fingerprint of plain JSON. It does not depend on the order of map keys."""
-    return blake2b(_canonical(content), digest_size=16).digest()
+    return blake2b(canonical_json(content), digest_size=16).digest()
 
 
 def _by_keys(content: list[Any], requested: list[Any], keys: tuple[str, ...], list_keys: ListKeys) -> list[Any]:
@@ -67,4 +65,4 @@ def _by_keys(content: list[Any], requested: list[Any], keys: tuple[str, ...], li
 def _identity(element: Any, keys: tuple[str, ...]) -> bytes | None:
     if not isinstance(element, dict):
         return None
-    return _canonical([element.get(key, KEY_DEFAULTS.get(key)) for key in keys])
+    return canonical_json([element.get(key, KEY_DEFAULTS.get(key)) for key in keys])
