@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubewright.api import to_yaml
+from kubewright.yaml import dump_yaml, load_yaml, load_yaml_documents
 
 TEXTS = st.one_of(
     st.text("aé😀\x00\x07\x7f\x85\xa0\u2028\ufeff\r\n \t", max_size=6),
@@ -40,6 +41,29 @@ def test_order_of_members_does_not_matter(value: Any) -> None:
 def test_strings_are_plain_where_safe() -> None:
     assert to_yaml({"a": ["plain text", "80", "no", "it's: so", "two\nlines", "ends\n", "\ttab", ""]}) == (
         "a:\n- plain text\n- '80'\n- 'no'\n- 'it''s: so'\n- |-\n  two\n  lines\n- |\n  ends\n- \"\\ttab\"\n- ''\n"
+    )
+
+
+def test_block_keeps_all_newlines_at_its_end() -> None:
+    content = {"a": "x\n\n\n", "b": ["y\n\n"], "c": "\n\n"}
+    text = dump_yaml(content, content)
+    assert text.split("---\n")[0] == 'a: |+\n  x\n\n\nb:\n- |+\n  y\n\nc: "\\n\\n"\n'
+    assert load_yaml_documents(text) == [content, content] == list(yaml.safe_load_all(text))
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(TEXTS, VALUES, max_size=5))
+def test_round_trips_with_the_quotes_of_kubectl(content: dict[str, Any]) -> None:
+    text = dump_yaml(content, like_kubectl=True)
+    assert yaml.safe_load(text) == content
+    assert load_yaml(text) == load_yaml(dump_yaml(content))
+
+
+def test_quotes_like_kubectl() -> None:
+    content = ["500m", "80", "no", "10.0.0.1", "--v=3", "---", "2020-01-01", "12:30:45", "it's: so", "é 🎉", ""]
+    assert dump_yaml(content, like_kubectl=True) == (
+        "- 500m\n- \"80\"\n- \"no\"\n- 10.0.0.1\n- --v=3\n- '---'\n- '2020-01-01'\n- '12:30:45'\n"
+        "- 'it''s: so'\n- é 🎉\n- \"\"\n"
     )
 
 
