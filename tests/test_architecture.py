@@ -1,4 +1,4 @@
-"""Imports go only downwards, room by room."""
+"""Imports go only downwards, room by room, and tests use public names."""
 
 from __future__ import annotations
 
@@ -190,3 +190,38 @@ def test_there_is_one_http_stack() -> None:
         if name.split(".")[0] in others
     ]
     assert found == []
+
+
+# Tests
+
+TESTS = Path(__file__).parent
+# How many lines of tests reach into a private module. Lower it whenever a test changes to a public name.
+MOST_PRIVATE = 59
+# Imports of a private module, and patches of its attributes; also in the source of a program that a test starts.
+PRIVATE = re.compile(
+    r"""\b(?:from|import)\s+kubewright(?:\.\w+)*\._[a-z]
+      | \bfrom\s+kubewright(?:\.\w+)*\s+import\s+(?:.*[\s,(])?_[a-z]
+      | \bsetattr\(\s*["']kubewright(?:\.\w+)*\._[a-z]""",
+    re.VERBOSE,
+)
+
+
+def lines_of_tests() -> Iterator[tuple[str, str, str]]:
+    """Yields each line of the tests: its place, the line before it, and the line."""
+    for file in sorted(TESTS.rglob("*.py")):
+        before = ""
+        for number, line in enumerate(file.read_text().splitlines(), start=1):
+            yield f"{file.relative_to(TESTS.parent)}:{number}", before, line
+            before = line
+
+
+def has_reason(word: str, before: str, line: str) -> bool:
+    """Whether a comment `# word: why` is on the line, or alone on the line before it."""
+    return re.search(rf"# {word}: \S", line) is not None or re.match(rf"\s*# {word}: \S", before) is not None
+
+
+def test_private_modules_in_tests_have_a_reason() -> None:
+    """Tests use public names. Where that is impossible or much slower, `# private: why` says so."""
+    found = [each for each in lines_of_tests() if PRIVATE.search(each[2])]
+    assert [place for place, before, line in found if not has_reason("private", before, line)] == []
+    assert len(found) <= MOST_PRIVATE, "use a public name instead: this number may only shrink"

@@ -183,6 +183,7 @@ async def test_an_exception_of_a_timer_comes_out_of_advance() -> None:
 
 
 async def test_timers_that_renew_themselves_without_delay_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    # private: a bound of fifty timers instead of thousands
     monkeypatch.setattr("kubewright.clock._virtual._TIMERS_AT_ONE_MOMENT", 50)
     clock = VirtualClock()
 

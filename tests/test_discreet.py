@@ -9,19 +9,17 @@ import pytest
 
 from kubewright.api import ObjectMeta, core
 from kubewright.client import JsonPatch, MergePatch, Request, StrategicPatch
-from kubewright.client._exec import _Output
-from kubewright.client._heads import ServerAddress
-from kubewright.client._kubeconfig import Cluster, Entry
-from kubewright.client._kubeconfig import User as KubeconfigUser
-from kubewright.client._tls import ClientCertificate
+from kubewright.client._heads import ServerAddress  # private: no public object shows the address of a proxy
+from kubewright.client.credentials import ClientCertificate, Cluster, Entry, PluginOutput
+from kubewright.client.credentials import User as KubeconfigUser
+from kubewright.cluster import User
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.admission.webhooks import Response
-from kubewright.cluster.machinery._calls import User
-from kubewright.cluster.storage._storage import Entry as StoredEntry
+from kubewright.cluster.storage import Entry as StoredEntry
 from kubewright.console.forms import MergeConflict, MergeResult, WriteResult
 from kubewright.controller.apply import ApplyRequest
 from kubewright.operator.endpoints import PageRequest
-from kubewright.webhook._reviews import AdmissionResponse
+from kubewright.webhook.reviews import AdmissionResponse
 
 SECRET = core.Secret(metadata=ObjectMeta(name="key", namespace="n"), string_data={"password": "s3cret"})
 EXEC = {"command": "x", "args": ["--password=s3cret"], "env": [{"name": "PASSWORD", "value": "s3cret"}]}
@@ -45,7 +43,10 @@ KIND: Any = "secrets"
 
 CARRIERS: dict[str, tuple[Any, str]] = {
     "a client certificate": (ClientCertificate("jane", certificate_data=b"s3cret", key_data=b"s3cret"), "jane"),
-    "the output of an exec plugin": (msgspec.convert({"kind": "ExecCredential", "status": TOKEN}, _Output), "ExecCred"),
+    "the output of an exec plugin": (
+        msgspec.convert({"kind": "ExecCredential", "status": TOKEN}, PluginOutput),
+        "ExecCred",
+    ),
     "an entry of a kubeconfig": (Entry("user", "jane", "/file", {"token": "s3cret"}), "jane"),
     "a user of a kubeconfig": (msgspec.convert(USER, KubeconfigUser), "jane"),
     "a cluster of a kubeconfig": (msgspec.convert(CLUSTER, Cluster), "https://kind:6443"),

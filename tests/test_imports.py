@@ -67,7 +67,12 @@ def test_an_operator_enters_no_room_that_it_does_not_use() -> None:
         "kw.Operator('quiet').running()\n"
         "kw.Client(ClientConfig(server='http://127.0.0.1:1'))._sender\n"
     )
-    rooms = ("kubewright.webhook", "kubewright.election", "kubewright.client._exec", "kubewright.api.core.v1")
+    rooms = (
+        "kubewright.webhook",
+        "kubewright.election",
+        "kubewright.client.credentials._exec",
+        "kubewright.api.core.v1",
+    )
     modules = modules_after(program)
     assert "kubewright.operator._running" in modules
     assert "kubewright.client._http" in modules
@@ -109,7 +114,7 @@ def test_memory_with_the_client_and_one_group_stays_under_50_mb() -> None:
     program = (
         "import kubewright as kw\n"
         "from kubewright.api import apps, decode\n"
-        "from kubewright.client import _http, ClientConfig\n"
+        "from kubewright.client import HttpTransport, ClientConfig\n"
         "client = kw.Client(ClientConfig(server='http://127.0.0.1:1'))\n"
         "client._sender\n"
         'decode(apps.Deployment, b\'{"metadata":{"name":"a"}}\')\n'

@@ -14,8 +14,12 @@ from kubewright.lazy import lazy_exports
 
 PACKAGES = [
     "kubewright",
+    "kubewright.client.credentials",
     "kubewright.cluster",
+    "kubewright.cluster.machinery",
     "kubewright.cluster.nodes",
+    "kubewright.cluster.registry",
+    "kubewright.cluster.serving",
     "kubewright.controller",
     "kubewright.development",
     "kubewright.testing",

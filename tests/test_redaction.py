@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kubewright.api import DecodeError, core, decode
 from kubewright.client import ApiError
-from kubewright.client._errors import error_from
-from kubewright.client.wire import WarningLog
+from kubewright.client.wire import WarningLog, error_from
 from kubewright.redaction import one_line, visible
 
 HOSTILE = "no\x1b[2J\x1b]0;owned\x07 such\r\nERROR forged line\u2028x\u202ey\x9b1mz"
@@ -60,6 +59,7 @@ def test_own_patterns_match_hostile_strings_in_linear_time() -> None:
         "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
         "from kubewright.redaction import one_line, showable\n"
         "from kubewright.api.wire import shallow\n"
+        # private: the pattern alone; a request has shorter headers
         "from kubewright.cluster.output._format import _PARAMETER\n"
         "one_line(' ' * 1_000_000 + '!\\x00')\n"
         "showable('-eyJaaaaaaaa.aaaaaaaa' * 5_000)\n"

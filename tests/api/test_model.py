@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from kubewright.api import Model, apps, encode
-from kubewright.api._model import Default
 from kubewright.api.wire import wire_name
 
 
@@ -105,8 +104,7 @@ def test_representation_omits_absent_fields() -> None:
 
 def test_schema_generators_can_read_defaults() -> None:
     factory = next(f for f in msgspec.structs.fields(Everything) if f.name == "zero").default_factory
-    assert isinstance(factory, Default)
-    assert factory.value == 0
+    assert getattr(factory, "value", None) == 0
 
 
 @pytest.mark.parametrize(

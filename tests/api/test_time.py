@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.api import MicroTime, Time, format_micro_time, format_time, parse_time
-from kubewright.api._time import whole_seconds
+from kubewright.api._time import whole_seconds  # private: one rule for all functions that take a moment
 from kubewright.api.wire import dec_hook, enc_hook
 
 NOON = datetime(2024, 2, 29, 12, 30, 45, tzinfo=UTC)

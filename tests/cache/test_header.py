@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 from kubewright.api import DecodeError, core
 from kubewright.cache import ObjectKey, SnapshotDecoder, applied_digest, transform_json
+
+# private: cuts raw bytes; the store shows only the decoded object
 from kubewright.cache._decoding import UnreadableObject, split_event
+
+# private: cuts raw bytes; the store shows only the decoded object
 from kubewright.cache._header import header_decoder, without_managed_fields
 
 FIELDS = {"manager": "kubewright", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:k": {}}}}

@@ -10,7 +10,7 @@ import pytest
 
 from kubewright.api import core
 from kubewright.cache import Change, Informer, Store
-from kubewright.cache._loop_time import LoopTime
+from kubewright.cache._loop_time import LoopTime  # private: measures durations that no test can cause reliably
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from tests.cache.memory_server import MemoryServer

@@ -127,6 +127,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: C
 @pytest.mark.promise("The stream from the server", "Where it cannot, it is read in pages.")
 @pytest.mark.control_plane
 async def test_pages_follow_each_other_to_the_end(plain_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    # private: several pages without thousands of objects
     monkeypatch.setattr("kubewright.cache._reflector.PAGE_SIZE", 3)
     await plain_client.create(core.Namespace(metadata=ObjectMeta(name="paged")))
     for number in range(10):

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from kubewright.cli import COMMANDS, cli, run
-from kubewright.cli.common._project_command import ProjectCommand
+from kubewright.cli.common._project_command import ProjectCommand  # private: checks the class of every command
 from kubewright.scaffold import CURRENT, Record, carry_out, new_api, new_project
 from tests.cli.commands import write_kubeconfig
 

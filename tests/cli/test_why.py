@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 import kubewright as kw
 from kubewright.api import core, meta
-from kubewright.cli import run
-from kubewright.cli.cluster._why import command
+from kubewright.cli import cli, run
 from kubewright.cluster import Cluster
 from tests.operator.conftest import until
 
@@ -57,7 +56,7 @@ async def test_reports_what_triggered_a_reconcile_and_its_result(
     assert "ConfigMap default/good, controller settings" in output
     assert "queue    nothing to do" in output
     assert "create secrets good-secret: 201" in output
-    shown = await asyncio.to_thread(CliRunner().invoke, command, ["ConfigMap/bad", "--address", address], color=True)
+    shown = await asyncio.to_thread(CliRunner().invoke, cli, ["why", "ConfigMap/bad", "--address", address], color=True)
     output = shown.output
     assert "retried in" in output or "running since" in output or "waiting for a worker" in output
     assert "there is no" in output

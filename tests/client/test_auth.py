@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kubewright.client import ClientConfig, ConfigError, Credentials, ExecPlugin, Impersonation
-from kubewright.client._auth import Authenticator, Identity
+from kubewright.client.credentials import Authenticator, Identity
 from kubewright.clock import VirtualClock
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from kubewright.client import ClientConfig, Credentials, Request
-from kubewright.client._bursts import Bursts
-from kubewright.client._http import HttpTransport
+from kubewright.client import ClientConfig, Credentials, HttpTransport, Request
+from kubewright.client._bursts import Bursts  # private: drives it with a loop that counts turns
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
 

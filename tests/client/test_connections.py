@@ -21,14 +21,14 @@ from kubewright.client import (
     ConnectionLost,
     Credentials,
     ExecPlugin,
+    HttpTransport,
     Request,
     Unavailable,
 )
-from kubewright.client import _connection as connection_module
-from kubewright.client._auth import Identity
-from kubewright.client._heads import Headers, ServerAddress, head_of
-from kubewright.client._http import HttpTransport
-from kubewright.client._pool import Closed
+from kubewright.client import _connection as connection_module  # private: feeds a connection bytes that no server sends
+from kubewright.client._heads import Headers, ServerAddress, head_of  # private: parses headers that no server sends
+from kubewright.client._pool import Closed  # private: the pool's own error, which the transport translates
+from kubewright.client.credentials import Identity
 from kubewright.clock import SystemClock
 from tests.client.http_server import serving
 from tests.patience import PATIENCE
@@ -577,15 +577,15 @@ async def test_connect_timeout_differs_from_response_timeout(monkeypatch: pytest
     async def dial(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", 0.02)
     async with transport_to("http://127.0.0.1:1") as transport:
         monkeypatch.setattr(transport._dialer, "dial", dial)
+        with pytest.raises(TimeoutError):
+            await transport.send(get(timeout=0.01))
+        # private: a timeout that is not a setting
+        monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", 0.02)
         with pytest.raises(ConnectionLost, match=r"cannot connect to \S+ within 20ms") as caught:
             await transport.send(get())
         assert not caught.value.sent
-        monkeypatch.setattr("kubewright.client._pool._CONNECT_SECONDS", PATIENCE)
-        with pytest.raises(TimeoutError):
-            await transport.send(get(timeout=0.01))
 
 
 async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:

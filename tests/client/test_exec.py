@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin
-from kubewright.client._exec import ExecCredential, run_plugin
+from kubewright.client.credentials import ExecCredential, run_plugin
 from kubewright.clock import Clock, SystemClock
 from tests.patience import PATIENCE
 from tests.unheld_clock import UnheldClock

@@ -174,7 +174,7 @@ async def test_redirects_are_not_followed() -> None:
 
 
 async def test_compression_is_used_for_remote_servers_only() -> None:
-    from kubewright.client._http import _is_near
+    from kubewright.client._http import _is_near  # private: no test may connect to hosts that are not near
 
     assert all(map(_is_near, ["https://127.0.0.1:6443", "https://10.96.0.1", "https://kubernetes.default.svc"]))
     assert not any(map(_is_near, ["https://api.example.com", "https://8.8.8.8"]))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.client import ConfigError
-from kubewright.client._kubeconfig import Cluster, Context, User, read_kubeconfig
+from kubewright.client.credentials import Cluster, Context, User, read_kubeconfig
 
 
 def write(path: Path, text: str) -> str:

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin
-from kubewright.client._auth import Authenticator, Identity
+from kubewright.client.credentials import Authenticator, Identity
 from kubewright.clock import VirtualClock
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)

@@ -23,7 +23,7 @@ from kubewright.client import (
     RequestTooLarge,
     StrategicPatch,
 )
-from kubewright.client._errors import error_from
+from kubewright.client.wire import error_from
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, RealCluster
 from tests.patience import PATIENCE

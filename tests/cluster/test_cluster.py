@@ -12,7 +12,7 @@ from kubewright.api.core.v1 import ConfigMap, Namespace, Secret, Service
 from kubewright.client import Client, Conflict, ConnectionLost, Invalid, NotFound, load_config
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, ClusterError, SnapshotError
-from kubewright.cluster.machinery._unsupported import REFUSED_PAGES, REFUSED_SUBRESOURCES, REFUSED_WRITES
+from kubewright.cluster.machinery import REFUSED_PAGES, REFUSED_SUBRESOURCES, REFUSED_WRITES
 from tests.cluster.conftest import Raw
 from tests.patience import PATIENCE
 

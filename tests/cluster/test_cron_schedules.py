@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from kubewright.cluster.machinery._cron_schedules import Schedule, schedule_problem
+from kubewright.cluster.machinery import Schedule, schedule_problem
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from kubewright.cluster.data import read_data
-from kubewright.cluster.machinery._go_types import go_type_of, reader_of
-from kubewright.cluster.registry._builtin_resources import builtin_types
+from kubewright.cluster.machinery import go_type_of, reader_of
+from kubewright.cluster.registry import builtin_types
 from kubewright.columns import builtin_columns_data
 from kubewright.testing import ControlPlane
 from tools.generate_cluster.__main__ import printer_columns, resources

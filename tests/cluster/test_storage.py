@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubewright.cluster.storage._storage import Compacted, Entry, Event, RevisionConflict, Storage
+from kubewright.cluster.storage import Compacted, Entry, Event, RevisionConflict, Storage
 
 KIND = "/configmaps"
 
@@ -148,9 +148,8 @@ def test_subscriber_is_not_asked_about_other_scopes() -> None:
     assert [number for number, ear in enumerate(ears) if ear.heard] == [7]
 
 
-def test_history_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubewright.cluster.storage._storage._HISTORY_BYTES", 10_000)
-    storage = Storage()
+def test_history_is_bounded_in_bytes() -> None:
+    storage = Storage(history_bytes=10_000)
     found = storage.put("/configmaps", {"metadata": {"name": "a"}}, None)
     for _ in range(10):
         found = storage.put("/configmaps", {"metadata": {"name": "a"}, "data": {"text": "x" * 3_000}}, found)

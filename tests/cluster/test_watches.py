@@ -13,7 +13,7 @@ from kubewright.api import ObjectMeta, core
 from kubewright.client import Client, ClientConfig, Credentials, Response
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.watch._stream import BOOKMARK_SECONDS
+from kubewright.cluster.watch import BOOKMARK_SECONDS
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"

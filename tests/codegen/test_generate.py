@@ -12,6 +12,8 @@ import pytest
 
 from kubewright.api import decode, encode
 from kubewright.codegen import CodegenError, generate, read_definition
+
+# private: a table of names, each a kind of its own otherwise
 from kubewright.codegen._names import attribute_names, camel_case, module_name, singular
 from tests.codegen.round_trip import classes_of, definition, load, made_of, thing
 

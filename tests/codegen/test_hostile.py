@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubewright.codegen import CodegenError
-from kubewright.codegen._definition import read_definition
-from kubewright.codegen._generate import generate
+from kubewright.codegen import CodegenError, generate, read_definition
 
 PIECES = """
 a A a-b a.b 1 ' " \\ a\\ \\N{x} é 😀 \u202e class None self __init__ __slots__ _a kw msgspec {} {a} # $(x) `

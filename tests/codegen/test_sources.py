@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kubewright.codegen import CodegenError, read_sources
-from kubewright.codegen._fetch import fetch
+from kubewright.codegen._fetch import fetch  # private: HTTP is allowed for this server only
 from tests.codegen.round_trip import definition, thing
 
 DEFINITION = yaml.safe_dump(definition(thing({"type": "object"})))

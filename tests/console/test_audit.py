@@ -14,7 +14,6 @@ from kubewright.client import Conflict
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, audit_to
-from kubewright.console._audit import Audit
 from kubewright.console.forms import Writer, changed_fields
 
 SECRET = "czNjcjN0LXZhbHVl"
@@ -111,9 +110,15 @@ async def test_records_sign_ins(console: Console, caplog: pytest.LogCaptureFixtu
     ]
 
 
-def test_writes_a_file_that_only_its_owner_can_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubewright.console._audit._FILE_BYTES", 100)  # one record
-    file, audit = tmp_path / "audit.log", Audit(VirtualClock())
+def modes(folder: Path) -> set[tuple[str, int]]:
+    return {(one.name, one.stat().st_mode & 0o777) for one in folder.iterdir()}
+
+
+async def test_writes_a_file_that_only_its_owner_can_read(
+    console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kubewright.console._audit._FILE_BYTES", 100)  # private: a real file would have megabytes
+    file, audit = tmp_path / "audit.log", console.audit
     handler = audit_to(str(file))
     try:
         audit.signed_out("ann")
@@ -121,7 +126,7 @@ def test_writes_a_file_that_only_its_owner_can_read(tmp_path: Path, monkeypatch:
     finally:
         logging.getLogger("kubewright.console.audit").removeHandler(handler)
         handler.close()
-    assert {(one.name, one.stat().st_mode & 0o777) for one in tmp_path.iterdir()} == {
+    assert modes(tmp_path) == {
         ("audit.log", 0o600),
         ("audit.log.1", 0o600),
     }

@@ -16,7 +16,7 @@ from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 from kubewright.console import Console, Viewer
-from kubewright.console._object_view import ObjectView
+from kubewright.console._object_view import ObjectView  # private: the model of a page, tested without a browser
 from kubewright.console.operators import InProcess
 from kubewright.operator import Running
 from kubewright.testing import RealCluster

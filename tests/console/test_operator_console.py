@@ -9,7 +9,7 @@ import kubewright as kw
 from kubewright.api import apps, core
 from kubewright.cluster import Cluster
 from kubewright.console import attach_console
-from kubewright.console._operator_console import kinds_of_operator
+from kubewright.console._operator_console import kinds_of_operator  # private: a pure function, tested without a browser
 from kubewright.operator import SettingError
 from kubewright.testing import RealCluster
 

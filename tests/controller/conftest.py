@@ -14,7 +14,7 @@ from kubewright import resource
 from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
 from kubewright.api.kinds import new_status
 from kubewright.cache import Informer, ObjectKey
-from kubewright.cache._store_writer import StoreWriter
+from kubewright.cache._store_writer import StoreWriter  # private: puts objects into a cache without a watch
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import Clock, VirtualClock
 from kubewright.controller import Applier, CachedKinds, Controller, Environment

@@ -11,12 +11,24 @@ from kubewright.api import ObjectMeta, core, encode, set_controller, to_dict
 from kubewright.cache import Snapshot, SnapshotDecoder
 from kubewright.clock import VirtualClock
 from kubewright.controller import BeingDeleted, NotOwned, Outdated
-from kubewright.controller.apply import ApplyRequest
-from kubewright.controller.apply._cache_mismatches import CacheMismatches
-from kubewright.controller.apply._competitors import find_competitors
-from kubewright.controller.apply._decision import CREATE, READ, SKIP, Action, Known, Pause, Wanted, Write, decide
-from kubewright.controller.apply._records import ApplyRecord
-from kubewright.controller.apply._write_conflicts import ConflictState, KindKey, WriteConflicts
+from kubewright.controller.apply import (
+    CREATE,
+    READ,
+    SKIP,
+    Action,
+    ApplyRecord,
+    ApplyRequest,
+    CacheMismatches,
+    ConflictState,
+    KindKey,
+    Known,
+    Pause,
+    Wanted,
+    Write,
+    WriteConflicts,
+    decide,
+    find_competitors,
+)
 
 MANAGER = "wright"
 PAUSED = ConflictState(b"", until=10.0, restores=5)

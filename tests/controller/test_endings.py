@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubewright.cache import ObjectKey
-from kubewright.client._errors import error_from
+from kubewright.client.wire import error_from
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.controller import (
     BlockingContext,

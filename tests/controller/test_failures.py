@@ -11,7 +11,7 @@ import pytest
 from kubewright.cache import ObjectKey
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context, TerminalError
-from kubewright.controller._repeated_errors import RepeatedErrors
+from kubewright.controller._repeated_errors import RepeatedErrors  # private: a bound of two keys instead of thousands
 from kubewright.operator import Operator
 from kubewright.operator.logs import JsonFormatter, PrettyFormatter
 from tests.controller.conftest import Thing, thing, working

@@ -10,7 +10,7 @@ import pytest
 from kubewright import resource
 from kubewright.api import JSON, Model, Object, Resource, Untyped, decode, encode
 from kubewright.api.meta.v1 import Condition
-from kubewright.controller.status._plain_status import status_changes, status_of
+from kubewright.controller.status import status_changes, status_of
 from kubewright.diff import Operation
 
 

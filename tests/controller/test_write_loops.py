@@ -9,7 +9,9 @@ import pytest
 from kubewright.api import ObjectMeta, encode
 from kubewright.cache import Change, ObjectKey, SnapshotDecoder
 from kubewright.clock import VirtualClock
-from kubewright.controller._own_writes import OwnWrites
+from kubewright.controller._own_writes import OwnWrites  # private: a pure decision, tested without a controller
+
+# private: a pure decision, tested without a controller
 from kubewright.controller._write_loops import FIRST_PAUSE, LIMIT, LONGEST_PAUSE, Part, WriteLoops, part_of
 from tests.controller.conftest import Thing, ThingStatus, key, thing
 

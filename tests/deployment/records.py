@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from kubewright.client import Request
-from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._calls import User
-from kubewright.cluster.machinery._responses import ApiResponse
+from kubewright.cluster import Cluster, User
+from kubewright.cluster.machinery import ApiResponse
 
 __all__ = ["POLICY", "AuditLog", "Record", "Requests"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.development._consoles import ConsoleBeside
-from kubewright.development._messages import ConsoleReady, Hint, Message
-from kubewright.development._place import Place, embedded_place
+from kubewright.development._consoles import ConsoleBeside  # private: tested without the operator's process
+from kubewright.development._place import Place, embedded_place  # private: tested without the operator's process
+from kubewright.development.messages import ConsoleReady, Hint, Message
 from tests.development.dev_process import PROGRAM, SAMPLE, developing
 from tests.patience import PATIENCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubewright import resource
 from kubewright.api import JSON, Resource
-from kubewright.development._program import _shown
+from kubewright.development._program import _shown  # private: a pure function, tested without the operator's process
 
 
 @resource("shown.example.com/v1beta1", kind="Site", storage=False)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.clock import VirtualClock
-from kubewright.development._sources import Sources, program_files
-from kubewright.development._targets import check_targets, folders_of, paths_of
+from kubewright.development import Sources, check_targets, folders_of, paths_of, program_files
 from kubewright.operator.loading import LoadError
 
 

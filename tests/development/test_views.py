@@ -9,9 +9,7 @@ import os
 import pytest
 
 from kubewright.development import JsonView, LinesView, LiveView, view_for
-from kubewright.development._board import Board
-from kubewright.development._lines import lines_of
-from kubewright.development._messages import (
+from kubewright.development.messages import (
     Applied,
     ClusterReady,
     Ended,
@@ -28,6 +26,7 @@ from kubewright.development._messages import (
     Starting,
     Stopped,
 )
+from kubewright.development.views import Board, lines_of
 
 NOTE = KindShown(api_version="dev.example.com/v1", kind="Note", plural="notes", namespaced=True)
 

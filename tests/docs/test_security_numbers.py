@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 from kubewright.client import ClientConfig
-from kubewright.client import _connection as client_connection
-from kubewright.client._sender import _ERROR_BYTES
-from kubewright.cluster._cluster import _DEFAULT_HISTORY
-from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS
-from kubewright.cluster.serving import _server as cluster_serving
-from kubewright.cluster.storage._storage import _HISTORY_BYTES, _MAX_OBJECT_BYTES
-from kubewright.cluster.watch._stream import _MAX_PENDING_BYTES
-from kubewright.console import Limits
-from kubewright.console._backend import PAGES_PER_VIEWER
-from kubewright.console.access import _sessions, _throttle
+from kubewright.client import _connection as client_connection  # private: bounds that are not settings
+from kubewright.client._sender import _ERROR_BYTES  # private: a bound that is not a setting
+from kubewright.cluster import Cluster
+from kubewright.cluster.merge import MOST_COPIED, MOST_OPERATIONS
+from kubewright.cluster.serving import LIMITS, MAX_BODY_BYTES
+from kubewright.cluster.storage import HISTORY_BYTES, MAX_OBJECT_BYTES
+from kubewright.cluster.watch import MAX_PENDING_BYTES
+from kubewright.console import Console, Limits
+from kubewright.console.access import (
+    FIRST_SECONDS,
+    FREE_FAILURES,
+    LONGEST_SECONDS,
+    MAX_PER_VIEWER,
+    MAX_SESSIONS,
+)
 from kubewright.http import ServerLimits
-from kubewright.operator.endpoints import _authorization
-from kubewright.operator.endpoints import _server as _endpoint_server
-from kubewright.webhook import _request_body, _server
+from kubewright.operator.endpoints import (
+    ALLOW_SECONDS,
+    CONNECTIONS,
+    DENY_SECONDS,
+    MOST_CACHED,
+    MOST_REVIEWS,
+    MOST_WAITING,
+)
+from kubewright.webhook import _server  # private: bounds that are not settings
+from kubewright.webhook.reviews import LARGEST_ADMISSION, LARGEST_CONVERSION
 from kubewright.yaml import MAX_DEPTH, MAX_NODES, MAX_SIZE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
@@ -30,15 +43,15 @@ def row(*cells: object) -> str:
 
 
 def test_servers_have_the_bounds_of_the_page() -> None:
-    shared, console, cluster = ServerLimits(), Limits(), cluster_serving._LIMITS
-    pages = _endpoint_server._CONNECTIONS
+    shared, console, cluster = ServerLimits(), Limits(), LIMITS
+    pages = CONNECTIONS
     kib = f"{shared.header_bytes // KIB} KiB"
     head = f"{shared.header_seconds:g} s"
     slow, ahead, idle = f"{shared.write_seconds:g} s", shared.pipelined, f"{shared.idle_seconds:g} s"
     reserved = f"{console.connections}, and {console.reserved} for probes"
-    reviews = f"{_request_body.LARGEST_ADMISSION // MIB} MiB; {_request_body.LARGEST_CONVERSION // MIB} MiB to convert"
-    together = _server._ADMISSION_BYTES + _request_body.LARGEST_CONVERSION
-    objects = f"{cluster_serving._MAX_BODY_BYTES // MIB} MiB"
+    reviews = f"{LARGEST_ADMISSION // MIB} MiB; {LARGEST_CONVERSION // MIB} MiB to convert"
+    together = _server._ADMISSION_BYTES + LARGEST_CONVERSION
+    objects = f"{MAX_BODY_BYTES // MIB} MiB"
     kept = f"{_server._IDLE_SECONDS:g} s"
     rows = [
         row("connections", _server._CONNECTIONS, pages, pages, reserved, f"{cluster.connections:,}"),
@@ -62,14 +75,13 @@ def test_servers_have_the_bounds_of_the_page() -> None:
 
 def test_documents_have_the_bounds_of_the_page() -> None:
     deep = f"depth {MAX_DEPTH}; {MAX_NODES:,} nodes including aliases; {MAX_SIZE // MIB} MiB; no recursion"
+    writes = inspect.signature(Cluster).parameters["history"].default
     rows = [
         row("YAML", deep),
         row("JSON Patch", f"{MOST_OPERATIONS:,} operations; {MOST_COPIED // MIB} MiB copied in all"),
-        row("object in the embedded cluster", f"{_MAX_OBJECT_BYTES / MIB:g} MiB, as etcd has it"),
-        row(
-            "a watch of the embedded cluster that is not read", f"{_MAX_PENDING_BYTES // MIB} MiB, then the watch ends"
-        ),
-        row("history of the embedded cluster", f"{_DEFAULT_HISTORY:,} writes, {_HISTORY_BYTES // MIB} MiB"),
+        row("object in the embedded cluster", f"{MAX_OBJECT_BYTES / MIB:g} MiB, as etcd has it"),
+        row("a watch of the embedded cluster that is not read", f"{MAX_PENDING_BYTES // MIB} MiB, then the watch ends"),
+        row("history of the embedded cluster", f"{writes:,} writes, {HISTORY_BYTES // MIB} MiB"),
     ]
     assert [one for one in rows if one not in PAGE] == []
 
@@ -88,14 +100,13 @@ def test_the_client_has_the_bounds_of_the_page() -> None:
 
 
 def test_the_console_and_reviews_have_the_bounds_of_the_page() -> None:
-    free, first, longest = _throttle._FREE, _throttle._FIRST_SECONDS, _throttle._LONGEST_SECONDS
-    allow, deny = _authorization.ALLOW_SECONDS, _authorization.DENY_SECONDS
+    pages = inspect.signature(Console).parameters["pages_per_viewer"].default
     said = [
-        row("sessions", f"{_sessions._MAX_SESSIONS:,}; {_sessions._MAX_PER_VIEWER} for each viewer"),
-        f"{free} are free, then a delay that grows from {first:g} s to {longest:g} s",
-        row("pages that a viewer has open", f"{PAGES_PER_VIEWER} (`pages_per_viewer`)"),
-        f"cached for {allow:g} s, a refusal for {deny:g} s, and {_authorization._MOST_CACHED:,} of each are kept",
-        f"At most {_authorization.MOST_REVIEWS} reviews run at the same time\n",
-        f"and {_authorization.MOST_WAITING} requests wait for one",
+        row("sessions", f"{MAX_SESSIONS:,}; {MAX_PER_VIEWER} for each viewer"),
+        f"{FREE_FAILURES} are free, then a delay that grows from {FIRST_SECONDS:g} s to {LONGEST_SECONDS:g} s",
+        row("pages that a viewer has open", f"{pages} (`pages_per_viewer`)"),
+        f"cached for {ALLOW_SECONDS:g} s, a refusal for {DENY_SECONDS:g} s, and {MOST_CACHED:,} of each are kept",
+        f"At most {MOST_REVIEWS} reviews run at the same time\n",
+        f"and {MOST_WAITING} requests wait for one",
     ]
     assert [one for one in said if one not in PAGE] == []

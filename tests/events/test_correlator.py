@@ -7,7 +7,6 @@ import pytest
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.clock import VirtualClock
 from kubewright.events import Correlator, EventRecord, EventType, Limits, Series
-from kubewright.events._correlator import COMBINED
 
 POD = ObjectReference(api_version="v1", kind="Pod", namespace="shop", name="web", uid="1")
 OTHER = ObjectReference(api_version="v1", kind="Pod", namespace="shop", name="db", uid="2")
@@ -55,7 +54,7 @@ def test_the_tenth_similar_event_and_those_after_it_are_combined() -> None:
     recorded = [stage.record(f"message {number}")[0] for number in range(12)]
     assert [series.combined for series in recorded] == [False] * 9 + [True] * 3
     assert recorded[9] is recorded[10] is recorded[11]
-    assert (recorded[11].count, recorded[11].message) == (3, f"{COMBINED}message 11")
+    assert (recorded[11].count, recorded[11].message) == (3, "(combined from similar events): message 11")
     assert stage.correlator.combined == 3
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from kubewright.api.core.v1 import ObjectReference
 from kubewright.events import EventRecord
+
+# private: property tests of names and lengths alone
 from kubewright.events._record import LONGEST_NOTE, check_component, fitted, name_for
 
 

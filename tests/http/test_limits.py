@@ -7,12 +7,12 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubewright.clock import VirtualClock
 from kubewright.http import Server, ServerLimits, ServerRequest, ServerResponse
-from kubewright.http._connection import ServerConnection
 from tests.http.conftest import Wire, echo, until, wire
 from tests.http.test_server import GET, contexts
 from tests.patience import PATIENCE
@@ -88,7 +88,7 @@ async def test_stops_reading_a_body_that_the_handler_does_not_read() -> None:
         assert received[0] < 2**20
 
 
-async def connections(server: Server, count: int) -> list[ServerConnection]:
+async def connections(server: Server, count: int) -> list[Any]:
     """Waits for so many connections, and returns them."""
     await until(lambda: len(server.connections) == count)
     return list(server.connections)

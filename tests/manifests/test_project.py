@@ -6,10 +6,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import click
 import pytest
 
 from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
-from kubewright.cli.local._run import command as run_command
+from kubewright.cli import cli
 from kubewright.manifests import Image, Project, objects
 from kubewright.manifests.manager import ServiceMonitor, metrics_cert_manager_objects
 from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
@@ -121,7 +122,9 @@ def test_an_invalid_image_name_is_rejected(text: str) -> None:
 def test_the_flags_of_the_manager_are_those_of_the_command(name: str) -> None:
     container = manager(PROJECTS[name])
     assert container.command
-    context = run_command.make_context("run", [*container.command[2:], *(container.args or ())])
+    command = cli.get_command(click.Context(cli), "run")
+    assert command is not None
+    context = command.make_context("run", [*container.command[2:], *(container.args or ())])
     assert context.params["leader_elect"] is PROJECTS[name].leader_election
     assert str(context.params["health_bind"]).endswith(":8081")
     assert (context.params["metrics_bind"] is not None) is PROJECTS[name].metrics

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubewright.manifests.helm._template import Splice, Structure, Value, When, hole, template
+from kubewright.manifests.helm import Splice, Structure, Value, When, hole, template
 from tests.manifests.helm import BUILD_SECONDS, helm
 
 HOLES = {"namespace": ".Release.Namespace", "name": ".Release.Name"}

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kubewright.api import ResourceInfo
 from kubewright.cache import ObjectKey
-from kubewright.observe import History, HistoryBounds, HistoryEntry, Reconcile
-from kubewright.observe._history import _ENTRY, _OBJECT, _OWN, _WRITE
-from kubewright.observe._reconcile import Write
+from kubewright.observe import History, HistoryBounds, HistoryEntry, Reconcile, Write
+from kubewright.observe._history import _ENTRY, _OBJECT, _OWN, _WRITE  # private: recomputes the accounted size
 
 INFO = ResourceInfo(group="example.com", version="v1", kind="Thing", plural="things", singular="thing", namespaced=True)
 RNG = random.Random(1)

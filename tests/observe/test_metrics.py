@@ -251,7 +251,7 @@ async def test_events_that_were_dropped_or_aggregated_are_counted(operator: Oper
 
 
 def test_too_many_priorities_become_one() -> None:
-    from kubewright.observe._collector import _depths
+    from kubewright.observe._collector import _depths  # private: a queue with forty priorities
 
     assert dict(_depths({0: 1, 5: 2})) == {"-100": 0, "0": 1, "5": 2}
     assert dict(_depths(dict.fromkeys(range(40), 1))) == {"exceeded_cardinality_limit": 40}
@@ -260,10 +260,9 @@ def test_too_many_priorities_become_one() -> None:
 @pytest.mark.promise("Watching an operator", "Metrics are served as the Accept header asks.")
 def test_the_accept_header_decides_the_format() -> None:
     stats = RequestStats("kubernetes:443")
-    from kubewright.observe._requests import REQUEST_BUCKETS
     from kubewright.queue import Durations
 
-    stats.durations["GET"] = Durations(REQUEST_BUCKETS)
+    stats.durations["GET"] = Durations((0.5, 1.0))
     metrics = Metrics(Sources(requests=lambda: [stats]))
     content_type, text = metrics.render()
     assert content_type.startswith("text/plain; version=0.0.4")

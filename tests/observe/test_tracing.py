@@ -19,7 +19,7 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext, Context, TerminalError
 from kubewright.observe import Observer, Tracing
 from kubewright.operator import Operator, SettingError
-from kubewright.operator._tracing import tracing_of
+from kubewright.operator._tracing import tracing_of  # private: depends on what a process has imported
 from kubewright.operator.settings import Settings
 from tests.controller.conftest import Thing, ThingStatus, thing, until, working
 from tests.observe.conftest import Agreeable
@@ -185,6 +185,7 @@ def test_opentelemetry_is_imported_on_first_use() -> None:
     code = (
         "import sys\n"
         "from kubewright.operator import Operator\n"
+        # private: depends on what a process has imported
         "from kubewright.operator._tracing import tracing_of\n"
         "assert tracing_of(Operator('a').settings) is None\n"
         "Operator('a').metrics\n"

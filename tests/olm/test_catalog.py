@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from kubewright.olm import Bundle, BundleError, Catalog, Installation, catalog_dockerfile, prepare
+
+# private: a table of upgrade graphs, without a bundle for each entry
 from kubewright.olm._graph import Entry, check_channel
 from kubewright.yaml import load_yaml_documents
 from tests.olm.projects import LISTING, plain

@@ -15,8 +15,9 @@ from kubewright.api import from_dict
 from kubewright.api.schema import violations
 from kubewright.crd import validate
 from kubewright.olm import ExampleError, read_samples
-from kubewright.olm._examples import _value as example_of
-from kubewright.olm._examples import minimal
+
+# private: a property test over schemas, without a kind for each
+from kubewright.olm._examples import example_of, minimal
 from tests.olm.projects import GROUP, Book, Shelf
 
 

@@ -20,14 +20,16 @@ from kubewright.olm import (
     Installation,
     NotInstalled,
     OperatorGroup,
+    OperatorGroupSpec,
     Subscription,
     prepare,
     remove,
     run,
     validate,
 )
+
+# private: reads one state of OLM; `run` would wait for its timeout
 from kubewright.olm._diagnosis import what_is_missing
-from kubewright.olm._kinds import OperatorGroupSpec
 from tests.olm.fake_olm import Plan, fake_olm
 from tests.olm.projects import LISTING, Book, Shelf, plain
 from tests.olm.validator import BUILD_SECONDS

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from kubewright.clock import VirtualClock
-from kubewright.operator.endpoints import Page, PageRequest
-from kubewright.operator.endpoints._authorization import (
+from kubewright.operator.endpoints import (
     ALLOW_SECONDS,
     ALLOWED,
     DENY_SECONDS,
@@ -17,6 +16,8 @@ from kubewright.operator.endpoints._authorization import (
     MOST_WAITING,
     Authorizer,
     Decision,
+    Page,
+    PageRequest,
     authorized,
     bearer_token,
 )

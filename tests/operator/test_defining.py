@@ -13,7 +13,7 @@ from kubewright.controller import Context, Watch
 from kubewright.crd import InstallError, install
 from kubewright.operator import ExitCode, Operator
 from kubewright.operator.definition import defined_kinds
-from kubewright.operator.process._run import _explain
+from kubewright.operator.process import report_failure
 
 
 @resource("defining.example.com/v1", plural="definables")
@@ -61,7 +61,7 @@ def test_kinds_of_its_groups_that_it_uses_are_defined_with_those_that_it_reconci
 
 
 def test_unserved_definition_exits_as_not_ready() -> None:
-    assert _explain(InstallError("definables.defining.example.com", "not served after 30s")) is ExitCode.NOT_READY
+    assert report_failure(InstallError("definables.defining.example.com", "not served after 30s")) is ExitCode.NOT_READY
 
 
 async def test_running_defines_a_kind_that_is_only_watched_beside_a_built_in_one() -> None:

@@ -15,7 +15,7 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.election import NotLeader
 from kubewright.operator import Operator, Running, SettingError, Settings
-from kubewright.operator._leadership import make_elector
+from kubewright.operator._leadership import make_elector  # private: the elector of settings, without running it
 from kubewright.testing import RealCluster
 from tests.operator.conftest import events, find, settled, until
 from tests.patience import PATIENCE

@@ -353,7 +353,7 @@ async def test_second_signal_ends_process_with_hanging_plain_reconciler(
 HANGING = """
 import asyncio
 import contextlib
-import kubewright.operator.process._run
+import kubewright.operator.process._run  # private: shortens a wait that is not a setting
 import kubewright as kw
 from kubewright.api import core
 

@@ -24,10 +24,9 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.key_pair import KeyPair
 from kubewright.operator import Operator, Options, Running, SettingError
-from kubewright.operator.endpoints import sites_of
-from kubewright.operator.endpoints._certificate import SelfSignedCertificate, fingerprint_of, issue, issue_in_child
+from kubewright.operator.endpoints import SelfSignedCertificate, fingerprint_of, issue, issue_in_child, sites_of
 from kubewright.testing import RealCluster, operator_client
-from kubewright.webhook._tls import rejection_reason
+from kubewright.webhook._tls import rejection_reason  # private: judges a key pair without serving it
 from tests.operator.conftest import until
 from tests.patience import PATIENCE
 
@@ -284,7 +283,7 @@ def test_makes_certificate_without_cryptography_in_memory() -> None:
     """In a process of its own, in which no other test has imported it."""
     program = """
 import asyncio, datetime, sys
-from kubewright.operator.endpoints._certificate import SelfSignedCertificate
+from kubewright.operator.endpoints import SelfSignedCertificate
 from kubewright.clock import SystemClock
 from kubewright.webhook import serving_context
 async def main():

@@ -12,13 +12,14 @@ import click
 import pytest
 
 from kubewright.api import core
-from kubewright.cli.local._run import command
+from kubewright.cli import cli
 from kubewright.controller import Context
 from kubewright.operator import Operator, Options, SettingError, Settings
 from kubewright.operator.process import resolve_settings
 from kubewright.operator.settings import SETTINGS, from_environment, misspelled, split_address
 from tests.controller.conftest import Thing
 
+RUN: Any = cli.get_command(click.Context(cli), "run")
 AGREED = """--kubeconfig --master --context --namespace --concurrency --leader-elect --no-leader-elect --lease-name
 --lease-namespace --metrics-bind --health-bind --resync --grace --log-level --log-format -v"""
 
@@ -32,7 +33,7 @@ def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is(
     assert set(Options.__annotations__) == names
     assert set(typing.get_type_hints(Settings)) == names
     assert {setting.variable for setting in SETTINGS.values()} == {f"KUBEWRIGHT_{name.upper()}" for name in names}
-    flags = {option.name: option for option in command.params if isinstance(option, click.Option)}
+    flags = {option.name: option for option in RUN.params if isinstance(option, click.Option)}
     # The console is served by the command, which is above the operator: an operator knows none.
     assert set(flags) - {"help", "verbose", "console_bind"} == names
     for name, setting in SETTINGS.items():
@@ -41,7 +42,7 @@ def test_every_setting_is_an_argument_a_variable_and_a_flag_and_nothing_else_is(
 
 
 def test_flags_are_stable() -> None:
-    known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+    known = {flag for option in RUN.params for flag in (*option.opts, *option.secondary_opts)}
     assert [flag for flag in AGREED.split() if flag not in known] == []
 
 

@@ -9,7 +9,7 @@ from tests.patience import PATIENCE
 
 FORKING = """
 import asyncio, multiprocessing, signal
-from kubewright.operator.process._signals import Signals
+from kubewright.operator.process import Signals
 
 async def main():
     with Signals(lambda: None) as signals:

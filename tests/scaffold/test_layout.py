@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.scaffold import carry_out, new_api, new_project, new_webhook
-from kubewright.scaffold._layout import WIDTH, laid_out
+from kubewright.scaffold._layout import WIDTH, laid_out  # private: a property test of the formatter alone
 
 LONGEST_KIND = 60
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubewright.scaffold._merge import Conflict, merge
+from kubewright.scaffold._merge import Conflict, merge  # private: a property test of the merge alone, compared with git
 
 AT_ANY_SPEED = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # Few different lines, so that edits overlap: the same lines, adjacent lines, and repeated lines.

@@ -146,5 +146,5 @@ def test_reports_an_invalid_record(project: Path, text: str, message: str) -> No
 
 def test_finds_built_in_kinds_before_they_are_imported() -> None:
     """The types of a group are imported on first use, so a new interpreter has not imported any."""
-    asked = "from kubewright.scaffold._builtin_kinds import find_builtin_kind; print(find_builtin_kind('deployment'))"
+    asked = "from kubewright.scaffold import find_builtin_kind; print(find_builtin_kind('deployment'))"
     assert subprocess.check_output([sys.executable, "-c", asked], text=True) == "apps.Deployment\n"

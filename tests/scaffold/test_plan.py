@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.scaffold import Plan, ScaffoldError, carry_out, new_api, new_project
-from kubewright.scaffold._init_module import with_import
+from kubewright.scaffold._init_module import with_import  # private: a table of modules, without a project for each
 
 
 def tree(folder: Path) -> dict[str, str]:

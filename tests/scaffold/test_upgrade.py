@@ -13,9 +13,18 @@ from pathlib import Path
 import pytest
 
 from kubewright.cli import run
-from kubewright.scaffold import CURRENT, RECORD, Record, ScaffoldError, carry_out, new_api, new_project, plan_upgrade
-from kubewright.scaffold import _versions as scaffold_versions
-from kubewright.scaffold._replay import scaffolded
+from kubewright.scaffold import (
+    CURRENT,
+    RECORD,
+    Record,
+    ScaffoldError,
+    carry_out,
+    new_api,
+    new_project,
+    plan_upgrade,
+    scaffolded,
+)
+from kubewright.scaffold import _versions as scaffold_versions  # private: replaces the templates of this release
 from tests.full_disk import no_file_larger_than
 from tools.scaffold_version import REFERENCE
 

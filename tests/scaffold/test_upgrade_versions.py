@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.cli import run
-from kubewright.scaffold import CURRENT, RECORD, Record, plan_upgrade
-from kubewright.scaffold._replay import scaffolded
-from kubewright.scaffold._versions import versions
+from kubewright.scaffold import CURRENT, RECORD, Record, plan_upgrade, scaffolded, versions
 from tools.scaffold_version import REFERENCE
 
 pytestmark = pytest.mark.timeout(300)

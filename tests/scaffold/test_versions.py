@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from kubewright.scaffold import CURRENT
-from kubewright.scaffold._versions import FIRST, frozen_templates, present_templates, templates_of, versions
+from kubewright.scaffold import CURRENT, FIRST, frozen_templates, present_templates, templates_of, versions
 from tools.scaffold_version import FOLDER, digest
 
 ADVICE = """the templates in src/kubewright/scaffold/templates are not those of version {}.

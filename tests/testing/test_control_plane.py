@@ -16,7 +16,7 @@ import pytest
 from kubewright.api import core, meta, rbac
 from kubewright.client import Client, Forbidden, Unauthorized
 from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
-from kubewright.testing._ports import free_port
+from kubewright.testing._ports import free_port  # private: loses the race for a port, which is rare otherwise
 
 pytestmark = pytest.mark.control_plane
 
@@ -195,6 +195,7 @@ def test_retries_with_another_port(monkeypatch: pytest.MonkeyPatch) -> None:
         def lose_the_race() -> int:
             return offered.pop(0) or free_port()
 
+        # private: loses the race for a port, which is rare otherwise
         monkeypatch.setattr("kubewright.testing._controlplane.free_port", lose_the_race)
         with ControlPlane() as plane:
             assert plane.request("GET", "/readyz") == "ok"

@@ -6,7 +6,8 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import ValidationError, Violation
-from kubewright.webhook._refusals import FieldError, Refused, status_of
+from kubewright.webhook import FieldError, Refused
+from kubewright.webhook.reviews import status_of
 
 
 @pytest.mark.promise(

@@ -23,11 +23,9 @@ from kubewright.clock import SystemClock, VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.manifests import Project, objects
 from kubewright.operator import Running, SettingError
-from kubewright.operator._webhooks import DRAIN_SECONDS
-from kubewright.operator.process._run import _stop
+from kubewright.operator.process._run import _stop  # private: ends a run as a signal does, without a signal
 from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
-from kubewright.webhook._server import _DRAIN_SECONDS
 from tests.controller.conftest import until
 from tests.webhook.conftest import review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
@@ -156,6 +154,7 @@ async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def _impatient(operator: kw.Operator, client: Client) -> None:
+    # private: shortens a wait that is not a setting
     from kubewright.webhook.configurations import _installing
 
     patience, _installing._TIMEOUT = _installing._TIMEOUT, 0.0
@@ -188,6 +187,8 @@ async def test_rejects_webhook_address_in_use(operator: kw.Operator, cluster: Cl
 # The end
 
 SERVICE = "toys-webhook.default.svc"
+# Seconds in which a stopping pod still serves webhooks, and in which open connections end after that.
+PROMISED_DRAIN, CONNECTIONS_DRAIN = 5.0, 5.0
 
 
 async def ended_by_signal(running: Running) -> None:
@@ -234,7 +235,7 @@ async def test_stopping_pod_drains_and_is_not_ready(cluster: Cluster) -> None:
         assert (await answered(running, port, SERVICE)).get("Connection") == "close", (
             "the next one had better go elsewhere"
         )
-        await clock.advance(DRAIN_SECONDS - 0.1)
+        await clock.advance(PROMISED_DRAIN - 0.1)
         await answered(running, port, SERVICE)
         assert not ending.done()
         await clock.advance(0.1)
@@ -271,7 +272,7 @@ async def test_program_outside_of_a_pod_does_not_drain(operator: kw.Operator, cl
 
 def test_termination_grace_period_covers_draining(operator: kw.Operator) -> None:
     project = Project(operator=operator, target="toys.py")
-    assert project.termination_seconds >= operator.settings.grace + DRAIN_SECONDS + _DRAIN_SECONDS + 5
+    assert project.termination_seconds >= operator.settings.grace + PROMISED_DRAIN + CONNECTIONS_DRAIN + 5
 
 
 class Spec(kw.Model):

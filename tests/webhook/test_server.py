@@ -24,10 +24,15 @@ from kubewright.api import ObjectMeta
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import SystemClock, VirtualClock
 from kubewright.observe import Metrics, Sources
-from kubewright.webhook import EphemeralCertificate, WebhookServer
-from kubewright.webhook._request_body import LARGEST_ADMISSION, LARGEST_CONVERSION
-from kubewright.webhook._reviews import BadReview, decode_admission, decode_conversion, uid_in
-from kubewright.webhook._tls import serving_context
+from kubewright.webhook import EphemeralCertificate, WebhookServer, serving_context
+from kubewright.webhook.reviews import (
+    LARGEST_ADMISSION,
+    LARGEST_CONVERSION,
+    BadReview,
+    decode_admission,
+    decode_conversion,
+    uid_in,
+)
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
 from tests.webhook.certificates.authorities import weak_pair

@@ -11,7 +11,7 @@ import pytest
 import kubewright as kw
 from kubewright.clock import VirtualClock
 from kubewright.observe import Metrics, Sources
-from kubewright.webhook._threads import HandlerThreads, ThreadQuota
+from kubewright.webhook._threads import HandlerThreads, ThreadQuota  # private: counts threads without a server
 from tests.controller.conftest import until
 from tests.patience import PATIENCE
 from tests.unheld_clock import UnheldClock

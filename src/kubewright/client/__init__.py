@@ -60,9 +60,10 @@ from kubewright.client.watch import EventType, Watch, WatchEvent, WatchStream
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from kubewright.client._http import HttpTransport
     from kubewright.client._http_response import HttpResponse
     from kubewright.client._origin import HttpOrigin
-    from kubewright.client._tls import tls_context
+    from kubewright.client.credentials import tls_context
 
 __all__ = [
     "TLS",
@@ -87,6 +88,7 @@ __all__ = [
     "Gone",
     "HttpOrigin",
     "HttpResponse",
+    "HttpTransport",
     "Impersonation",
     "Invalid",
     "JsonPatch",
@@ -129,7 +131,12 @@ __all__ = [
 ]
 
 # The HTTP parser and the connections are imported on first use, like in `Client`.
-_MODULES = {"HttpOrigin": "_origin", "HttpResponse": "_http_response", "tls_context": "_tls"}
+_MODULES = {
+    "HttpTransport": "_http",
+    "HttpOrigin": "_origin",
+    "HttpResponse": "_http_response",
+    "tls_context": "kubewright.client.credentials",
+}
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_exports(__name__, _MODULES)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._heads import head_of, query_text
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Pool
 from kubewright.client._transport import Request
+from kubewright.client.credentials._auth import Identity
 from kubewright.clock import Clock, SystemClock
 
 __all__ = ["Exchange", "NotConnected", "request_head"]

@@ -13,7 +13,6 @@ import socket
 import ssl
 from urllib.parse import urlsplit
 
-from kubewright.client._auth import Authenticator, Identity
 from kubewright.client._config import ClientConfig
 from kubewright.client._config_errors import ConfigError
 from kubewright.client._connection import Broken
@@ -23,6 +22,7 @@ from kubewright.client._heads import ServerAddress
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool, Unreachable
 from kubewright.client._transport import ConnectionLost, Request
+from kubewright.client.credentials._auth import Authenticator, Identity
 from kubewright.clock import Clock
 from kubewright.user_code import being_cancelled
 

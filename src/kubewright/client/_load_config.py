@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from kubewright.client._config import TLS, ClientConfig, Credentials, Impersonation
 from kubewright.client._config_errors import ConfigError
-from kubewright.client._kubeconfig import read_kubeconfig
 from kubewright.client._proxy import check_proxy, environment_proxy
 from kubewright.client._sources import from_kubeconfig, from_service_account
+from kubewright.client.credentials._kubeconfig import read_kubeconfig
 
 __all__ = ["context_names", "load_config"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ssl
 from typing import Self
 
-from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken
 from kubewright.client._dialing import Dialer
 from kubewright.client._exchange import Exchange, NotConnected, request_head
 from kubewright.client._heads import ServerAddress
 from kubewright.client._http_response import HttpResponse
 from kubewright.client._pool import Closed, Pool
-from kubewright.client._tls import tls_context
 from kubewright.client._transport import ConnectionLost, Request
+from kubewright.client.credentials._auth import Identity
+from kubewright.client.credentials._tls import tls_context
 
 __all__ = ["HttpOrigin"]
 

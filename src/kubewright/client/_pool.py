@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from kubewright.client._auth import Identity
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._dialing import Dialer
+from kubewright.client.credentials._auth import Identity
 from kubewright.durations import format_duration
 from kubewright.user_code import being_cancelled
 

@@ -16,9 +16,9 @@ import msgspec
 
 from kubewright.client._config import TLS, ClientConfig, Credentials, ExecPlugin, Impersonation, InteractiveMode
 from kubewright.client._config_errors import did_you_mean
-from kubewright.client._kubeconfig import Cluster, Context, Entry, ExecConfig, Kubeconfig, User
 from kubewright.client._kubeconfig_warnings import warn_of_unverified_server
 from kubewright.client._proxy import check_proxy
+from kubewright.client.credentials._kubeconfig import Cluster, Context, Entry, ExecConfig, Kubeconfig, User
 
 __all__ = ["from_kubeconfig", "from_service_account"]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kubewright.development._messages import Message
+from kubewright.development.messages import Message
 
 __all__ = ["Channel"]
 

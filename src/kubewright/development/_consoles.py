@@ -10,8 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kubewright.development._messages import ConsoleReady, Hint, Message
 from kubewright.development._place import Place
+from kubewright.development.messages import ConsoleReady, Hint, Message
 
 if TYPE_CHECKING:
     from kubewright.console import Console

@@ -13,7 +13,13 @@ from typing import Any, Final
 from kubewright.client import ApiError
 from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._ending import Ending, before, in_background
-from kubewright.development._messages import (
+from kubewright.development._place import Place, embedded_place, given_place
+from kubewright.development._process import OperatorProcess
+from kubewright.development._samples import Samples
+from kubewright.development._sources import Sources
+from kubewright.development._targets import folders_of, paths_of
+from kubewright.development._watching import Watching
+from kubewright.development.messages import (
     ClusterReady,
     Ended,
     Failed,
@@ -25,13 +31,7 @@ from kubewright.development._messages import (
     Starting,
     Stopped,
 )
-from kubewright.development._place import Place, embedded_place, given_place
-from kubewright.development._process import OperatorProcess
-from kubewright.development._samples import Samples
-from kubewright.development._sources import Sources
-from kubewright.development._targets import folders_of, paths_of
-from kubewright.development._views import View
-from kubewright.development._watching import Watching
+from kubewright.development.views import View
 
 __all__ = ["Development", "Plan"]
 

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol, Self
 
 import msgspec
 
-from kubewright.development._messages import Logged, Message, Output
 from kubewright.development._orders import Orders
+from kubewright.development.messages import Logged, Message, Output
 
 __all__ = ["OperatorProcess"]
 

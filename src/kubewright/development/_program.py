@@ -23,10 +23,10 @@ from kubewright.cache import ObjectKey
 from kubewright.client import ApiError, Client, ConfigError
 from kubewright.development._account import account_for
 from kubewright.development._channel import Channel
-from kubewright.development._messages import Failed, Installed, KindShown, Loaded, Message, Ready, Reconciled
 from kubewright.development._orders import Orders
 from kubewright.development._sources import program_files
 from kubewright.development._tracebacks import error_location, user_traceback
+from kubewright.development.messages import Failed, Installed, KindShown, Loaded, Message, Ready, Reconciled
 from kubewright.manifests import Program, load
 from kubewright.observe import HistoryEntry
 from kubewright.operator import ExitCode, Operator, Running

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kubewright.api import DecodeError, ObjectMeta, core, from_dict
 from kubewright.client import AlreadyExists, ApiError, Client, RetryPolicy
-from kubewright.development._messages import Applied, Failed, Message
+from kubewright.development.messages import Applied, Failed, Message
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["SUFFIXES", "Samples", "samples_beside"]

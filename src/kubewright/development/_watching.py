@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from kubewright.api import Untyped, core
 from kubewright.client import ApiError, Client, Expired, Forbidden
 from kubewright.columns import CustomPrinter
-from kubewright.development._messages import EventSeen, Hint, KindShown, Message, ObjectSeen
+from kubewright.development.messages import EventSeen, Hint, KindShown, Message, ObjectSeen
 
 __all__ = ["Watching", "state_of"]
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         read_token,
         tokens_of,
     )
-    from kubewright.observe._reconcile import Reconcile
+    from kubewright.observe._reconcile import Reconcile, Write
     from kubewright.observe._report import (
         CacheReport,
         ControllerReport,
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from kubewright.observe._webhooks import Review, WebhookStats
 
 _MODULES = {
+    "Write": "_reconcile",
     "BUGS": "_stats",
     "DEBUG_PATH": "_operator_client",
     "CacheReport": "_report",
@@ -159,6 +160,7 @@ __all__ = [
     "UndeclaredWrites",
     "WebhookReport",
     "WebhookStats",
+    "Write",
     "WriteRecord",
     "inspect",
     "is_loopback",

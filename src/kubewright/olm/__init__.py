@@ -23,7 +23,14 @@ from kubewright.olm._csv import cluster_service_version, csv_name
 from kubewright.olm._examples import ExampleError, read_samples
 from kubewright.olm._files import bundle_files
 from kubewright.olm._image_folder import ImageFolder, check_image_folder
-from kubewright.olm._kinds import CatalogSource, ClusterServiceVersion, InstallPlan, OperatorGroup, Subscription
+from kubewright.olm._kinds import (
+    CatalogSource,
+    ClusterServiceVersion,
+    InstallPlan,
+    OperatorGroup,
+    OperatorGroupSpec,
+    Subscription,
+)
 from kubewright.olm._listing import Listing, icon_of
 from kubewright.olm._merge import Conflict, Keep, Merged, merge
 from kubewright.olm._objects import Installation
@@ -53,6 +60,7 @@ __all__ = [
     "Merged",
     "NotInstalled",
     "OperatorGroup",
+    "OperatorGroupSpec",
     "Problem",
     "PullError",
     "Report",

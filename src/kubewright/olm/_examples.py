@@ -12,7 +12,7 @@ from kubewright.crd import ValidationError, schema_of, validate
 from kubewright.regex import EngineMissing, InvalidPattern, text_matches
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
-__all__ = ["ExampleError", "examples_json", "minimal", "read_samples"]
+__all__ = ["ExampleError", "example_of", "examples_json", "minimal", "read_samples"]
 
 _FORMATS: Final = {
     "date": "2030-01-01",
@@ -105,11 +105,11 @@ def minimal(kind: type[Object]) -> dict[str, Any]:
         if name in ("apiVersion", "kind", "metadata", "status"):
             continue
         if name == "spec" or name in schema.get("required", ()):
-            shown[name] = _value(field)
+            shown[name] = example_of(field)
     return shown
 
 
-def _value(schema: Mapping[str, Any]) -> Any:
+def example_of(schema: Mapping[str, Any]) -> Any:
     if "example" in schema:
         return schema["example"]
     if "default" in schema:
@@ -124,9 +124,9 @@ def _by_type(schema: Mapping[str, Any]) -> Any:
         case "object":
             needed = schema.get("required", ())
             fields = schema.get("properties") or {}
-            return {name: _value(field) for name, field in fields.items() if name in needed or "default" in field}
+            return {name: example_of(field) for name, field in fields.items() if name in needed or "default" in field}
         case "array":
-            return [_value(schema.get("items", {}))] * schema.get("minItems", 0)
+            return [example_of(schema.get("items", {}))] * schema.get("minItems", 0)
         case "boolean":
             return False
         case "integer" | "number" as kind:

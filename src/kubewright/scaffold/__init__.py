@@ -8,6 +8,8 @@
   merges the scaffold's changes into the user's files. Conflicts are reported and never overwritten.
 - `Record` is the project's `kubewright.toml`: its name, domain and kinds. `Record.find()` reads it.
   `project_folder(folder)` returns the folder that has it: the given one or the nearest above.
+- `versions()` lists the recorded versions of the scaffold, `templates_of` returns the templates of one, and
+  `scaffolded` the files that a project of a version has.
 
 A scaffold is small, because the framework holds the logic: a module for each kind, its tests and a sample.
 """
@@ -15,17 +17,19 @@ A scaffold is small, because the framework holds the logic: a module for each ki
 from __future__ import annotations
 
 from kubewright.scaffold._api import new_api
-from kubewright.scaffold._builtin_kinds import BuiltinKind, builtin_kinds
+from kubewright.scaffold._builtin_kinds import BuiltinKind, builtin_kinds, find_builtin_kind
 from kubewright.scaffold._names import ScaffoldError
 from kubewright.scaffold._plan import Done, Plan, carry_out, read_text
 from kubewright.scaffold._project import new_project
 from kubewright.scaffold._record import RECORD, Kind, Record, project_folder
+from kubewright.scaffold._replay import scaffolded
 from kubewright.scaffold._upgrade import FileUpgrade, Upgrade, plan_upgrade
-from kubewright.scaffold._versions import CURRENT
+from kubewright.scaffold._versions import CURRENT, FIRST, frozen_templates, present_templates, templates_of, versions
 from kubewright.scaffold._webhook import new_webhook
 
 __all__ = [
     "CURRENT",
+    "FIRST",
     "RECORD",
     "BuiltinKind",
     "Done",
@@ -37,10 +41,16 @@ __all__ = [
     "Upgrade",
     "builtin_kinds",
     "carry_out",
+    "find_builtin_kind",
+    "frozen_templates",
     "new_api",
     "new_project",
     "new_webhook",
     "plan_upgrade",
+    "present_templates",
     "project_folder",
     "read_text",
+    "scaffolded",
+    "templates_of",
+    "versions",
 ]

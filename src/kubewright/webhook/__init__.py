@@ -25,7 +25,8 @@ Handlers belong to their operator, async or plain; plain ones run in threads. Gu
 - The certificate may change while the server runs (`CertificateSource`). Every replica serves, not only the leader.
   `serving_context` makes a TLS context of such a source for any other server.
 
-Start to read in `_server.py`. Sub-rooms: `configurations` (objects for the API server), `certificates` (sources).
+Start to read in `_server.py`. Sub-rooms: `reviews` (what the API server sends and expects), `configurations`
+(objects for the API server), `certificates` (sources).
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from kubewright.webhook._conversion import ConversionError, Conversions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
 from kubewright.webhook._ephemeral_certificate import EphemeralCertificate
-from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused
 from kubewright.webhook._registration import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
-from kubewright.webhook._reviews import GroupVersionKind, GroupVersionResource, User
 from kubewright.webhook._server import WebhookServer
 from kubewright.webhook._serving_certificate import ServingCertificate
 from kubewright.webhook._tls import serving_context
+from kubewright.webhook.reviews._refusals import AdmissionWarning, FieldError, Refused
+from kubewright.webhook.reviews._reviews import GroupVersionKind, GroupVersionResource, User
 
 __all__ = [
     "AdmissionOptions",

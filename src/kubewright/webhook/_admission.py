@@ -24,10 +24,10 @@ from kubewright.redaction import as_text
 from kubewright.user_code import contained, containment
 from kubewright.webhook._declarations import WebhookDeclaration
 from kubewright.webhook._handlers import HandlerFunction
-from kubewright.webhook._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of
 from kubewright.webhook._request import AdmissionRequest
-from kubewright.webhook._reviews import AdmissionResponse, AdmissionReviewRequest, BadReview
 from kubewright.webhook._threads import ThreadQuota
+from kubewright.webhook.reviews._refusals import AdmissionWarning, FieldError, Refused, Verdict, status_of
+from kubewright.webhook.reviews._reviews import AdmissionResponse, AdmissionReviewRequest, BadReview
 
 __all__ = ["Admission"]
 

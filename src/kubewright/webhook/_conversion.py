@@ -26,9 +26,9 @@ from kubewright.durations import format_duration
 from kubewright.redaction import as_text
 from kubewright.signatures import can_take, is_async, name_of, signature_of
 from kubewright.user_code import contained
-from kubewright.webhook._reviews import ConversionReviewRequest, conversion_review
 from kubewright.webhook._threads import ThreadQuota
 from kubewright.webhook._unknown_fields import preserve_unknown_fields
+from kubewright.webhook.reviews._reviews import ConversionReviewRequest, conversion_review
 
 __all__ = ["ConversionError", "ConversionWebhook", "Conversions", "Step"]
 

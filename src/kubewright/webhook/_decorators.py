@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from kubewright.api import Object
-from kubewright.webhook._refusals import AdmissionWarning, FieldError
 from kubewright.webhook._request import AdmissionRequest
+from kubewright.webhook.reviews._refusals import AdmissionWarning, FieldError
 
 __all__ = ["ConvertDecorator", "DefaultDecorator", "Found", "ValidateDecorator"]
 

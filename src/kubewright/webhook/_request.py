@@ -8,7 +8,7 @@ import msgspec
 
 from kubewright.api import Object, decode
 from kubewright.client import Client
-from kubewright.webhook._reviews import AdmissionReviewRequest, GroupVersionKind, GroupVersionResource, User
+from kubewright.webhook.reviews._reviews import AdmissionReviewRequest, GroupVersionKind, GroupVersionResource, User
 
 __all__ = ["AdmissionRequest", "Operation"]
 

@@ -28,10 +28,12 @@ from kubewright.observe import Review, WebhookStats
 from kubewright.webhook._admission import Admission
 from kubewright.webhook._certificate_source import CertificateSource
 from kubewright.webhook._conversion import ConversionWebhook
-from kubewright.webhook._refusals import Refused, status_of
 from kubewright.webhook._registration import Webhooks
-from kubewright.webhook._request_body import LARGEST_ADMISSION, LARGEST_CONVERSION, read_body
-from kubewright.webhook._reviews import (
+from kubewright.webhook._threads import HandlerThreads
+from kubewright.webhook._tls import serving_context
+from kubewright.webhook.reviews._refusals import Refused, status_of
+from kubewright.webhook.reviews._request_body import LARGEST_ADMISSION, LARGEST_CONVERSION, read_body
+from kubewright.webhook.reviews._reviews import (
     AdmissionResponse,
     BadReview,
     ConversionReviewRequest,
@@ -41,8 +43,6 @@ from kubewright.webhook._reviews import (
     decode_conversion,
     uid_in,
 )
-from kubewright.webhook._threads import HandlerThreads
-from kubewright.webhook._tls import serving_context
 
 if TYPE_CHECKING:
     from kubewright.http import Server, ServerRequest, ServerResponse

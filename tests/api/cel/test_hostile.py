@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from kubewright.api.cel import CompileError, CostExceeded, Environment, EvaluationError, compile_expression, types
+
+# private: calls every declared function, and no public name lists them
 from kubewright.api.cel._declarations import functions
-from kubewright.api.cel.functions._implementations import IMPLEMENTATIONS
+from kubewright.api.cel.functions import IMPLEMENTATIONS
 
 VALUES: list[Any] = [
     None,

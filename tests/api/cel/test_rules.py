@@ -142,6 +142,7 @@ def test_stops_at_a_rule_that_exceeds_the_cost_limit() -> None:
 
 @pytest.mark.promise("CEL", "Rules share a budget.")
 def test_many_rules_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    # private: a budget that a small object exhausts
     monkeypatch.setattr("kubewright.api.cel._rules.BUDGET", 150_000)
     many = {"type": "array", "items": {"type": "integer"}}
     rules = Rules(spec(many=ruled(many, *[rule("self.all(x, self.all(y, x + y >= 0))")] * 9)))
@@ -205,7 +206,7 @@ def test_estimates_cost_from_schema(text: str) -> None:
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from kubewright.api.cel import _syntax
+    from kubewright.api.cel import _syntax  # private: forgets the cached parser, as if the extra were not installed
 
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)  # simulates a missing package
     _syntax._environment.cache_clear()

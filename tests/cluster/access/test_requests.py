@@ -8,8 +8,7 @@ import pytest
 
 from kubewright.client import Request
 from kubewright.cluster import User
-from kubewright.cluster.access import AccessRequest
-from kubewright.cluster.access._requests import access_request_of, refusal
+from kubewright.cluster.access import AccessRequest, access_request_of, refusal
 
 JANE = User("jane")
 

@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubewright.cluster import User
-from kubewright.cluster.access import AccessRequest
-from kubewright.cluster.access._rules import EVERYTHING, Rule, describe, uncovered
+from kubewright.cluster.access import EVERYTHING, AccessRequest, Rule, describe, uncovered
 
 PODS = Rule(verbs=("get", "list"), api_groups=("",), resources=("pods", "*/scale"))
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from kubewright.client import Transport, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, Transport, load_config
 from kubewright.clock import SystemClock
 from kubewright.testing import ControlPlane
 from tests.cluster.admission.hooks import HookServer

@@ -10,8 +10,7 @@ import pytest
 import pytest_asyncio
 
 from kubewright.client import Client, Invalid
-from kubewright.cluster.crds._nulls import drop_nulls
-from kubewright.cluster.crds._values import errors_of
+from kubewright.cluster.crds import drop_nulls, errors_of
 from kubewright.testing import ControlPlane
 from tests.patience import PATIENCE
 

@@ -16,7 +16,7 @@ import yaml
 from multidict import CIMultiDict
 
 from kubewright.client import Request, Response, Transport
-from kubewright.cluster.registry._builtin_resources import group_order
+from kubewright.cluster.registry import group_order
 from tests.patience import PATIENCE
 
 HERE = Path(__file__).parent

@@ -11,8 +11,7 @@ import pytest_asyncio
 import yaml
 from msgspec.structs import replace
 
-from kubewright.client import Credentials, Transport, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import Credentials, HttpTransport, Transport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.access import user_named

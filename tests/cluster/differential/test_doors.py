@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubewright.client import Credentials, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import Credentials, HttpTransport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.access import user_named

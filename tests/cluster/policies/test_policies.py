@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from kubewright.client import Request, Transport
-from kubewright.cluster import Cluster
+from kubewright.cluster import Cluster, User
 from kubewright.cluster.admission import Attributes, ConditionError
-from kubewright.cluster.machinery._calls import User
-from kubewright.cluster.policies._conditions import PolicyConditions
+from kubewright.cluster.policies import PolicyConditions
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}

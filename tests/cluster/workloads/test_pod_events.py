@@ -9,7 +9,7 @@ import pytest
 
 from kubewright.api import core, meta
 from kubewright.cluster.nodes import PodPlan
-from kubewright.cluster.nodes._pod_events import duration
+from kubewright.cluster.nodes._pod_events import duration  # private: a table of durations that takes hours with a pod
 from tests.cluster.workloads.conftest import World
 
 PRESENT = 'Container image "{}" already present on machine and can be accessed by the pod'

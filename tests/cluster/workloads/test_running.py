@@ -15,7 +15,7 @@ import pytest
 from kubewright.api import apps, batch, core, meta
 from kubewright.client import BlockingClient, Client
 from kubewright.cluster.nodes import FakeNode
-from kubewright.cluster.workloads._workloads import controller_manager
+from kubewright.cluster.workloads import controller_manager
 from tests.cluster.workloads.conftest import (
     LABELS,
     World,

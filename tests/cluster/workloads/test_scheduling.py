@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import apps, core, meta
-from kubewright.cluster.workloads._nodes import toleration_seconds
+from kubewright.cluster.workloads import toleration_seconds
 from tests.cluster.workloads.conftest import LABELS, World, a_deployment
 
 PREEMPTION = (

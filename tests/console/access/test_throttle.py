@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 from collections.abc import AsyncIterator
 from urllib.parse import urlencode
@@ -10,11 +11,10 @@ import aiohttp
 import pytest
 from click.testing import CliRunner
 
-from kubewright.cli.console._ui import command
+from kubewright.cli import cli
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.console import Console, Limits, SignInError
-from kubewright.console._backend import PAGES_PER_VIEWER
 from kubewright.console.access import SignInThrottle, SignInUnavailable, Viewer
 from kubewright.console.server import client_address
 
@@ -160,12 +160,13 @@ async def test_unavailable_api_server_delays_no_sign_in(served: aiohttp.ClientSe
 
 
 def test_rejects_invalid_proxy_network() -> None:
-    result = CliRunner().invoke(command, ["--trusted-proxy", "proxy.example.com"])
+    result = CliRunner().invoke(cli, ["ui", "--trusted-proxy", "proxy.example.com"])
     assert result.exit_code == 2
     assert "is not an address or network such as 10.0.0.7" in result.output
 
 
 def test_command_uses_the_default_of_the_class() -> None:
-    shown = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
-    assert f"[default: {PAGES_PER_VIEWER};" in shown
+    shown = " ".join(CliRunner().invoke(cli, ["ui", "--help"]).output.split())
+    pages = inspect.signature(Console).parameters["pages_per_viewer"].default
+    assert f"[default: {pages};" in shown
     assert f"[default: {Limits().connections};" in shown

@@ -8,7 +8,7 @@ import pytest
 
 from kubewright.api import DecodeError
 from kubewright.client import ApiError, BadRequest, Conflict, Forbidden, Invalid, Status
-from kubewright.client._errors import error_from
+from kubewright.client.wire import error_from
 from kubewright.console.forms import (
     Checker,
     Problem,

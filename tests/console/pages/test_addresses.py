@@ -9,9 +9,13 @@ from kubewright.cache import CacheSyncError
 from kubewright.client import Forbidden, NotFound, Status, Timeout, Unauthorized, Unavailable
 from kubewright.console import Kind
 from kubewright.console.kinds import custom_printer
+
+# private: pure functions, tested without a browser
 from kubewright.console.pages._addresses import ListView, kind_address, kind_named, object_address, search_address
+
+# private: pure functions, tested without a browser
 from kubewright.console.pages._problems import AccessDenied, KindNotFound, problem_of, similar_kinds
-from kubewright.console.pages.lists._grid import columns_of
+from kubewright.console.pages.lists._grid import columns_of  # private: a pure function, tested without a browser
 
 
 def kind(group: str, name: str, plural: str, *short: str, columns: list[dict[str, object]] | None = None) -> Kind:

@@ -13,7 +13,7 @@ from kubewright.api import ObjectMeta
 from kubewright.api.core.v1 import Namespace
 from kubewright.client import Client
 from kubewright.cluster import Cluster
-from kubewright.console._theme import DARK, LIGHT
+from kubewright.console.theme import DARK, LIGHT
 from kubewright.crd import install
 from tests.console.conftest import OpenPage
 from tests.console.gadgets import PATH, Gadget, gadget, set_phase

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubewright import console
-from kubewright.console._theme import DARK, ICONS, LIGHT, SURFACES, TEXT_COLORS, custom_properties
 from kubewright.console.objects import State
+from kubewright.console.theme import DARK, ICONS, LIGHT, SURFACES, TEXT_COLORS, custom_properties
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 

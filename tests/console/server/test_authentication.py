@@ -18,7 +18,7 @@ from kubewright.api import ObjectMeta, core, rbac
 from kubewright.client import Client, Forbidden, load_config
 from kubewright.cluster import Cluster
 from kubewright.console import Console, SignInError
-from kubewright.console._backend import is_loopback
+from kubewright.console._backend import is_loopback  # private: no test may listen beyond loopback
 from kubewright.crd import install
 from kubewright.testing import RealCluster
 from tests.console.screenshots import shoot

@@ -14,8 +14,13 @@ from cryptography.hazmat.primitives import serialization
 
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.clock import VirtualClock
-from kubewright.webhook.certificates import CertificateError, CertificateFiles, CertificatePaths, expiry_problem
-from kubewright.webhook.certificates._sources import paths_for
+from kubewright.webhook.certificates import (
+    CertificateError,
+    CertificateFiles,
+    CertificatePaths,
+    expiry_problem,
+    paths_for,
+)
 from tests.webhook.certificates.authorities import HOST, weak_pair
 
 Put = Callable[[Path, KeyPair], None]

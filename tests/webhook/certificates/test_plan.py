@@ -8,9 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubewright.certificates import CertificateAuthority
-from kubewright.webhook.certificates import CertificatePolicy
-from kubewright.webhook.certificates._plan import Change, decide, next_time
-from kubewright.webhook.certificates._stored import StoredCertificate
+from kubewright.webhook.certificates import CertificatePolicy, Change, StoredCertificate, decide, next_time
 from tests.webhook.certificates.authorities import HOST, is_trusted
 
 START = datetime(2030, 1, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ from kubewright.client import Client, Forbidden, Request, Response, Status, Tran
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.webhook import WebhookDeployment
-from kubewright.webhook.certificates._reconciler import CertificateReconciler
+from kubewright.webhook.certificates import CertificateReconciler
 from tests.webhook.certificates.authorities import served
 from tests.webhook.certificates.objects import address, bundles, validating
 

@@ -14,7 +14,7 @@ from kubewright.certificates import CertificateAuthority
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.operator import ExitCode
-from kubewright.operator.process._run import _explain
+from kubewright.operator.process import report_failure
 from kubewright.webhook.certificates import CERTIFICATE_SOURCES, CertificateError, source_for
 from tests.webhook.certificates.authorities import served
 
@@ -68,7 +68,7 @@ async def test_expiry_shows_in_metrics_and_readiness(days: float, status: int, t
 
 
 def test_start_without_certificate_logs_one_line() -> None:
-    assert _explain(CertificateError("there is none")) is ExitCode.NOT_READY
+    assert report_failure(CertificateError("there is none")) is ExitCode.NOT_READY
 
 
 async def test_the_setting_chooses_the_source(tmp_path: Path) -> None:

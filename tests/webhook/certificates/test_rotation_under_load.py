@@ -15,8 +15,7 @@ from aiohttp import web
 from kubewright.api import ObjectMeta, core
 from kubewright.client import Client, MergePatch
 from kubewright.clock import SystemClock
-from kubewright.webhook import WebhookDeployment
-from kubewright.webhook._tls import serving_context
+from kubewright.webhook import WebhookDeployment, serving_context
 from kubewright.webhook.certificates import CertificatePolicy, SelfManaged
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, until, validating

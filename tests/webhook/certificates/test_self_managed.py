@@ -31,9 +31,14 @@ from kubewright.clock import SystemClock
 from kubewright.manifests import Project, webhook_configurations
 from kubewright.manifests.manager import certificate_access
 from kubewright.webhook import WebhookDeployment
-from kubewright.webhook.certificates import CertificateError, CertificatePolicy, SelfManaged, expiry_problem
-from kubewright.webhook.certificates._reconciler import CertificateReconciler
-from kubewright.webhook.certificates._stored import StoredCertificate
+from kubewright.webhook.certificates import (
+    CertificateError,
+    CertificatePolicy,
+    CertificateReconciler,
+    SelfManaged,
+    StoredCertificate,
+    expiry_problem,
+)
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, secret_of, until, validating
 

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubewright.certificates import CertificateAuthority
-from kubewright.webhook.certificates import CertificatePolicy
-from kubewright.webhook.certificates._plan import decide
-from kubewright.webhook.certificates._stored import StoredCertificate
-from kubewright.webhook.certificates._validation import Unusable
+from kubewright.webhook.certificates import CertificatePolicy, StoredCertificate, Unusable, decide
 from tests.webhook.certificates.authorities import HOST, weak_pair
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

@@ -15,8 +15,7 @@ from kubewright.certificates import KeyPair
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.webhook.certificates import CertificatePolicy
-from kubewright.webhook.certificates._reconciler import CertificateReconciler
+from kubewright.webhook.certificates import CertificatePolicy, CertificateReconciler
 from tests.webhook.certificates.authorities import is_trusted, served
 from tests.webhook.certificates.objects import address, bundles, validating
 

@@ -1,4 +1,4 @@
-"""Requests and responses as they look on the wire: URL paths, request bodies and `Warning` headers.
+"""Requests and responses as they look on the wire: URL paths, request bodies, errors and `Warning` headers.
 
 `Client` builds its requests from these functions. Other rooms use them where they describe a request without sending
 it: the controller compares apply bodies, the test account names the resources that a role lacks.
@@ -6,6 +6,7 @@ it: the controller compares apply bodies, the test account names the resources t
 
 from __future__ import annotations
 
+from kubewright.client._errors import error_from
 from kubewright.client.wire._bodies import apply_body, changes, kept_object, request_body
 from kubewright.client.wire._paths import (
     info_of_object,
@@ -21,6 +22,7 @@ __all__ = [
     "WarningLog",
     "apply_body",
     "changes",
+    "error_from",
     "info_of_object",
     "kept_object",
     "object_name",

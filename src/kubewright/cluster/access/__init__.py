@@ -17,19 +17,25 @@ from kubewright.cluster.access._access import Access, Admission
 from kubewright.cluster.access._bootstrap import add_default_roles
 from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
 from kubewright.cluster.access._rbac import Decision
-from kubewright.cluster.access._requests import AccessRequest, access_request_of
+from kubewright.cluster.access._requests import AccessRequest, access_request_of, refusal
+from kubewright.cluster.access._rules import EVERYTHING, Rule, describe, uncovered
 from kubewright.cluster.access._tokens import Tokens
 from kubewright.cluster.access._users import user_named
 
 __all__ = [
+    "EVERYTHING",
     "Access",
     "AccessRequest",
     "Admission",
     "CreationByUpdate",
     "Decision",
     "NoEscalation",
+    "Rule",
     "Tokens",
     "access_request_of",
     "add_default_roles",
+    "describe",
+    "refusal",
+    "uncovered",
     "user_named",
 ]

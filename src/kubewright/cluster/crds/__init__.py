@@ -7,6 +7,12 @@ are evaluated by `kubewright.api.cel` if the extra `test` is installed, and reje
 
 from __future__ import annotations
 
+from kubewright.cluster.crds._nulls import drop_nulls
 from kubewright.cluster.crds._registry import Definitions
+from kubewright.cluster.crds._values import errors_of
 
-__all__ = ["Definitions"]
+__all__ = [
+    "Definitions",
+    "drop_nulls",
+    "errors_of",
+]

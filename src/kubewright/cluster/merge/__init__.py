@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from kubewright.cluster.merge._errors import Refused
 from kubewright.cluster.merge._field_set import FieldSet, path
-from kubewright.cluster.merge._json_patch import json_patch
+from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS, json_patch
 from kubewright.cluster.merge._manager import FieldManager, manager_name
 from kubewright.cluster.merge._merge_patch import merge_patch
 from kubewright.cluster.merge._noop import keep_times, same
@@ -71,6 +71,8 @@ from kubewright.cluster.merge._strict_patches import strict_patch_errors
 from kubewright.cluster.merge._structured import structured_merge
 
 __all__ = [
+    "MOST_COPIED",
+    "MOST_OPERATIONS",
     "RESET_ALL_BUT_STATUS",
     "RESET_STATUS",
     "FieldManager",

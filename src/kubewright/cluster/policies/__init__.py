@@ -10,6 +10,7 @@ A policy and its bindings apply as soon as they are written; the real server nee
 
 from __future__ import annotations
 
+from kubewright.cluster.policies._conditions import PolicyConditions
 from kubewright.cluster.policies._install import add_policies
 
-__all__ = ["add_policies"]
+__all__ = ["PolicyConditions", "add_policies"]

@@ -22,15 +22,15 @@ from kubewright.cluster.watchdog import Watchdog
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
 
-__all__ = ["Serving"]
+__all__ = ["LIMITS", "MAX_BODY_BYTES", "Serving"]
 
 _ADMIN: Final = ("kubewright-admin", ("system:masters",))
 _AUTHENTICATED: Final = "system:authenticated"
-_MAX_BODY_BYTES: Final = 3 * 1024 * 1024
+MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 # Each watch has a connection. Idle connections have a separate limit, the default.
-_LIMITS: Final = ServerLimits(connections=1400)
+LIMITS: Final = ServerLimits(connections=1400)
 
 
 class Serving:
@@ -62,7 +62,7 @@ class Serving:
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         # Cancels handlers of closed connections: otherwise their watches would stay open.
-        server = Server(self._handle, host=host, port=port, tls=context, limits=_LIMITS, cancel_on_disconnect=True)
+        server = Server(self._handle, host=host, port=port, tls=context, limits=LIMITS, cancel_on_disconnect=True)
         self._server = await server.__aenter__()
         self._watchdog.start()
         self._dispatcher.metrics = self._watchdog.metrics
@@ -145,9 +145,9 @@ def _certificate_user(certificate: Any) -> User:
 
 async def _body(incoming: ServerRequest) -> bytes | None:
     try:
-        return await incoming.body(largest=_MAX_BODY_BYTES) or None
+        return await incoming.body(largest=MAX_BODY_BYTES) or None
     except BodyTooLarge:
-        too_large = f"Request entity too large: limit is {_MAX_BODY_BYTES}"
+        too_large = f"Request entity too large: limit is {MAX_BODY_BYTES}"
         raise Failure(413, "RequestEntityTooLarge", too_large) from None
 
 

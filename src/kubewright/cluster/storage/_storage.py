@@ -22,13 +22,23 @@ from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.redaction import Redacted
 
-__all__ = ["Compacted", "Entry", "Event", "EventKind", "RevisionConflict", "Storage", "Subscriber"]
+__all__ = [
+    "HISTORY_BYTES",
+    "MAX_OBJECT_BYTES",
+    "Compacted",
+    "Entry",
+    "Event",
+    "EventKind",
+    "RevisionConflict",
+    "Storage",
+    "Subscriber",
+]
 
 EventKind: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
-_HISTORY_BYTES: Final = 2**27
-_MAX_OBJECT_BYTES: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
+HISTORY_BYTES: Final = 2**27
+MAX_OBJECT_BYTES: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
 _MAX_MESSAGE_BYTES: Final = 2 * 1024 * 1024  # the largest request that etcd's client sends
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(dict[str, Any])
@@ -151,8 +161,9 @@ class _Table:
 class Storage:
     """All objects, by storage name (`apps/deployments`), namespace ("" if cluster-scoped) and name."""
 
-    def __init__(self, *, history: int = _HISTORY) -> None:
+    def __init__(self, *, history: int = _HISTORY, history_bytes: int = HISTORY_BYTES) -> None:
         self._history = history
+        self._history_bytes = history_bytes
         self._tables: dict[str, _Table] = {}
         self._log: deque[Event] = deque()
         self._log_bytes = 0
@@ -246,7 +257,7 @@ class Storage:
         if table.entries.get(key) is not expected:
             raise RevisionConflict
         entry = self._entry(namespace, name, obj)
-        if len(entry.raw) > _MAX_OBJECT_BYTES:
+        if len(entry.raw) > MAX_OBJECT_BYTES:
             self.revision -= 1
             raise _too_large(len(entry.raw))
         table.insert(entry)
@@ -275,7 +286,7 @@ class Storage:
         table.log.append(event)
         self._log.append(event)
         self._log_bytes += len(event.entry.raw)
-        while len(self._log) > self._history or (self._log_bytes > _HISTORY_BYTES and len(self._log) > 1):
+        while len(self._log) > self._history or (self._log_bytes > self._history_bytes and len(self._log) > 1):
             self.compact(self._log[0].revision)
         table.notify(event)
         for subscriber in self._global_subscribers:

@@ -31,12 +31,12 @@ from kubewright.cluster.registry._read import check_list_options, horizon_of, re
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry, Event
 
-__all__ = ["BOOKMARK_SECONDS", "WatchStream", "watch"]
+__all__ = ["BOOKMARK_SECONDS", "MAX_PENDING_BYTES", "WatchStream", "watch"]
 
 BOOKMARK_SECONDS: Final = 60.0
 # minimum duration of a watch in seconds if the client sets no timeout; the maximum is twice as long
 _MIN_SECONDS: Final = 1800
-_MAX_PENDING_BYTES: Final = 2**24
+MAX_PENDING_BYTES: Final = 2**24
 _BACKLOG_BYTES: Final = 2**20  # above this, writers yield to readers
 _EVENT_OVERHEAD: Final = 500  # bytes of memory per event besides its content
 _CONVERTED_AT_ONCE: Final = 500
@@ -192,7 +192,7 @@ class WatchStream:
         pending = self._queued + self._waiting
         if pending > _BACKLOG_BYTES:
             self._state.watch_backlog = True
-        if pending > _MAX_PENDING_BYTES:
+        if pending > MAX_PENDING_BYTES:
             self._queue.clear()
             self._unread.clear()
             self._queued = self._waiting = 0

@@ -19,7 +19,15 @@ Not supported: HorizontalPodAutoscalers, and everything that needs running conta
 
 from __future__ import annotations
 
+from kubewright.cluster.workloads._nodes import toleration_seconds
 from kubewright.cluster.workloads._signing import SigningTransport
-from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads, usual_plan
+from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads, controller_manager, usual_plan
 
-__all__ = ["RunningWorkloads", "SigningTransport", "Workloads", "usual_plan"]
+__all__ = [
+    "RunningWorkloads",
+    "SigningTransport",
+    "Workloads",
+    "controller_manager",
+    "toleration_seconds",
+    "usual_plan",
+]

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from kubewright.console.access._permissions import ALL, READING, Access, All, Visibility
-from kubewright.console.access._sessions import INVITATION, Session, Sessions, digest_of
-from kubewright.console.access._throttle import SignInThrottle
+from kubewright.console.access._sessions import INVITATION, MAX_PER_VIEWER, MAX_SESSIONS, Session, Sessions, digest_of
+from kubewright.console.access._throttle import FIRST_SECONDS, FREE_FAILURES, LONGEST_SECONDS, SignInThrottle
 from kubewright.console.access._viewers import (
     FIELD_MANAGER,
     SignInDelayed,
@@ -25,7 +25,12 @@ from kubewright.console.access._viewers import (
 __all__ = [
     "ALL",
     "FIELD_MANAGER",
+    "FIRST_SECONDS",
+    "FREE_FAILURES",
     "INVITATION",
+    "LONGEST_SECONDS",
+    "MAX_PER_VIEWER",
+    "MAX_SESSIONS",
     "READING",
     "Access",
     "All",

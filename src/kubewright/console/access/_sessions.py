@@ -16,7 +16,7 @@ from typing import Final
 from kubewright.clock import Clock, SystemClock
 from kubewright.console.access._viewers import Viewer
 
-__all__ = ["INVITATION", "Session", "Sessions", "digest_of"]
+__all__ = ["INVITATION", "MAX_PER_VIEWER", "MAX_SESSIONS", "Session", "Sessions", "digest_of"]
 
 INVITATION: Final = "invitation"
 """The query parameter that carries an invitation."""
@@ -24,8 +24,8 @@ INVITATION: Final = "invitation"
 _LIFE_SECONDS: Final = 12 * 3600.0
 _IDLE_SECONDS: Final = 2 * 3600.0
 _INVITATION_SECONDS: Final = 24 * 3600.0
-_MAX_SESSIONS: Final = 1_000
-_MAX_PER_VIEWER: Final = 20  # browsers and tokens of one user; each may keep pages open
+MAX_SESSIONS: Final = 1_000
+MAX_PER_VIEWER: Final = 20  # browsers and tokens of one user; each may keep pages open
 _MAX_INVITATIONS: Final = 100
 
 
@@ -79,9 +79,9 @@ class Sessions:
         session = Session(digest_of(secret), viewer, local, expires_at=now + _LIFE_SECONDS, last_used_at=now)
         self._sessions[session.key] = session
         viewer.on_rejected = lambda: self.end(session)
-        if self._count(viewer.name) > _MAX_PER_VIEWER:
+        if self._count(viewer.name) > MAX_PER_VIEWER:
             self._end_oldest(viewer.name)
-        if len(self._sessions) > _MAX_SESSIONS:
+        if len(self._sessions) > MAX_SESSIONS:
             counts = Counter(one.viewer.name for one in self._sessions.values())
             self._end_oldest(
                 counts.most_common(1)[0][0]

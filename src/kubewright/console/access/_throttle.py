@@ -11,11 +11,11 @@ from kubewright.backoff import doubled
 from kubewright.clock import Clock
 from kubewright.lru import LRUMemory
 
-__all__ = ["SignInThrottle"]
+__all__ = ["FIRST_SECONDS", "FREE_FAILURES", "LONGEST_SECONDS", "SignInThrottle"]
 
-_FREE: Final = 5
-_FIRST_SECONDS: Final = 1.0
-_LONGEST_SECONDS: Final = 60.0
+FREE_FAILURES: Final = 5
+FIRST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 60.0
 _FORGET_SECONDS: Final = 15 * 60.0
 _ADDRESSES: Final = 10_000
 _IPV6_PREFIX: Final = 64  # the usual allocation for one customer
@@ -46,9 +46,9 @@ class SignInThrottle:
     def delay(self, address: str) -> int:
         """Returns how many seconds this address must wait before its next sign-in; 0 if it may sign in now."""
         found = self._failures.peek(_network(address))
-        if found is None or found.count <= _FREE:
+        if found is None or found.count <= FREE_FAILURES:
             return 0
-        delay = doubled(found.count - _FREE - 1, first=_FIRST_SECONDS, longest=_LONGEST_SECONDS)
+        delay = doubled(found.count - FREE_FAILURES - 1, first=FIRST_SECONDS, longest=LONGEST_SECONDS)
         return max(0, math.ceil(found.last + delay - self._clock.monotonic()))
 
     def failed(self, address: str) -> None:

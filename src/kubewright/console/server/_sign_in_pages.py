@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from kubewright.console._theme import DARK, LIGHT
+from kubewright.console.theme import DARK, LIGHT
 
 __all__ = ["notice_page", "sign_in_page", "style_sheet"]
 

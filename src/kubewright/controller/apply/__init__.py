@@ -12,24 +12,45 @@
 - After the server has contradicted the cache, the object is read from the server (`_cache_mismatches`).
 - If another client overwrites the same fields again and again, the writes are paused (`_write_conflicts`).
 
-`_decision` is a pure function from what is wanted and what is known to an action: read it first. `_applier` executes
-the action. docs/design/apply.md explains the reasons, with measurements.
+`decide` is a pure function from what is `Wanted` and what is `Known` to an `Action`: read `_decision.py` first.
+`_applier` executes the action. `CacheMismatches`, `WriteConflicts` and `ApplyRecord` are what it remembers.
+docs/design/apply.md explains the reasons, with measurements.
 """
 
 from __future__ import annotations
 
 from kubewright.controller.apply._applier import Applied, Applier, CacheView
+from kubewright.controller.apply._cache_mismatches import CacheMismatches
+from kubewright.controller.apply._competitors import find_competitors
+from kubewright.controller.apply._decision import CREATE, READ, SKIP, Action, Known, Pause, Wanted, Write, decide
 from kubewright.controller.apply._errors import ApplyError, BeingDeleted, NotOwned, Outdated, WriteConflict
+from kubewright.controller.apply._records import ApplyRecord
 from kubewright.controller.apply._request import ApplyRequest
+from kubewright.controller.apply._write_conflicts import ConflictState, KindKey, WriteConflicts
 
 __all__ = [
+    "CREATE",
+    "READ",
+    "SKIP",
+    "Action",
     "Applied",
     "Applier",
     "ApplyError",
+    "ApplyRecord",
     "ApplyRequest",
     "BeingDeleted",
+    "CacheMismatches",
     "CacheView",
+    "ConflictState",
+    "KindKey",
+    "Known",
     "NotOwned",
     "Outdated",
+    "Pause",
+    "Wanted",
+    "Write",
     "WriteConflict",
+    "WriteConflicts",
+    "decide",
+    "find_competitors",
 ]

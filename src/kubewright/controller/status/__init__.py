@@ -2,13 +2,14 @@
 
 Each controller declares its own fields by server-side apply at /status, under its own field manager. `_writer` is the
 entry point of the contexts, `_fields` decides which fields are declared (pure functions), `_applier` sends requests.
+`status_of` and `status_changes` read and compare plain statuses.
 """
 
 from __future__ import annotations
 
 from kubewright.controller.status._applier import StatusApplier, StatusDeclarations, status_manager
 from kubewright.controller.status._declaration import Declaration, FieldConflict
-from kubewright.controller.status._plain_status import refuse_changed_status
+from kubewright.controller.status._plain_status import refuse_changed_status, status_changes, status_of
 from kubewright.controller.status._writer import PendingConditions, StatusTarget, StatusWriter, WriteKind
 
 __all__ = [
@@ -21,5 +22,7 @@ __all__ = [
     "StatusWriter",
     "WriteKind",
     "refuse_changed_status",
+    "status_changes",
     "status_manager",
+    "status_of",
 ]

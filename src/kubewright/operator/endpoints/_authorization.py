@@ -26,6 +26,7 @@ __all__ = [
     "ALLOWED",
     "ALLOW_SECONDS",
     "DENY_SECONDS",
+    "MOST_CACHED",
     "MOST_REVIEWS",
     "MOST_WAITING",
     "Authorizer",
@@ -43,7 +44,7 @@ MOST_REVIEWS: Final = 4
 """Concurrent reviews of tokens without a previous permission, and as many again of tokens with one."""
 MOST_WAITING: Final = 100
 """Requests of each of the two groups that may wait for a review. Further ones get 503."""
-_MOST_CACHED: Final = 1_000
+MOST_CACHED: Final = 1_000
 _LONGEST_TOKEN: Final = 16_384
 _TOKEN: Final = re.compile(r"[!-~]+")
 _REALM: Final = {"WWW-Authenticate": 'Bearer realm="kubewright"'}
@@ -88,8 +89,8 @@ class Authorizer:
         self._review = review
         self._clock = clock
         # Two caches: invalid tokens cannot evict allowed ones. Both are in the order of use.
-        self._allowed: LRUMemory[_Key, float] = LRUMemory(_MOST_CACHED)
-        self._denied: LRUMemory[_Key, tuple[float, Decision]] = LRUMemory(_MOST_CACHED)
+        self._allowed: LRUMemory[_Key, float] = LRUMemory(MOST_CACHED)
+        self._denied: LRUMemory[_Key, tuple[float, Decision]] = LRUMemory(MOST_CACHED)
         self._running: dict[_Key, asyncio.Task[Decision]] = {}
         self._waiting = {True: 0, False: 0}
         self._slots = {known: asyncio.Semaphore(MOST_REVIEWS) for known in (True, False)}

@@ -20,14 +20,14 @@ from kubewright.redaction import Redacted
 if TYPE_CHECKING:
     from kubewright.http import Server, ServerRequest, ServerResponse
 
-__all__ = ["Handler", "HttpServer", "Page", "PageRequest", "Query"]
+__all__ = ["CONNECTIONS", "Handler", "HttpServer", "Page", "PageRequest", "Query"]
 
 logger = logging.getLogger("kubewright.operator")
 
 Query: TypeAlias = Mapping[str, list[str]]
 """The values of each query parameter; a parameter without a value has the empty string."""
 
-_CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood costs at most 16 MB
+CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood costs at most 16 MB
 _DRAIN_SECONDS: Final = 1.0
 _MOST_PARAMETERS: Final = 100
 
@@ -90,7 +90,7 @@ class HttpServer:
             port=self._port,
             tls=self._tls,
             limits=ServerLimits(
-                connections=_CONNECTIONS, body_seconds=10.0, grace_seconds=0.25 if self._tls is None else 1.0
+                connections=CONNECTIONS, body_seconds=10.0, grace_seconds=0.25 if self._tls is None else 1.0
             ),
             drain_seconds=_DRAIN_SECONDS,
         )

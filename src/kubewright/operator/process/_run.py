@@ -30,7 +30,7 @@ from kubewright.operator.settings import SettingError, Settings, from_environmen
 from kubewright.tasks import cancel_and_wait
 from kubewright.user_code import THREAD_NAME_PREFIX
 
-__all__ = ["resolve_settings", "run"]
+__all__ = ["report_failure", "resolve_settings", "run"]
 
 logger = logging.getLogger("kubewright.operator")
 
@@ -81,13 +81,13 @@ def _run(
         try:
             code = runner.run(_main(operator, settings, shares_machine=shares_machine))
         except Exception as error:
-            code = _explain(error)
+            code = report_failure(error)
         threads.shutdown(wait=False, cancel_futures=True)
         _exit_if_threads_hang(code)  # before the event loop closes, which would wait for them
         return code
 
 
-def _explain(error: Exception) -> ExitCode:
+def report_failure(error: Exception) -> ExitCode:
     """Logs one line for an expected failure and a traceback for any other. Returns the exit code."""
     from kubewright.crd import InstallError  # not needed to start, and imports all of apiextensions/v1
     from kubewright.election import NotLeader
@@ -162,7 +162,7 @@ async def _stop(running: Running, failure: Exception | None) -> None:
     await asyncio.wait([ending], timeout=timeout)
     if failure is None or ending.done():
         return await ending
-    code = _explain(failure)
+    code = report_failure(failure)
     logger.error("the operator does not stop within %s; exiting", format_duration(timeout or 0.0))
     logging.shutdown()
     os._exit(code)

@@ -10,7 +10,8 @@
   match never replaces one that does.
 
 `source_for(name, deployment)` makes the source (`CertificateSource`). The server gets its certificate from the source
-for each new connection. `expiry_problem(source, now)` is for the readiness check. No private key is logged, or shown by
+for each new connection. `expiry_problem(source, now)` is for the readiness check. `decide` plans the next step of a
+`StoredCertificate` as a pure function; `CertificateReconciler` carries it out. No private key is logged, or shown by
 any object here.
 """
 
@@ -26,9 +27,12 @@ from kubewright.webhook.certificates._source_names import CERTIFICATE_FOLDER, CE
 if TYPE_CHECKING:
     from kubewright.webhook.certificates._expiry import expiry_problem
     from kubewright.webhook.certificates._files import CertificateFiles, CertificatePaths
-    from kubewright.webhook.certificates._plan import CertificatePolicy
+    from kubewright.webhook.certificates._plan import CertificatePolicy, Change, decide, next_time
+    from kubewright.webhook.certificates._reconciler import CertificateReconciler
     from kubewright.webhook.certificates._self_managed import SelfManaged
-    from kubewright.webhook.certificates._sources import source_for
+    from kubewright.webhook.certificates._sources import paths_for, source_for
+    from kubewright.webhook.certificates._stored import StoredCertificate
+    from kubewright.webhook.certificates._validation import Unusable
 
 __all__ = [
     "CERTIFICATE_FOLDER",
@@ -37,15 +41,29 @@ __all__ = [
     "CertificateFiles",
     "CertificatePaths",
     "CertificatePolicy",
+    "CertificateReconciler",
     "CertificateSourceName",
+    "Change",
     "SelfManaged",
+    "StoredCertificate",
+    "Unusable",
     "certificate_permissions",
+    "decide",
     "expiry_problem",
+    "next_time",
+    "paths_for",
     "source_for",
 ]
 
 # Imported on first use, because they need cryptography, which manifests do not.
 _MODULES = {
+    "paths_for": "_sources",
+    "Unusable": "_validation",
+    "CertificateReconciler": "_reconciler",
+    "StoredCertificate": "_stored",
+    "Change": "_plan",
+    "decide": "_plan",
+    "next_time": "_plan",
     "CertificateFiles": "_files",
     "CertificatePaths": "_files",
     "SelfManaged": "_self_managed",

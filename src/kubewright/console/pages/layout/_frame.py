@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from nicegui import ui
 
-from kubewright.console._theme import custom_properties
 from kubewright.console.caches import ObjectCache
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._context import PageContext
@@ -31,6 +30,7 @@ from kubewright.console.pages.layout._header import (
 from kubewright.console.pages.layout._navigation import navigation
 from kubewright.console.pages.layout._shortcuts import Shell, keys_dialog
 from kubewright.console.pages.widgets import icon, labeled
+from kubewright.console.theme import custom_properties
 
 __all__ = ["Frame", "failed", "frame"]
 

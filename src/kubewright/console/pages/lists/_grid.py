@@ -10,12 +10,12 @@ import nicegui.elements.aggrid  # noqa: F401  # the front end of LiveGrid import
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-from kubewright.console._theme import ICONS
 from kubewright.console.caches import Row
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import State
 from kubewright.console.pages._addresses import ListView
 from kubewright.console.pages._static_files import STATIC
+from kubewright.console.theme import ICONS
 
 __all__ = ["LiveGrid", "columns_of"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from kubewright.console._theme import ICONS
 from kubewright.console.objects import State
+from kubewright.console.theme import ICONS
 
 __all__ = ["command", "heading", "icon", "labeled", "link", "state_mark"]
 

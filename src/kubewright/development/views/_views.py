@@ -11,9 +11,9 @@ from typing import Any, Final, Protocol, TextIO
 
 import msgspec
 
-from kubewright.development._board import Board, Row
-from kubewright.development._lines import Line, lines_of, plain, title
-from kubewright.development._messages import ClusterReady, ConsoleReady, Message, Stopped
+from kubewright.development.messages import ClusterReady, ConsoleReady, Message, Stopped
+from kubewright.development.views._board import Board, Row
+from kubewright.development.views._lines import Line, lines_of, plain, title
 from kubewright.durations import format_age
 
 __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]

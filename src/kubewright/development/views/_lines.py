@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from kubewright.development._messages import (
+from kubewright.development.messages import (
     Applied,
     ClusterReady,
     ConsoleReady,

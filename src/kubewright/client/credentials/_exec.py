@@ -26,7 +26,7 @@ from kubewright.clock import Clock
 from kubewright.durations import format_duration
 from kubewright.redaction import Redacted
 
-__all__ = ["ExecCredential", "run_plugin"]
+__all__ = ["ExecCredential", "PluginOutput", "run_plugin"]
 
 _MAX_OUTPUT = 1 << 20
 _SHOWN_ERROR = 2_000
@@ -55,7 +55,7 @@ class _Status(Redacted, msgspec.Struct, rename="camel"):
     expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class _Output(msgspec.Struct, rename="camel"):
+class PluginOutput(msgspec.Struct, rename="camel"):
     api_version: str | None = None
     kind: str | None = None
     status: _Status | None = None
@@ -222,7 +222,7 @@ def _clean(text: str) -> str:
 
 def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
     try:
-        found = msgspec.json.decode(output, type=_Output)
+        found = msgspec.json.decode(output, type=PluginOutput)
     except UNREADABLE as error:
         detail = "" if not isinstance(error, msgspec.ValidationError) else f" ({error})"
         raise ConfigError(

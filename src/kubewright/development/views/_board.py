@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from kubewright.development._messages import (
+from kubewright.development.messages import (
     Ended,
     Failed,
     Loaded,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.durations import format_duration
-from kubewright.webhook._reviews import BadReview
+from kubewright.webhook.reviews._reviews import BadReview
 
 if TYPE_CHECKING:
     from kubewright.http import ServerRequest

@@ -29,12 +29,12 @@ import msgspec
 
 from kubewright.client._config import ClientConfig, Credentials, ExecPlugin, Impersonation
 from kubewright.client._config_errors import ConfigError
-from kubewright.client._tls import ClientCertificate, TLSSource, certificate_expiry, explain_verification
+from kubewright.client.credentials._tls import ClientCertificate, TLSSource, certificate_expiry, explain_verification
 from kubewright.clock import Clock
 from kubewright.redaction import Redacted
 
 if TYPE_CHECKING:
-    from kubewright.client._exec import ExecCredential
+    from kubewright.client.credentials._exec import ExecCredential
 
 __all__ = ["Authenticator", "Identity"]
 
@@ -287,7 +287,7 @@ class _Plugin:
         return await asyncio.shield(self._running)
 
     async def _run_once(self) -> ExecCredential:
-        from kubewright.client._exec import run_plugin
+        from kubewright.client.credentials._exec import run_plugin
 
         try:
             credential = await run_plugin(
