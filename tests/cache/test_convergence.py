@@ -21,7 +21,7 @@ from kubewright.api import DecodeError, Selector, core
 from kubewright.cache import Change, Informer, ObjectKey, transform_json
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
-from tests.cache.memory_server import MemoryServer
+from tests.transports.memory import MemoryServer
 
 NAMESPACES = ("a", "b", "c")
 NAMES = ("one", "two", "three")

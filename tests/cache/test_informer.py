@@ -13,7 +13,7 @@ from kubewright.api import DecodeError, Object, core, decode
 from kubewright.cache import Caches, CacheSyncError, Change, Informer
 from kubewright.client import Client, ConnectionLost
 from kubewright.clock import VirtualClock
-from tests.cache.memory_server import MemoryServer, informed, informer_of
+from tests.transports.memory import MemoryServer, informed, informer_of
 
 ConfigMapChange = Change[core.ConfigMap]
 

@@ -13,7 +13,7 @@ from kubewright.cache import Change, Informer, Store
 from kubewright.cache._loop_time import LoopTime  # private: measures durations that no test can cause reliably
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
-from tests.cache.memory_server import MemoryServer
+from tests.transports.memory import MemoryServer
 
 
 class Timer:

@@ -13,7 +13,8 @@ import pytest
 from kubewright.api import core
 from kubewright.cache import CacheSyncError, Change
 from kubewright.client import ConfigError, ConnectionLost, Request
-from tests.cache.memory_server import Answer, MemoryServer, informed
+from tests.transports.memory import MemoryServer, informed
+from tests.transports.scripted import ScriptedResponse
 
 
 def asked(server: MemoryServer, since: int = 0) -> list[str]:
@@ -432,7 +433,7 @@ async def test_respects_retry_after() -> None:
         async def send(self, request: Request) -> Any:
             answer = await super().send(request)
             if self.busy:
-                answer = Answer(429, {"kind": "Status", "code": 429, "reason": "TooManyRequests"})
+                answer = ScriptedResponse(429, {"kind": "Status", "code": 429, "reason": "TooManyRequests"})
                 answer.headers = {"Retry-After": "120"}
             return answer
 

@@ -16,7 +16,7 @@ from kubewright.cache import CacheSyncError, Change, ListWatch, ObjectKey, Refle
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from tests.cache.memory_server import MemoryServer
+from tests.transports.memory import MemoryServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "cache.md"
 

@@ -11,8 +11,8 @@ import pytest
 
 from kubewright.api import Selector, core
 from kubewright.cache import Change, ObjectKey, SnapshotDecoder, Store
-from tests.cache.memory_server import MemoryServer, informed
 from tests.patience import PATIENCE
+from tests.transports.memory import MemoryServer, informed
 
 
 def spoil(server: MemoryServer, namespace: str, name: str) -> None:

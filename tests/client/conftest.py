@@ -1,17 +1,16 @@
-"""A custom resource of which the server knows more than the model, and scripted servers."""
+"""A custom resource of which the server knows more than the model."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 import kubewright as kw
 from kubewright.api import apiextensions, from_dict, is_condition_true
-from kubewright.client import AlreadyExists, Request, Response
+from kubewright.client import AlreadyExists
+from tests.transports.scripted import ScriptedTransport
 
 
 class Port(kw.Model):
@@ -104,52 +103,6 @@ async def widget(client: kw.Client) -> type[Widget]:
         lambda crd: is_condition_true(crd.status, "Established"),
     )
     return Widget
-
-
-class ScriptedTransport:
-    """A server that returns scripted responses in order and records the requests.
-
-    An answer is a status with a body and perhaps headers, or an exception.
-    """
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.requests: list[Request] = []
-        self.closed = False
-
-    async def send(self, request: Request) -> Response:
-        self.requests.append(copy.deepcopy(request))
-        answer = self.answers.pop(0)
-        if isinstance(answer, BaseException):
-            raise answer
-        return ScriptedResponse(*answer)
-
-    async def close(self) -> None:
-        self.closed = True
-
-
-class ScriptedResponse:
-    """A body in pieces; a piece that is an exception is raised at its place."""
-
-    def __init__(self, status: int, body: bytes | list[Any] = b"", headers: dict[str, str] | None = None) -> None:
-        self.status = status
-        self.headers = headers or {}
-        self._pieces = body if isinstance(body, list) else [body]
-
-    def warnings(self) -> list[str]:
-        return [value for name, value in self.headers.items() if name == "Warning"]
-
-    async def read(self) -> bytes:
-        return b"".join([piece async for piece in self.chunks()])
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            if isinstance(piece, BaseException):
-                raise piece
-            yield piece
-
-    def close(self) -> None:
-        """Nothing to free."""
 
 
 @pytest.fixture

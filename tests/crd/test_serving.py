@@ -14,7 +14,7 @@ from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.crd import InstallError, crd_of, install, wait_until_served
-from tests.cache.memory_server import Answer
+from tests.transports.scripted import ScriptedResponse
 
 
 class Spec(kw.Model):
@@ -41,7 +41,7 @@ class LateDiscovery:
         if request.path != "/apis/serving.example.com/v1" or self.names_it:
             return await self.inner.send(request)
         self.asked.set()
-        return Answer(404, {"kind": "Status", "code": 404})
+        return ScriptedResponse(404, {"kind": "Status", "code": 404})
 
     async def close(self) -> None: ...
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kubewright.clock import VirtualClock
-from tests.election.memory_cluster import Process, Server
+from tests.election.processes import LeaseServer, Process
 
 
 @pytest.fixture
@@ -16,12 +16,12 @@ def time() -> VirtualClock:
 
 
 @pytest.fixture
-def server() -> Server:
-    return Server()
+def server() -> LeaseServer:
+    return LeaseServer()
 
 
 @pytest.fixture
-def process(server: Server, time: VirtualClock) -> Callable[..., Process]:
+def process(server: LeaseServer, time: VirtualClock) -> Callable[..., Process]:
     def make(name: str, **options: float) -> Process:
         return Process(name, server, time, **options)
 

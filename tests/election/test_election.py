@@ -14,7 +14,8 @@ from kubewright.api import ObjectMeta
 from kubewright.api.core.v1 import ConfigMap
 from kubewright.clock import VirtualClock
 from kubewright.election import ElectionEvent, LeaderElector, NotLeader
-from tests.election.memory_cluster import Answer, Process, Server
+from tests.election.processes import LeaseServer, Process
+from tests.transports.scripted import ScriptedResponse
 
 Make = Callable[..., Process]
 
@@ -34,7 +35,7 @@ def kinds(process: Process) -> list[str]:
 
 
 async def test_first_candidate_creates_the_lease_and_leads_immediately(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as elector:
         assert await leads(time, elector) == 0
@@ -50,7 +51,7 @@ async def test_first_candidate_creates_the_lease_and_leads_immediately(
 
 
 async def test_a_leader_renews_every_retry_period_and_keeps_its_acquire_time(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as elector:
         await leads(time, elector)
@@ -64,7 +65,7 @@ async def test_a_leader_renews_every_retry_period_and_keeps_its_acquire_time(
 
 
 async def test_a_lease_is_renewed_by_requests_for_which_client_go_needs_rights_too(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as elector:
         await leads(time, elector)
@@ -72,7 +73,7 @@ async def test_a_lease_is_renewed_by_requests_for_which_client_go_needs_rights_t
     assert {write.split()[0] for write in server.writes} == {"POST", "PUT"}
 
 
-async def test_frozen_wall_clock_does_not_hide_renewals(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_frozen_wall_clock_does_not_hide_renewals(server: LeaseServer, time: VirtualClock, process: Make) -> None:
     a, b = process("a"), process("b")
     a.now = lambda: time._start  # type: ignore[method-assign]
     async with a.elector() as leader, b.elector() as standby:
@@ -82,7 +83,7 @@ async def test_frozen_wall_clock_does_not_hide_renewals(server: Server, time: Vi
         assert not standby.is_leader
 
 
-async def test_foreign_fields_of_the_lease_survive(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_foreign_fields_of_the_lease_survive(server: LeaseServer, time: VirtualClock, process: Make) -> None:
     server.put_lease({"strategy": "OldestEmulationVersion", "somethingNew": [1]})
     server.lease()["metadata"]["labels"] = {"team": "blue"}
     async with process("a").elector() as elector:
@@ -96,7 +97,7 @@ async def test_foreign_fields_of_the_lease_survive(server: Server, time: Virtual
 
 
 async def test_the_standby_waits_as_long_as_the_leader_renews(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     b = process("b")
     async with process("a").elector() as leader, b.elector() as standby:
@@ -110,7 +111,7 @@ async def test_the_standby_waits_as_long_as_the_leader_renews(
 
 
 async def test_a_released_lease_is_taken_within_the_retry_period(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     async with a.elector() as leader, process("b").elector() as standby:
@@ -128,7 +129,7 @@ async def test_a_released_lease_is_taken_within_the_retry_period(
 
 
 async def test_a_leader_that_falls_silent_is_followed_when_its_lease_has_run_out(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a, b = process("a"), process("b")
     async with a.elector() as leader, b.elector() as standby:
@@ -144,7 +145,9 @@ async def test_a_leader_that_falls_silent_is_followed_when_its_lease_has_run_out
         assert "no answer" in leader.status.reason
 
 
-async def test_a_lease_that_is_not_released_has_to_run_out(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_a_lease_that_is_not_released_has_to_run_out(
+    server: LeaseServer, time: VirtualClock, process: Make
+) -> None:
     async with process("a").elector(release_on_exit=False) as leader, process("b").elector() as standby:
         await leads(time, leader)
         await time.advance(30)
@@ -168,7 +171,7 @@ async def test_clocks_that_disagree_about_the_time_of_day_do_not_matter(
         a.resume()
 
 
-async def test_one_of_many_concurrent_candidates_leads(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_one_of_many_concurrent_candidates_leads(server: LeaseServer, time: VirtualClock, process: Make) -> None:
     processes = [process(f"p{number}") for number in range(20)]
     for one in processes:
         one.latency = 0.01
@@ -196,7 +199,7 @@ async def test_a_leader_with_longer_times_than_the_standby_is_waited_for(time: V
 
 
 async def test_a_duration_is_written_in_whole_seconds_that_are_not_too_short(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector(lease_duration=2.2, renew_deadline=2.1, retry_period=0.5) as elector:
         await leads(time, elector)
@@ -233,7 +236,7 @@ async def test_renewal_cancelled_by_another_task_is_a_failed_attempt(time: Virtu
 
 
 async def test_renewal_with_a_lost_response_is_recognized_as_own(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     async with a.elector() as elector:
@@ -258,7 +261,7 @@ async def test_a_connection_that_went_silent_leaves_time_for_another_try(time: V
 
 
 async def test_a_lease_that_was_deleted_is_made_again_by_its_holder(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as leader, process("b").elector() as standby:
         await leads(time, leader)
@@ -271,7 +274,7 @@ async def test_a_lease_that_was_deleted_is_made_again_by_its_holder(
 
 
 async def test_deleted_lease_is_not_acquired_before_it_would_expire(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     async with a.elector() as leader, process("b").elector() as standby:
@@ -286,7 +289,7 @@ async def test_deleted_lease_is_not_acquired_before_it_would_expire(
 
 
 async def test_lease_taken_by_another_holder_is_lost_at_the_next_renewal(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     async with a.elector() as elector:
@@ -304,7 +307,7 @@ async def test_lease_taken_by_another_holder_is_lost_at_the_next_renewal(
 
 
 async def test_own_lease_from_before_a_restart_is_acquired_immediately(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     server.put_lease({"holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": 7, "acquireTime": "x"})
     async with process("a").elector() as elector:
@@ -314,7 +317,7 @@ async def test_own_lease_from_before_a_restart_is_acquired_immediately(
 
 
 async def test_of_two_with_the_same_identity_the_older_gives_way(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async with process("a").elector() as older:
         await leads(time, older)
@@ -344,7 +347,9 @@ async def test_of_two_with_the_same_identity_the_older_gives_way(
         "not an object",
     ],
 )
-async def test_lease_without_a_holder_is_free(server: Server, time: VirtualClock, process: Make, spec: object) -> None:
+async def test_lease_without_a_holder_is_free(
+    server: LeaseServer, time: VirtualClock, process: Make, spec: object
+) -> None:
     server.put_lease(spec)
     async with process("a").elector() as elector:
         assert await leads(time, elector) == 0
@@ -352,14 +357,16 @@ async def test_lease_without_a_holder_is_free(server: Server, time: VirtualClock
 
 @pytest.mark.parametrize("duration", [None, 0, -1, "15", True, 1.5])
 async def test_a_holder_without_a_sensible_duration_is_given_our_own(
-    server: Server, time: VirtualClock, process: Make, duration: Any
+    server: LeaseServer, time: VirtualClock, process: Make, duration: Any
 ) -> None:
     server.put_lease({"holderIdentity": "other", "leaseDurationSeconds": duration, "renewTime": "whenever"})
     async with process("a").elector() as elector:
         assert 15 <= await leads(time, elector) <= 15.2
 
 
-async def test_a_lease_for_a_lifetime_is_waited_for_one_hour(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_a_lease_for_a_lifetime_is_waited_for_one_hour(
+    server: LeaseServer, time: VirtualClock, process: Make
+) -> None:
     server.put_lease({"holderIdentity": "other", "leaseDurationSeconds": 2**31 - 1})
     async with process("a").elector() as elector:
         began = time.monotonic()
@@ -367,7 +374,9 @@ async def test_a_lease_for_a_lifetime_is_waited_for_one_hour(server: Server, tim
         assert 3600 <= time.monotonic() - began <= 3601
 
 
-async def test_the_number_of_transitions_does_not_overflow(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_the_number_of_transitions_does_not_overflow(
+    server: LeaseServer, time: VirtualClock, process: Make
+) -> None:
     server.put_lease({"holderIdentity": "", "leaseTransitions": 2**31 - 1})
     async with process("a").elector() as elector:
         await leads(time, elector)
@@ -375,7 +384,7 @@ async def test_the_number_of_transitions_does_not_overflow(server: Server, time:
 
 
 async def test_a_holder_cannot_write_lines_into_our_log(
-    server: Server, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
+    server: LeaseServer, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     server.put_lease({"holderIdentity": "x\nERROR all is lost" + "y" * 10_000, "leaseDurationSeconds": 15})
@@ -390,7 +399,7 @@ async def test_a_holder_cannot_write_lines_into_our_log(
 
 
 async def test_lead_waits_runs_the_block_and_gives_the_lease_back(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     elector = process("a").elector()
 
@@ -401,11 +410,11 @@ async def test_lead_waits_runs_the_block_and_gives_the_lease_back(
 
     assert await time.run(work()) == "done"
     assert server.lease()["spec"]["holderIdentity"] == ""
-    assert "/api/v1/namespaces/ns/configmaps/made" in server.objects
+    assert ("ns", "made") in server.objects
 
 
 async def test_a_lost_leadership_cancels_the_block_and_raises(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     seen: list[str] = []
@@ -428,7 +437,7 @@ async def test_a_lost_leadership_cancels_the_block_and_raises(
 
 
 async def test_errors_and_cancellation_from_elsewhere_come_through_and_release_the_lease(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     async def failing() -> None:
         async with process("a").elector().lead():
@@ -450,7 +459,9 @@ async def test_errors_and_cancellation_from_elsewhere_come_through_and_release_t
     assert server.lease()["spec"]["holderIdentity"] == ""
 
 
-async def test_a_standby_that_is_stopped_has_written_nothing(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_a_standby_that_is_stopped_has_written_nothing(
+    server: LeaseServer, time: VirtualClock, process: Make
+) -> None:
     server.put_lease({"holderIdentity": "other", "leaseDurationSeconds": 3600})
     async with process("a").elector():
         await time.advance(60)
@@ -491,12 +502,12 @@ async def test_failing_callback_is_logged(time: VirtualClock, process: Make, cap
 
 
 async def test_missing_rights_are_named_and_waited_for(
-    server: Server, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
+    server: LeaseServer, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     a = process("a")
     handle = server.handle
     message = 'leases.coordination.k8s.io "lead" is forbidden: User "jane" cannot get resource "leases"'
-    server.handle = lambda request: Answer(403, {"code": 403, "reason": "Forbidden", "message": message})  # type: ignore[method-assign]
+    server.handle = lambda request: ScriptedResponse(403, {"code": 403, "reason": "Forbidden", "message": message})  # type: ignore[method-assign]
     async with a.elector() as elector:
         await time.advance(60)
         assert 'User "jane" cannot get resource "leases"' in elector.status.last_error

@@ -14,7 +14,8 @@ from kubewright.api.core.v1 import ConfigMap
 from kubewright.client import Client, ConnectionLost, Request, Response, RetryPolicy
 from kubewright.clock import VirtualClock
 from kubewright.election import BootClock, Fence, FencedTransport, NotLeader
-from tests.election.memory_cluster import Answer, Process, Server
+from tests.election.processes import LeaseServer, Process
+from tests.transports.scripted import ScriptedResponse
 
 Make = Callable[..., Process]
 
@@ -30,7 +31,7 @@ def fence_of(time: VirtualClock) -> Fence:
 class Scripted:
     """A transport that plays a script, and notes what it was asked to send."""
 
-    def __init__(self, *script: Callable[[Request], Answer]) -> None:
+    def __init__(self, *script: Callable[[Request], ScriptedResponse]) -> None:
         self.script = list(script)
         self.requests: list[Request] = []
 
@@ -42,15 +43,15 @@ class Scripted:
         raise AssertionError("the connections are not the fenced client's to close")
 
 
-def made(_: Request) -> Answer:
-    return Answer(201, {"metadata": {"name": "x"}})
+def made(_: Request) -> ScriptedResponse:
+    return ScriptedResponse(201, {"metadata": {"name": "x"}})
 
 
-def busy(_: Request) -> Answer:
-    return Answer(429, {"code": 429, "reason": "TooManyRequests"})
+def busy(_: Request) -> ScriptedResponse:
+    return ScriptedResponse(429, {"code": 429, "reason": "TooManyRequests"})
 
 
-def silent(_: Request) -> Answer:
+def silent(_: Request) -> ScriptedResponse:
     raise TimeoutError
 
 
@@ -184,7 +185,7 @@ async def test_the_fence_is_asked_once_more_in_the_last_moment(time: VirtualCloc
     assert fence.settled
 
 
-async def test_fenced_client_belongs_to_one_term(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_fenced_client_belongs_to_one_term(server: LeaseServer, time: VirtualClock, process: Make) -> None:
     a = process("a")
     async with a.elector() as first:
         await time.run(first.wait_for_leadership())
@@ -199,7 +200,7 @@ async def test_fenced_client_belongs_to_one_term(server: Server, time: VirtualCl
         await second.fence(a.client()).create(config_map("x"))
 
 
-async def test_a_paused_leader_wakes_to_a_closed_fence(server: Server, time: VirtualClock, process: Make) -> None:
+async def test_a_paused_leader_wakes_to_a_closed_fence(server: LeaseServer, time: VirtualClock, process: Make) -> None:
     a = process("a")
     async with a.elector() as leader, process("b").elector() as standby:
         await time.run(leader.wait_for_leadership())
@@ -213,14 +214,14 @@ async def test_a_paused_leader_wakes_to_a_closed_fence(server: Server, time: Vir
         with pytest.raises(NotLeader):
             await client.create(config_map("after"))
         a.resume()
-        assert "/api/v1/namespaces/ns/configmaps/after" not in server.objects
+        assert ("ns", "after") not in server.objects
 
 
 # Giving the lease back
 
 
 async def test_the_lease_is_given_back_after_the_writes_that_are_under_way(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
     a = process("a")
     async with a.elector() as leader:
@@ -242,7 +243,7 @@ async def test_the_lease_is_given_back_after_the_writes_that_are_under_way(
 
 
 async def test_a_lease_is_left_to_expire_while_a_write_may_still_happen(
-    server: Server, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
+    server: LeaseServer, time: VirtualClock, process: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     a = process("a")
     async with a.elector() as leader:
@@ -257,9 +258,9 @@ async def test_a_lease_is_left_to_expire_while_a_write_may_still_happen(
 
 
 async def test_a_write_that_never_left_does_not_keep_the_lease(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
-    def refused(_: Request) -> Answer:
+    def refused(_: Request) -> ScriptedResponse:
         raise ConnectionLost("cannot connect", sent=False)
 
     async with process("a").elector() as leader:
@@ -271,9 +272,9 @@ async def test_a_write_that_never_left_does_not_keep_the_lease(
 
 
 async def test_lost_response_delays_the_release_until_the_write_must_be_over(
-    server: Server, time: VirtualClock, process: Make
+    server: LeaseServer, time: VirtualClock, process: Make
 ) -> None:
-    def lost(_: Request) -> Answer:
+    def lost(_: Request) -> ScriptedResponse:
         raise ConnectionLost("reset", sent=True)
 
     async with process("a").elector() as leader:

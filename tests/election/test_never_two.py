@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubewright.clock import VirtualClock
 from kubewright.election import LeaderElector
-from tests.election.memory_cluster import Process, Server
+from tests.election.processes import LeaseServer, Process
 
 TROUBLE_ENDS = 240.0
 # Half the difference between 15 and 10 s: no clock of a computer is that bad.
@@ -97,7 +97,7 @@ class Replica:
 
 
 async def scenario(rates: list[float], latency: float, events: list[Trouble], seed: int) -> None:
-    time, server = VirtualClock(), Server()
+    time, server = VirtualClock(), LeaseServer()
     electors: list[LeaderElector] = []
     replicas = [
         Replica(

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import random
 import threading
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import msgspec
@@ -15,6 +14,7 @@ from kubewright.client import Client, ConnectionLost, Request, Response
 from kubewright.clock import VirtualClock
 from kubewright.events import EventRecorder, Limits
 from tests.patience import PATIENCE
+from tests.transports.scripted import ScriptedResponse, status_response
 
 pytestmark = pytest.mark.clusters
 
@@ -245,32 +245,13 @@ class Unreachable:
             if isinstance(recorded, ConnectionLost):
                 raise recorded
             reason = {404: "NotFound", 409: "AlreadyExists"}[recorded]
-            return Answer(msgspec.json.encode({"kind": "Status", "code": recorded, "reason": reason}), recorded)
+            return status_response(recorded, reason)
         if self.left:
             self.left -= 1
             raise ConnectionLost("no answer", sent=self.sent)
-        return Answer(request.body or b"")
+        return ScriptedResponse(201, request.body or b"")
 
     async def close(self) -> None:
-        pass
-
-
-class Answer:
-    def __init__(self, body: bytes, status: int = 201) -> None:
-        self.status = status
-        self.body = body
-        self.headers: dict[str, str] = {}
-
-    def warnings(self) -> list[str]:
-        return []
-
-    async def read(self) -> bytes:
-        return self.body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self.body
-
-    def close(self) -> None:
         pass
 
 

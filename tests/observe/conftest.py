@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
-
 import msgspec
 import pytest
 
 from kubewright.client import Request, Response
 from kubewright.clock import VirtualClock
 from kubewright.operator import Operator
-
-
-class Answer:
-    """An answer with this content."""
-
-    def __init__(self, content: Any, status: int = 200) -> None:
-        self.status = status
-        self.headers: dict[str, str] = {}
-        self._body = msgspec.json.encode(content)
-
-    def warnings(self) -> list[str]:
-        return []
-
-    async def read(self) -> bytes:
-        return self._body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._body
-
-    def close(self) -> None:
-        pass
+from tests.transports.scripted import ScriptedResponse, status_response
 
 
 class Agreeable:
@@ -46,7 +23,7 @@ class Agreeable:
         status = self.answers.pop(0) if self.answers else 200
         if status >= 300:
             reason = {409: "Conflict", 503: "ServiceUnavailable"}.get(status, "")
-            return Answer({"kind": "Status", "code": status, "reason": reason, "message": "no"}, status)
+            return status_response(status, reason, "no")
         sent = msgspec.json.decode(request.body) if request.body else {}
         content = (
             sent if isinstance(sent, dict) else {"spec": {"size": 7}, "status": {"ready": 7}}
@@ -56,7 +33,7 @@ class Agreeable:
         meta = {"namespace": request.namespace, "name": request.name, "generation": 1, **content.get("metadata", {})}
         meta |= {"uid": f"uid-{meta['name']}", "resourceVersion": "1000"}
         names = {"apiVersion": "example.com/v1", "kind": "Thing"}
-        return Answer({**names, **content, "metadata": meta})
+        return ScriptedResponse(200, {**names, **content, "metadata": meta})
 
     async def close(self) -> None:
         pass

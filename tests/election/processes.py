@@ -1,97 +1,43 @@
-"""A cluster in memory, and processes that are paused, cut off, slow, and have bad clocks: all in virtual time.
+"""Processes that are paused, cut off, slow, and have bad clocks: all in virtual time.
 
-The server keeps objects with versions as kube-apiserver does: a PUT is for one version (409), a POST for a new name
-(409), and what is not there is 404. Each process has its own wire to it and its own clock.
+Each process has its own connection to the server in memory, and its own clock.
 """
 
 from __future__ import annotations
 
 import asyncio
-import copy
-import json
 import random
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubewright.client import Client, ConnectionLost, Request
+from kubewright.client import Client, ConnectionLost, Request, Response
 from kubewright.clock import Timer, VirtualClock
 from kubewright.election import ElectionEvent, LeaderElector
+from tests.transports.memory import MemoryServer
 
 Json = dict[str, Any]
 
 
-class Answer:
-    def __init__(self, status: int, body: Json) -> None:
-        self.status = status
-        self.headers: Mapping[str, str] = {}
-        self._body = json.dumps(body).encode()
+class LeaseServer(MemoryServer):
+    """The server, with shortcuts to the Lease of the election."""
 
-    def warnings(self) -> list[str]:
-        return []
+    def lease(self) -> Json:
+        return self.tables["leases"]["ns", "lead"]
 
-    async def read(self) -> bytes:
-        return self._body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._body
-
-    def close(self) -> None:
-        pass
-
-
-class Server:
-    def __init__(self) -> None:
-        self.objects: dict[str, Json] = {}
-        self.version = 0
-        self.writes: list[str] = []
-
-    def lease(self, name: str = "lead", namespace: str = "ns") -> Json:
-        found: Json = self.objects[f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"]
-        return found
-
-    def put_lease(self, spec: object, name: str = "lead", namespace: str = "ns") -> None:
+    def put_lease(self, spec: object) -> None:
         """Writes as an authorized intruder."""
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"
-        body: Json = {"metadata": {"name": name, "namespace": namespace}}
+        body: Json = {"metadata": {"name": "lead", "namespace": "ns"}}
         if spec is not None:
             body["spec"] = spec
-        self._store(path, body)
+        self.store("leases", ("ns", "lead"), body)
 
     def edit_lease(self, **spec: object) -> None:
         self.put_lease({**self.lease()["spec"], **spec})
 
     def delete_lease(self) -> None:
-        self.objects.pop("/apis/coordination.k8s.io/v1/namespaces/ns/leases/lead", None)
-
-    def handle(self, request: Request) -> Answer:
-        body: Json = json.loads(request.body) if request.body else {}
-        if request.method == "GET":
-            found = self.objects.get(request.path)
-            return Answer(200, found) if found else _status(404, "NotFound")
-        self.writes.append(f"{request.method} {request.path}")
-        if request.method == "POST":
-            path = f"{request.path}/{body['metadata']['name']}"
-            return _status(409, "AlreadyExists") if path in self.objects else Answer(201, self._store(path, body))
-        assert request.method == "PUT", request.method
-        there = self.objects.get(request.path)
-        if there is None:
-            return _status(404, "NotFound")
-        if body["metadata"].get("resourceVersion") != there["metadata"]["resourceVersion"]:
-            return _status(409, "Conflict")
-        return Answer(200, self._store(request.path, body))
-
-    def _store(self, path: str, body: Json) -> Json:
-        self.version += 1
-        stored = copy.deepcopy(body)
-        stored["metadata"]["resourceVersion"] = str(self.version)
-        self.objects[path] = stored
-        return stored
-
-
-def _status(code: int, reason: str) -> Answer:
-    return Answer(code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": reason})
+        self.tables["leases"].pop(("ns", "lead"), None)
 
 
 class _HeldTimer:
@@ -119,7 +65,7 @@ class Process:
     def __init__(
         self,
         name: str,
-        server: Server,
+        server: LeaseServer,
         time: VirtualClock,
         *,
         rate: float = 1.0,
@@ -198,14 +144,14 @@ class Process:
 
     # Transport
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request) -> Response:
         """What is on its way arrives, also when the process is paused, gives up waiting, or has ended."""
         if request.before_send is not None:
             request.before_send()
         if self.torn:  # a library below cancels what it should not
             raise asyncio.CancelledError
         back = asyncio.Event()
-        answers: list[Answer] = []
+        answers: list[Response] = []
         latency = self.latency
 
         def arrive() -> None:

@@ -1,7 +1,12 @@
-"""An API server in memory that speaks list and watch, and can be disturbed at will: a `Transport` for the client.
+"""An API server in memory that tests can disturb: a `Transport` for the client.
 
-It keeps one kind (ConfigMaps), counts revisions as etcd does, and sends what kube-apiserver sends: streaming lists with
-their end bookmark, pages with continue tokens, 410 for what was compacted, and events as a selector sees them.
+It serves objects of any kind one at a time, with versions as kube-apiserver has them: a PUT is for one version (409), a
+POST for a new name (409), and an unknown name is 404. Lists and watches are of ConfigMaps, as kube-apiserver sends them:
+streaming lists with their end bookmark, pages with continue tokens, 410 after compaction, and events as a selector sees
+them.
+
+The embedded cluster is the server for everything else. It cannot serve broken objects, forget its history at will, or
+answer in one step without a task; tests of caches and elections need that.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import asyncio
 import copy
 import json
 import random
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,29 +25,10 @@ from kubewright.api import Selector, core
 from kubewright.cache import Informer
 from kubewright.client import Client, ConnectionLost, Request
 from kubewright.clock import VirtualClock
+from tests.transports.scripted import ScriptedResponse, status_response
 
 Json = dict[str, Any]
-
-
-class Answer:
-    """A whole body."""
-
-    def __init__(self, status: int, body: Json) -> None:
-        self.status = status
-        self.headers: Mapping[str, str] = {}
-        self._body = json.dumps(body, separators=(",", ":")).encode()
-
-    def warnings(self) -> list[str]:
-        return []
-
-    async def read(self) -> bytes:
-        return self._body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._body
-
-    def close(self) -> None:
-        pass
+Key = tuple[str, str]
 
 
 class OpenWatch:
@@ -128,11 +115,17 @@ class MemoryServer:
     down: bool = False
     served: bool = True
     forbidden: set[str] = field(default_factory=set)
-    objects: dict[tuple[str, str], Json] = field(default_factory=dict)
+    tables: dict[str, dict[Key, Json]] = field(default_factory=lambda: defaultdict(dict))
+    writes: list[str] = field(default_factory=list)
     history: list[tuple[int, Json | None, Json | None]] = field(default_factory=list)
     watches: list[OpenWatch] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     pages: dict[str, list[Json]] = field(default_factory=dict)
+
+    @property
+    def objects(self) -> dict[Key, Json]:
+        """The ConfigMaps by namespace and name."""
+        return self.tables["configmaps"]
 
     # What happens on the server
 
@@ -221,31 +214,74 @@ class MemoryServer:
     async def close(self) -> None:
         self.cut()
 
-    async def send(self, request: Request) -> Answer | OpenWatch:
+    async def send(self, request: Request) -> ScriptedResponse | OpenWatch:
         self.requests.append(request)
         await asyncio.sleep(0)
         if self.down:
             raise ConnectionLost("cannot connect", sent=False)
+        return self.handle(request)
+
+    def handle(self, request: Request) -> ScriptedResponse | OpenWatch:
+        """Answers in one step."""
         if not self.served:
-            return _status(404, "NotFound", "the server could not find the requested resource")
+            return status_response(404, "NotFound", "the server could not find the requested resource")
+        if request.method != "GET":
+            self.writes.append(f"{request.method} {request.path}")
+        if request.method == "POST":
+            return self._create(request)
+        if request.name:
+            return self._update(request) if request.method == "PUT" else self._get(request)
         query = dict(request.query)
-        parts = request.path.split("/")
-        namespace = parts[4] if "namespaces" in parts else ""
         verb = "watch" if query.get("watch") == "true" else "list"
         if verb in self.forbidden:
             message = f'configmaps is forbidden: User "jane" cannot {verb} resource "configmaps"'
-            return _status(403, "Forbidden", message)
+            return status_response(403, "Forbidden", message)
         selector = Selector.parse(query.get("labelSelector", ""))
         partial = self.reduces and "PartialObjectMetadata" in request.headers.get("Accept", "")
         if verb == "list":
-            return self._list(namespace, selector, query, partial=partial)
-        return self._watch(namespace, selector, query, partial=partial)
+            return self._list(request.namespace, selector, query, partial=partial)
+        return self._watch(request.namespace, selector, query, partial=partial)
 
-    def _list(self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool) -> Answer:
+    def _get(self, request: Request) -> ScriptedResponse:
+        found = self._table(request).get((request.namespace, request.name))
+        return ScriptedResponse(200, found) if found else status_response(404, "NotFound")
+
+    def _create(self, request: Request) -> ScriptedResponse:
+        body: Json = json.loads(request.body or b"{}")
+        key = (request.namespace, body["metadata"]["name"])
+        if key in self._table(request):
+            return status_response(409, "AlreadyExists")
+        return ScriptedResponse(201, self.store(self._plural(request), key, body))
+
+    def _update(self, request: Request) -> ScriptedResponse:
+        body: Json = json.loads(request.body or b"{}")
+        key = (request.namespace, request.name)
+        stored = self._table(request).get(key)
+        if stored is None:
+            return status_response(404, "NotFound")
+        if body["metadata"].get("resourceVersion") != stored["metadata"]["resourceVersion"]:
+            return status_response(409, "Conflict")
+        return ScriptedResponse(200, self.store(self._plural(request), key, body))
+
+    def store(self, plural: str, key: Key, body: Json) -> Json:
+        """Writes an object as an authorized client, whatever its version. No watch sees it."""
+        self.revision += 1
+        stored = self.tables[plural][key] = copy.deepcopy(body)
+        stored["metadata"]["resourceVersion"] = str(self.revision)
+        return stored
+
+    @staticmethod
+    def _plural(request: Request) -> str:
+        return request.resource.partition(".")[0]
+
+    def _table(self, request: Request) -> dict[Key, Json]:
+        return self.tables[self._plural(request)]
+
+    def _list(self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool) -> ScriptedResponse:
         token, limit = query.get("continue", ""), int(query.get("limit", "0"))
         if token:
             if token not in self.pages:
-                return _status(410, "Expired", "The provided continue parameter is too old")
+                return status_response(410, "Expired", "The provided continue parameter is too old")
             revision, rest = token.split(".")[0], self.pages.pop(token)
         else:
             watch = OpenWatch(self, namespace, selector)
@@ -259,14 +295,16 @@ class MemoryServer:
         if partial:
             items = [partial_of(obj) for obj in rest]
             names = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
-            return Answer(200, {**names, "metadata": metadata, "items": items})
-        return Answer(200, {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": rest})
+            return ScriptedResponse(200, {**names, "metadata": metadata, "items": items})
+        return ScriptedResponse(200, {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": rest})
 
-    def _watch(self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool) -> Answer | OpenWatch:
+    def _watch(
+        self, namespace: str, selector: Selector, query: dict[str, str], *, partial: bool
+    ) -> ScriptedResponse | OpenWatch:
         watch = OpenWatch(self, namespace, selector, partial=partial)
         if query.get("sendInitialEvents") == "true":
             if not self.streaming:
-                return _status(422, "Invalid", "sendInitialEvents: Forbidden")
+                return status_response(422, "Invalid", "sendInitialEvents: Forbidden")
             for _, obj in sorted(self.objects.items()):
                 if watch.sees(obj):
                     watch.send("ADDED", self.named(obj))
@@ -275,7 +313,7 @@ class MemoryServer:
             since = int(query.get("resourceVersion", self.revision))
             if since < self.compacted:
                 if not self.expire_by_event:
-                    return _status(410, "Expired", "too old resource version")
+                    return status_response(410, "Expired", "too old resource version")
                 expired = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old"}
                 watch.send("ERROR", expired)
                 watch.finish()
@@ -290,10 +328,6 @@ class MemoryServer:
 def partial_of(obj: Json) -> Json:
     """The metadata alone, as servers send it where they are asked for it."""
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
-
-
-def _status(code: int, reason: str, message: str) -> Answer:
-    return Answer(code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
 
 
 def informer_of(server: MemoryServer, clock: VirtualClock, **options: Any) -> Informer[core.ConfigMap]:
