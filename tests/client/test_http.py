@@ -97,7 +97,11 @@ async def test_a_server_that_does_not_answer_in_time() -> None:
 
 
 async def test_tls_where_there_is_none() -> None:
-    async with serving(answering(b"hello")) as address:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)  # of a ClientHello, which no HTTP server understands
+        writer.write(http("400 Bad Request", b""))
+
+    async with serving(plain) as address:
         config = ClientConfig(server=address.replace("http:", "https:"))
         async with Client(config, retry=ONCE) as client:
             with pytest.raises((Unavailable, ConfigError), match=address.replace("http:", "https:")):

@@ -1,9 +1,9 @@
 """An API server in memory that tests can disturb: a `Transport` for the client.
 
 It serves objects of any kind one at a time, with versions as kube-apiserver has them: a PUT is for one version (409), a
-POST for a new name (409), and an unknown name is 404. Lists and watches are of ConfigMaps, as kube-apiserver sends them:
-streaming lists with their end bookmark, pages with continue tokens, 410 after compaction, and events as a selector sees
-them.
+POST for a new name (409), and an unknown name is 404. Lists and watches are of ConfigMaps, as kube-apiserver sends
+them: streaming lists with their end bookmark, pages with continue tokens, 410 after compaction, and events as a
+selector sees them.
 
 The embedded cluster is the server for everything else. It cannot serve broken objects, forget its history at will, or
 answer in one step without a task; tests of caches and elections need that.
