@@ -35,7 +35,8 @@ FLOORS = [
     {"api"},
     {"streaming"},
     {"http", "progress"},
-    {"causes", "clock", "durations"},
+    {"causes", "clock"},
+    {"durations"},
     {"arguments", "kubeconfig", "lazy", "redaction", "structs"},
     {"certificates", "files", "yaml"},
     {

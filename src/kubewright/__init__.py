@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from kubewright.controller import labels_changed as labels_changed
     from kubewright.controller import predicate as predicate
     from kubewright.controller import resource_version_changed as resource_version_changed
+    from kubewright.durations import Duration as Duration
     from kubewright.operator import Operator as Operator
     from kubewright.operator import Running as Running
     from kubewright.webhook import AdmissionRequest as AdmissionRequest
@@ -134,6 +135,7 @@ _MODULES = {
     "labels_changed": "kubewright.controller",
     "predicate": "kubewright.controller",
     "resource_version_changed": "kubewright.controller",
+    "Duration": "kubewright.durations",
     "Operator": "kubewright.operator",
     "Running": "kubewright.operator",
     "AdmissionRequest": "kubewright.webhook",

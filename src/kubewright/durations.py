@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from kubewright.arguments import InvalidValue
 
-__all__ = ["Duration", "format_age", "format_duration", "more_than_zero", "parse_duration"]
+__all__ = ["Duration", "check_duration", "format_age", "format_duration", "more_than_zero", "parse_duration"]
 
 Duration: TypeAlias = float | timedelta | str
 """A duration: seconds, a timedelta, or a string such as "30s" or "1m30s"."""
@@ -46,6 +46,20 @@ def more_than_zero(given: object) -> float:
     if found <= 0:
         raise InvalidValue(f"{_A_DURATION}, and more than 0")
     return found
+
+
+def check_duration(name: str, given: object, *, zero: bool = True) -> float:
+    """Returns the duration of an option in seconds. `zero`: whether it may be 0.
+
+    Raises an error that names the option: TypeError for a value that is not a duration, ValueError for an invalid one.
+    """
+    if type(given) is float and 0 < given < math.inf:  # the common case, for callers that check often
+        return given
+    try:
+        return parse_duration(given) if zero else more_than_zero(given)
+    except InvalidValue as error:
+        is_time = isinstance(given, str | int | float | timedelta) and not isinstance(given, bool)
+        raise (ValueError if is_time else TypeError)(f"{name} is {error}, not {given!r}") from None
 
 
 def format_duration(seconds: float) -> str:

@@ -352,16 +352,19 @@ def test_what_is_attached_is_a_function_of_the_run(operator: Operator, component
 
 @pytest.mark.parametrize("after", [-1, float("nan"), timedelta(seconds=-5)])
 def test_rejects_a_negative_requeue_after(after: float | timedelta) -> None:
-    with pytest.raises(ValueError, match="requeue_after must not be negative"):
+    with pytest.raises(ValueError, match="requeue_after is a length of time, such as 30s"):
         Result(requeue_after=after)
 
 
-def test_a_result_takes_seconds_or_a_timedelta() -> None:
+def test_a_result_takes_seconds_a_timedelta_or_a_string() -> None:
     assert Result(requeue_after=1.5).delay == 1.5
     assert Result(requeue_after=timedelta(minutes=2)).delay == 120
     assert Result().delay == 0
-    with pytest.raises(TypeError, match="requeue_after is a number of seconds or a timedelta"):
-        Result(requeue_after="30s")  # type: ignore[arg-type]
+    assert Result(requeue_after="5m").delay == 300
+    with pytest.raises(ValueError, match=r"requeue_after is a length of time, such as 30s, .*, not 'soon'"):
+        Result(requeue_after="soon")
+    with pytest.raises(TypeError, match=r"requeue_after is a length of time, such as 30s, .*, not \[30\]"):
+        Result(requeue_after=[30])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Result takes its fields by name: requeue, requeue_after"):
         Result(30)  # type: ignore[arg-type,call-arg]
     for requeue in (30, "no", None):

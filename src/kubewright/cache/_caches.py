@@ -16,6 +16,7 @@ from kubewright.cache._informer import Fields, Informer
 from kubewright.cache._lister import Labels, Lister, selector_of
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
+from kubewright.durations import Duration, parse_duration
 
 __all__ = ["Caches"]
 
@@ -111,7 +112,7 @@ class Caches:
         """Whether all informers are synced."""
         return all(informer.synced for informer in self._informers.values())
 
-    async def wait_for_sync(self, timeout: float) -> None:
+    async def wait_for_sync(self, timeout: Duration) -> None:
         """Waits until all are synced. Raises one `CacheSyncError` for all that are not, after that many seconds."""
         results = await asyncio.gather(
             *(informer.wait_for_sync(timeout) for informer in self.informers), return_exceptions=True
@@ -123,7 +124,7 @@ class Caches:
             elif isinstance(result, BaseException):
                 raise result
         if reasons:
-            raise CacheSyncError(timeout, reasons)
+            raise CacheSyncError(parse_duration(timeout), reasons)
 
     async def wait_for_failure(self) -> None:
         """Waits until an informer ends, and raises its error.

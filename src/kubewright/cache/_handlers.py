@@ -11,6 +11,7 @@ from kubewright.cache._key import ObjectKey
 from kubewright.cache._snapshot import Change
 from kubewright.cache._store import Store
 from kubewright.clock import Clock, Timer
+from kubewright.durations import Duration, check_duration
 from kubewright.user_code import has_to_pass
 
 __all__ = ["Handler", "HandlerRegistration", "Handlers"]
@@ -118,11 +119,10 @@ class Handlers(Generic[R]):
     def __len__(self) -> int:
         return len(self._registrations)
 
-    def add(self, handler: Handler[R], resync: float | None, name: str | None = None) -> HandlerRegistration[R]:
+    def add(self, handler: Handler[R], resync: Duration | None, name: str | None = None) -> HandlerRegistration[R]:
         """Adds a handler and delivers the content of the store to it before returning."""
-        if resync is not None and resync <= 0:
-            raise ValueError(f"the resync period must be more than 0 seconds, not {resync}")
-        registration = HandlerRegistration(self, handler, resync, name)
+        seconds = None if resync is None else check_duration("resync", resync, zero=False)
+        registration = HandlerRegistration(self, handler, seconds, name)
         self._registrations = (*self._registrations, registration)
         for key in self.store.ordered_keys():
             snapshot = self.store.get(key)

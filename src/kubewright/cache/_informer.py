@@ -30,6 +30,7 @@ from kubewright.cache._sync import Synced
 from kubewright.causes import ungrouped
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
+from kubewright.durations import Duration, check_duration
 from kubewright.lru import LRUMemory
 
 __all__ = ["Fields", "Informer"]
@@ -72,7 +73,7 @@ class Informer(Generic[R]):
         keep_managed_fields: bool = False,
         indexes: Mapping[str, IndexFunction[R]] | None = None,
         field_manager: str | None = None,
-        stall_timeout: float = 180.0,
+        stall_timeout: Duration = 180.0,
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -89,7 +90,7 @@ class Informer(Generic[R]):
             keep_managed_fields: store `metadata.managedFields`, a third of most objects. Default: dropped.
             indexes: functions that return the values of an object for `lister.by_index`, by the name of the index.
             field_manager: snapshots carry a digest of this manager's fields (`Snapshot.applied`).
-            stall_timeout: seconds without data after which a watch is reopened. Servers send a bookmark each minute.
+            stall_timeout: the time without data after which a watch is reopened. Servers send a bookmark each minute.
             clock: time. Default: the system clock.
             rng: randomness for delays.
         """
@@ -180,14 +181,15 @@ class Informer(Generic[R]):
         """Whether all objects that existed at the start are in the store and the watch is open."""
         return self._handlers.synced
 
-    async def wait_for_sync(self, timeout: float) -> None:
+    async def wait_for_sync(self, timeout: Duration) -> None:
         """Waits until it is synced. Raises `CacheSyncError` with the reason after that many seconds.
 
         Errors that can be fixed while it runs do not end the wait: a definition that is not installed yet, or a missing
         permission. They are logged immediately.
         """
-        if not await self._synced.wait(self._clock, timeout):
-            raise CacheSyncError(timeout, {str(self._info): self._missing()})
+        seconds = check_duration("timeout", timeout)
+        if not await self._synced.wait(self._clock, seconds):
+            raise CacheSyncError(seconds, {str(self._info): self._missing()})
 
     def _missing(self) -> str:
         if not self._running:
@@ -245,14 +247,14 @@ class Informer(Generic[R]):
     # Handlers and indexes
 
     def add_handler(
-        self, handler: Handler[R], *, resync: float | None = None, name: str | None = None
+        self, handler: Handler[R], *, resync: Duration | None = None, name: str | None = None
     ) -> HandlerRegistration[R]:
         """Calls a function with every `Change`, in the event loop. The content of the store is delivered first.
 
         The handler must not block: while it runs, no other watch, lease or reconcile makes progress. A handler that
         blocks the event loop is logged with its name and counted in `health.blocked`.
 
-        `resync` is a period in seconds after which all objects of the store are delivered again, as `resync`. `name`
+        `resync` is a period after which all objects of the store are delivered again, as `resync`. `name`
         is what log messages call the handler. Default: the name of the function.
         """
         return self._handlers.add(handler, resync, name)

@@ -37,6 +37,8 @@ from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, I
 from kubewright.client.watch import WatchAttempt, WatchAttempts, WatchStream, event_error
 from kubewright.clock import Clock, SystemClock
 from kubewright.durations import format_duration
+from kubewright.durations import Duration, check_duration, format_duration
+from kubewright.user_code import being_cancelled
 
 __all__ = ["Reflector"]
 
@@ -65,7 +67,7 @@ class Reflector(Generic[R]):
         *,
         handlers: Sequence[Handler[R]] = (),
         decoder: SnapshotDecoder[R] | None = None,
-        stall_timeout: float = 180.0,
+        stall_timeout: Duration = 180.0,
         clock: Clock | None = None,
         rng: random.Random | None = None,
         writer: StoreWriter[R] | None = None,
@@ -78,7 +80,7 @@ class Reflector(Generic[R]):
             store: the store to fill.
             handlers: functions that are called with each `Change`. They must not block.
             decoder: makes snapshots of the server's bytes. Default: one for the kind of the source.
-            stall_timeout: seconds without data after which a watch is reopened. Servers send a bookmark each minute.
+            stall_timeout: the time without data after which a watch is reopened. Servers send a bookmark each minute.
             clock: time. Default: the system clock.
             rng: randomness for delays.
             writer: writes to the store and notifies handlers. Default: one that calls `handlers`.
@@ -94,7 +96,7 @@ class Reflector(Generic[R]):
         self._decoder = decoder or SnapshotDecoder(source.kind, metadata_only=source.metadata_only)
         self._writer = writer
         self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
-        self._stall_timeout = stall_timeout
+        self._stall_timeout = check_duration("stall_timeout", stall_timeout, zero=False)
         self._on_synced = on_synced
         self._retries = RetryDelays(self._rng)
         self._streams = True
@@ -111,11 +113,12 @@ class Reflector(Generic[R]):
         """Whether the first list is complete in the store and the watch is open."""
         return bool(self._synced)
 
-    async def wait_for_sync(self, timeout: float) -> None:
+    async def wait_for_sync(self, timeout: Duration) -> None:
         """Waits until it is synced. Raises `CacheSyncError` with the reason after that many seconds."""
-        if not await self._synced.wait(self._clock, timeout):
+        seconds = check_duration("timeout", timeout)
+        if not await self._synced.wait(self._clock, seconds):
             reason = self.health.last_error or "the server has not answered yet"
-            raise CacheSyncError(timeout, {str(info_of(self._source.kind)): reason})
+            raise CacheSyncError(seconds, {str(info_of(self._source.kind)): reason})
 
     async def run(self) -> None:
         """Keeps the store equal to the server until it is cancelled."""

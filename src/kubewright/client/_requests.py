@@ -21,6 +21,7 @@ from kubewright.client._sender import RequestHook, Sender
 from kubewright.client._transport import Request, Transport
 from kubewright.client.wire import object_path, qualified_resource, resource_path
 from kubewright.clock import Clock, SystemClock
+from kubewright.durations import Duration, check_duration
 
 if TYPE_CHECKING:  # the groups are imported on first use
     from kubewright.api.meta.v1 import LabelSelector
@@ -48,7 +49,7 @@ class Requests:
         field_manager: str = "kubewright",
         field_validation: FieldValidation = "Strict",
         user_agent: str | None = None,
-        timeout: float = 60.0,
+        timeout: Duration = 60.0,
         retry: RetryPolicy | None = None,
         rate_limit: tuple[float, int] | None = None,
         hooks: Sequence[RequestHook] = (),
@@ -64,7 +65,7 @@ class Requests:
             field_manager: the name under which writes own their fields.
             field_validation: what the server does about fields that it does not know.
             user_agent: as the server's logs show it.
-            timeout: seconds for one attempt of one request.
+            timeout: the time for one attempt of one request: seconds, a timedelta, or "30s".
             retry: when failed requests are retried.
             rate_limit: requests per second and the size of a burst. Default: no limit.
             hooks: called around each attempt, to count, time and trace.
@@ -76,7 +77,7 @@ class Requests:
         self._clock = clock or SystemClock()
         self._config = config
         self._transport = transport
-        self._timeout = timeout
+        self._timeout = check_duration("timeout", timeout, zero=False)
         self._user_agent = user_agent or _default_user_agent()
         self._retry = retry or RetryPolicy()
         self._rate_limit = RateLimit(*rate_limit, self._clock) if rate_limit else None
@@ -110,7 +111,7 @@ class Requests:
         """Whether `twin` can create a copy of this client."""
         return not self._given_transport and self._owner is None
 
-    def twin(self, *, retry: RetryPolicy | None = None, timeout: float | None = None) -> Self:
+    def twin(self, *, retry: RetryPolicy | None = None, timeout: Duration | None = None) -> Self:
         """Returns a copy of this client with its own connections, for another event loop; close it there.
 
         It has neither this client's rate limit nor its hooks, which belong to this event loop. Raises `ValueError` if
@@ -129,7 +130,7 @@ class Requests:
         layer: Callable[[Transport], Transport],
         *,
         retry: RetryPolicy | None = None,
-        timeout: float | None = None,
+        timeout: Duration | None = None,
         rate_limited: bool = True,
     ) -> Self:
         """Returns a client that wraps this one's transport. Each attempt of each request passes through the wrapper.
@@ -165,11 +166,11 @@ class Requests:
         """The server's name and port, for metrics; "none" for a client with its own transport."""
         return urlsplit(self._config.server).netloc if self._config is not None else "none"
 
-    def _like_this(self, retry: RetryPolicy | None, timeout: float | None) -> Self:
+    def _like_this(self, retry: RetryPolicy | None, timeout: Duration | None) -> Self:
         made = copy.copy(self)
         made._sender_made = None
         made._retry = retry or self._retry
-        made._timeout = self._timeout if timeout is None else timeout
+        made._timeout = self._timeout if timeout is None else check_duration("timeout", timeout, zero=False)
         made.discovery = Discovery(made._read_path, made._clock)
         return made
 

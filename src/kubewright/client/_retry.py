@@ -8,6 +8,7 @@ import msgspec
 
 from kubewright.backoff import doubled
 from kubewright.client._errors import ApiError, TooManyRequests
+from kubewright.durations import Duration, check_duration, parse_duration
 
 __all__ = ["RetryPolicy"]
 
@@ -20,13 +21,22 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     - Other 5xx responses, and connections that broke after the request was sent: only requests that are safe to repeat.
     - Connections that could not be opened: any request.
 
-    At most `attempts` in total, and none that would begin after `deadline` seconds: then the last error is raised.
+    At most `attempts` in total, and none that would begin after the `deadline`: then the last error is raised.
     """
 
     attempts: int = 8
-    deadline: float = 30.0
-    first_delay: float = 0.1
-    longest_delay: float = 5.0
+    deadline: Duration = 30.0
+    first_delay: Duration = 0.1
+    longest_delay: Duration = 5.0
+
+    def __post_init__(self) -> None:
+        for name in ("deadline", "first_delay", "longest_delay"):
+            check_duration(name, getattr(self, name))
+
+    @property
+    def deadline_seconds(self) -> float:
+        """`deadline` in seconds."""
+        return parse_duration(self.deadline)
 
     def may_repeat(self, error: ApiError, *, repeatable: bool, sent: bool) -> bool:
         """Whether this failure allows another attempt."""
@@ -40,7 +50,8 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     def delay(self, attempt: int, error: ApiError, rng: random.Random) -> float:
         """Returns the seconds to wait after that attempt (counted from 1)."""
-        delay = doubled(attempt - 1, first=self.first_delay, longest=self.longest_delay) * rng.uniform(0.5, 1.0)
+        first, longest = parse_duration(self.first_delay), parse_duration(self.longest_delay)
+        delay = doubled(attempt - 1, first=first, longest=longest) * rng.uniform(0.5, 1.0)
         return max(delay, error.retry_after or 0.0)
 
 

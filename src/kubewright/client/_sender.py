@@ -76,7 +76,7 @@ class Sender:
         request.headers.setdefault("User-Agent", self._user_agent)
         if (trace := current_trace()) is not None:
             request.headers.setdefault("traceparent", trace.traceparent)
-        give_up_at = self._clock.monotonic() + self._retry.deadline
+        give_up_at = self._clock.monotonic() + self._retry.deadline_seconds
         attempt = 0
         while True:
             attempt += 1

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from kubewright.clock._clock import Clock, Timer
 from kubewright.clock._holds import SERVED, Holds
+from kubewright.durations import Duration, check_duration
 
 __all__ = ["VirtualClock", "settled"]
 
@@ -135,23 +136,26 @@ class VirtualClock:
         dues = [due for heap in (self._timers, self._deferrable) if (due := _next_due(heap)) is not None]
         return (min(dues) - self._elapsed) / _NANOSECONDS if dues else None
 
-    async def advance(self, seconds: float) -> None:
-        """Moves on by that many seconds, running each timer at its moment and then the tasks it woke."""
-        if seconds < 0:
-            raise ValueError(f"a clock never goes backwards: advance({seconds})")
-        await self._advance_to(self._elapsed + _nanoseconds(seconds))
+    async def advance(self, duration: Duration) -> None:
+        """Moves on by that time (seconds, a timedelta, "5m"), running each timer at its moment, then its tasks."""
+        if isinstance(duration, int | float) and duration < 0:
+            raise ValueError(f"a clock never goes backwards: advance({duration})")
+        await self._advance_to(self._elapsed + _nanoseconds(check_duration("duration", duration)))
 
-    async def advance_until(self, predicate: Callable[[], bool | Awaitable[bool]], *, limit: float = 86_400.0) -> None:
-        """Moves from timer to timer until the predicate is true, for at most `limit` virtual seconds.
+    async def advance_until(
+        self, predicate: Callable[[], bool | Awaitable[bool]], *, limit: Duration = 86_400.0
+    ) -> None:
+        """Moves from timer to timer until the predicate is true, for at most `limit` of virtual time.
 
         The predicate is a function without arguments, plain or async. It is asked first without moving, and then
         whenever nothing is left to do at a moment. Raises `TimeoutError` if it is false at the limit, or if no timer is
         left that could change that.
         """
-        end = self._elapsed + _nanoseconds(limit)
+        seconds = check_duration("limit", limit)
+        end = self._elapsed + _nanoseconds(seconds)
         await self.settled()
         while not await self._is_true(predicate, end):
-            await self._step(end, f"{getattr(predicate, '__qualname__', predicate)} is not true", limit)
+            await self._step(end, f"{getattr(predicate, '__qualname__', predicate)} is not true", seconds)
 
     async def _is_true(self, predicate: Callable[[], bool | Awaitable[bool]], end: int) -> bool:
         found = predicate()
@@ -159,18 +163,19 @@ class VirtualClock:
             return await self.run(found, (end - self._elapsed) / _NANOSECONDS)
         return found
 
-    async def run(self, awaitable: Awaitable[T], limit: float = 86_400.0) -> T:
-        """Awaits something, moving to the next timer whenever nothing else can run; at most `limit` seconds in all.
+    async def run(self, awaitable: Awaitable[T], limit: Duration = 86_400.0) -> T:
+        """Awaits something, moving to the next timer whenever nothing else can run; for at most `limit` in all.
 
         Raises `TimeoutError` when the limit would be passed, or when nothing is left that could ever finish it; what
         was awaited is then cancelled.
         """
+        seconds = check_duration("limit", limit)
         task = asyncio.ensure_future(awaitable)
-        end = self._elapsed + _nanoseconds(limit)
+        end = self._elapsed + _nanoseconds(seconds)
         try:
             await self.settled()
             while not task.done():
-                await self._step(end, "not finished", limit)
+                await self._step(end, "not finished", seconds)
             return await task
         finally:
             task.cancel()

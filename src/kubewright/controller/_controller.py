@@ -28,7 +28,7 @@ from kubewright.controller._retries import Retries
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.controller.registration import Registration
-from kubewright.durations import format_duration
+from kubewright.durations import Duration, check_duration, format_duration
 from kubewright.observe import ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
 from kubewright.user_code import has_to_pass
@@ -124,13 +124,13 @@ class Controller(Generic[R]):
             coroutine = from_trigger(trigger, self._registration.info, self.enqueue, self._environment.clock)
             self._tasks.append(asyncio.create_task(coroutine, name=f"{self.name} trigger"))
 
-    async def stop(self, grace: float) -> None:
-        """Takes no more keys, waits up to `grace` seconds for the running reconciles, then interrupts them."""
+    async def stop(self, grace: Duration) -> None:
+        """Takes no more keys, waits up to `grace` for the running reconciles, then interrupts them."""
         for handler in self._handlers:
             handler.remove()
         self.queue.shutdown(drain=False)
-        if grace > 0:
-            timer = self._environment.clock.limit(grace, self.interrupt)
+        if (seconds := check_duration("grace", grace)) > 0:
+            timer = self._environment.clock.limit(seconds, self.interrupt)
             try:
                 await self.queue.drained()
             finally:

@@ -18,7 +18,7 @@ The result decides what happens next:
 |-------------------------------------|--------------------------------------------------------------------------------|
 | returns `None`, or `Result()`       | is done: its backoff is reset, and the next change triggers it again           |
 | returns `Result(requeue=True)`      | is requeued after its backoff, which grows; this is not counted as an error    |
-| returns `Result(requeue_after=30)`  | is done, and requeued after 30 seconds unless a change triggers it earlier     |
+| returns `Result(requeue_after="5m")` | is done, and requeued after 5 minutes unless a change triggers it earlier     |
 | returns `Result(requeue_after=0)`   | is requeued after its backoff, as with `requeue=True`                          |
 | raises `TerminalError`              | is done: the error is logged and counted, and only a change triggers it again  |
 | raises any other exception          | is retried after its backoff; the error is logged with its traceback           |
@@ -44,12 +44,11 @@ method of a class.
 
 from __future__ import annotations
 
-import math
-from datetime import timedelta
 from typing import Final
 
 import msgspec
 
+from kubewright.durations import Duration, check_duration, parse_duration
 from kubewright.structs import ExplainingStructMeta
 
 __all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
@@ -60,8 +59,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
 
     requeue: bool = False
     """Requeue the key after its backoff, which grows each time."""
-    requeue_after: float | timedelta | None = None
-    """Requeue the key after this time (a number is in seconds). Resets the backoff. Overrides `requeue`.
+    requeue_after: Duration | None = None
+    """Requeue the key after this time: seconds, a timedelta, or "5m". Resets the backoff. Overrides `requeue`.
 
     0 is the same as `requeue=True`: without a pause, the key would run continuously.
     """
@@ -70,19 +69,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
         requeue: object = self.requeue
         if not isinstance(requeue, bool):
             raise TypeError(f"requeue is True or False, not {requeue!r}; to come back after a time, requeue_after=30")
-        after = self.requeue_after
-        if after is None:
-            return
-        if isinstance(after, bool) or not isinstance(after, int | float | timedelta):
-            raise TypeError(f"requeue_after is a number of seconds or a timedelta, not {after!r}")
-        if math.isnan(self.delay) or self.delay < 0:
-            raise ValueError(f"requeue_after must not be negative, as {after!r} is")
+        if self.requeue_after is not None:
+            check_duration("requeue_after", self.requeue_after)
 
     @property
     def delay(self) -> float:
         """`requeue_after` in seconds. Default: 0."""
-        after = self.requeue_after
-        return after.total_seconds() if isinstance(after, timedelta) else float(after or 0)
+        return 0.0 if self.requeue_after is None else parse_duration(self.requeue_after)
 
 
 class TerminalError(Exception):

@@ -19,6 +19,7 @@ from kubewright.crd._deletion import describe_blockers, objects_with_finalizers
 from kubewright.crd._descriptions import Descriptions
 from kubewright.crd._errors import InstallError
 from kubewright.crd._serving import wait_for_definition
+from kubewright.durations import Duration
 
 __all__ = ["check_change", "install"]
 
@@ -30,7 +31,7 @@ _ATTEMPTS = 5  # at a write with conflicts
 async def install(
     client: Client,
     *kinds: type[Object],
-    timeout: float = 30.0,
+    timeout: Duration = 30.0,
     clock: Clock | None = None,
     descriptions: Descriptions = True,
     conversions: Mapping[str, apiextensions.CustomResourceConversion] | None = None,

@@ -16,7 +16,7 @@ from kubewright.api.kinds import BUILT_IN_GROUPS
 from kubewright.client import ApiError, Client, Forbidden
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.crd._errors import InstallError
-from kubewright.durations import format_duration
+from kubewright.durations import Duration, check_duration, format_duration
 
 __all__ = ["wait_for_definition", "wait_until_served"]
 
@@ -27,7 +27,7 @@ _POLL: Final = 0.05
 
 
 async def wait_until_served(
-    client: Client, *kinds: type[Object], timeout: float = 30.0
+    client: Client, *kinds: type[Object], timeout: Duration = 30.0
 ) -> list[apiextensions.CustomResourceDefinition]:
     """Waits until the server serves these kinds, and returns their definitions.
 
@@ -46,9 +46,11 @@ def _definition_of(kind: type[Object]) -> tuple[str, str]:
     return f"{info.plural}.{info.group}", info.kind
 
 
-async def wait_for_definition(client: Client, name: str, kind: str, timeout: float, clock: Clock | None = None) -> CRD:
+async def wait_for_definition(
+    client: Client, name: str, kind: str, timeout: Duration, clock: Clock | None = None
+) -> CRD:
     """Waits until the definition of this name is established and its kind served. Default clock: the client's."""
-    clock = clock or client.clock
+    clock, seconds = clock or client.clock, check_duration("timeout", timeout)
     lacking = f"{kind} is not defined; install its definition"
     checked = ""  # the resourceVersion of a rejected definition whose names no other definition has
 
@@ -77,7 +79,7 @@ async def wait_for_definition(client: Client, name: str, kind: str, timeout: flo
     try:
         return await within(clock, timeout, wait())
     except TimeLimitExceeded:
-        raise InstallError(name, f"not served after {format_duration(timeout)}: {lacking}") from None
+        raise InstallError(name, f"not served after {format_duration(seconds)}: {lacking}") from None
 
 
 async def _is_discovered(client: Client, crd: CRD, version: str) -> bool:

@@ -10,7 +10,7 @@ from kubewright.client import Client, NotFound
 from kubewright.crd import describe_blockers, objects_with_finalizers
 from kubewright.deployment._deploy import ReportStep
 from kubewright.deployment._ownership import is_ours, namespace_is_ours, object_title, whose
-from kubewright.durations import format_duration
+from kubewright.durations import Duration, check_duration, format_duration
 from kubewright.manifests import Project, objects
 
 __all__ = ["StillThere", "undeploy", "uninstall"]
@@ -23,26 +23,27 @@ class StillThere(Exception):
 
 
 async def uninstall(
-    client: Client, definitions: Sequence[Definition], report: ReportStep, *, timeout: float = 60.0
+    client: Client, definitions: Sequence[Definition], report: ReportStep, *, timeout: Duration = 60.0
 ) -> None:
     """Deletes definitions and all their objects, and waits until they are gone.
 
     Objects with finalizers wait for their operator. If it does not finalize them in time, `StillThere` names them.
     """
+    seconds = check_duration("timeout", timeout)
     going = [definition for definition in definitions if await _begin_to_delete(client, definition, report)]
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(seconds):
             for definition in going:
                 await _absent(client, definition)
                 report("removed", object_title(definition))
     except TimeoutError:
         held = [text for definition in going for text in await objects_with_finalizers(client, definition)]
         raise StillThere(
-            f"the definitions still exist after {format_duration(timeout)}: {describe_blockers(held)}"
+            f"the definitions still exist after {format_duration(seconds)}: {describe_blockers(held)}"
         ) from None
 
 
-async def undeploy(client: Client, project: Project, report: ReportStep, *, timeout: float = 60.0) -> None:
+async def undeploy(client: Client, project: Project, report: ReportStep, *, timeout: Duration = 60.0) -> None:
     """Deletes everything that `deploy` creates: definitions first, while the operator can finalize, then the rest."""
     everything = objects(project)
     await uninstall(client, [obj for obj in everything if isinstance(obj, Definition)], report, timeout=timeout)

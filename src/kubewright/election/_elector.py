@@ -16,6 +16,7 @@ import msgspec
 
 from kubewright.client import Client, RetryPolicy
 from kubewright.clock import Clock, SystemClock
+from kubewright.durations import Duration, check_duration
 from kubewright.election._apart import Apart, Here
 from kubewright.election._campaign import Campaign
 from kubewright.election._clock import BootClock
@@ -75,9 +76,9 @@ class LeaderElector:
         namespace: str | None = None,
         *,
         identity: str | None = None,
-        lease_duration: float = 15.0,
-        renew_deadline: float = 10.0,
-        retry_period: float = 2.0,
+        lease_duration: Duration = 15.0,
+        renew_deadline: Duration = 10.0,
+        retry_period: Duration = 2.0,
         release_on_exit: bool = True,
         on_event: Callable[[ElectionEvent], object] | None = None,
         renewal_client: Callable[[], Client] | None = None,
@@ -93,9 +94,9 @@ class LeaderElector:
             namespace: the namespace of the Lease. Default: that of the client.
             identity: the name of this candidate. Default: the host name and a random part. It must be unique
                 among running processes, because a lease with this identity is acquired immediately.
-            lease_duration: seconds that others wait after the last renewal that they saw.
-            renew_deadline: seconds for which this process trusts a renewal; less than `lease_duration`.
-            retry_period: seconds between renewals, and the minimum between attempts of waiting candidates.
+            lease_duration: how long others wait after the last renewal that they saw.
+            renew_deadline: how long this process trusts a renewal; less than `lease_duration`.
+            retry_period: the interval between renewals, and the minimum between attempts of waiting candidates.
             release_on_exit: release the lease at the end, so that others need not wait until it expires.
             on_event: called in the event loop when something changes.
             renewal_client: creates the client that renews the lease, in the thread where it is used.
@@ -113,7 +114,11 @@ class LeaderElector:
         self.identity = identity or f"{socket.gethostname()}_{uuid.uuid4()}"
         self.release_on_exit = release_on_exit
         self._client = client
-        self._timing = Timing(lease_duration, renew_deadline, retry_period)
+        self._timing = Timing(
+            check_duration("lease_duration", lease_duration, zero=False),
+            check_duration("renew_deadline", renew_deadline, zero=False),
+            check_duration("retry_period", retry_period, zero=False),
+        )
         self._clock = clock or BootClock()
         self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._on_event = on_event

@@ -20,6 +20,7 @@ import msgspec
 
 from kubewright.api import core
 from kubewright.clock import Clock
+from kubewright.durations import Duration, check_duration
 from kubewright.events._record import LONGEST_NOTE, EventRecord, EventType, fitted
 from kubewright.lru import LRUMemory
 
@@ -33,12 +34,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     similar: int = 10
     """With this many different messages, similar events become one."""
-    similar_within: float = 600.0
-    """Seconds after which similar events form a new group."""
+    similar_within: Duration = 600.0
+    """The time after which similar events form a new group."""
     burst: int = 25
     """Events of one type in a burst, for each object."""
-    refill: float = 300.0
-    """Seconds until one more event is allowed."""
+    refill: Duration = 300.0
+    """The time until one more event is allowed."""
     remembered: int = 4_096
     """The number of series, of groups of similar events, and of objects that are remembered."""
 
@@ -89,6 +90,8 @@ class Correlator:
 
     def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
+        self._similar_within = check_duration("similar_within", self.limits.similar_within)
+        self._refill = check_duration("refill", self.limits.refill, zero=False)
         self.repeated = 0
         """How many records raised a count instead of creating an event."""
         self.combined = 0
@@ -116,7 +119,7 @@ class Correlator:
     def _find(self, record: EventRecord, now: float) -> Series:
         similar = (record.object_identity, record.type, record.reason, record.action)
         group = self._groups.get(similar)
-        if group is None or now - group.last > self.limits.similar_within:
+        if group is None or now - group.last > self._similar_within:
             group = _Group()
             self._groups.put(similar, group)
         group.last = now
@@ -152,7 +155,7 @@ class Correlator:
         if allowance is None:
             allowance = _Allowance(float(limits.burst), now)
             self._allowances.put(whose, allowance)
-        allowance.tokens = min(allowance.tokens + (now - allowance.at) / limits.refill, float(limits.burst))
+        allowance.tokens = min(allowance.tokens + (now - allowance.at) / self._refill, float(limits.burst))
         allowance.at = now
         # Slightly less than one, because a sum of many small fractions need not reach 1.0.
         if allowance.tokens < 1 - 1e-9:

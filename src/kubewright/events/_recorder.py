@@ -17,6 +17,7 @@ import msgspec
 from kubewright.api import Object, core
 from kubewright.client import AlreadyExists, ApiError, Client, Forbidden, MergePatch, NotFound
 from kubewright.clock import Clock, SystemClock
+from kubewright.durations import Duration, check_duration
 from kubewright.events._correlator import Correlator, Limits, Series
 from kubewright.events._record import EventRecord, EventType, check_component, name_for
 from kubewright.events._versions import EventVersion, namespace_of, writing
@@ -167,7 +168,7 @@ class EventRecorder:
         await asyncio.sleep(0)  # lets events of other threads arrive
         await self._line.join()
 
-    async def close(self, timeout: float = 2.0) -> None:
+    async def close(self, timeout: Duration = 2.0) -> None:
         """Writes the queued events, for a short while, and stops."""
         task, self._task = self._task, None
         if task is None:
@@ -175,7 +176,7 @@ class EventRecorder:
         for series in self._correlator.unwritten():
             self._enqueue(series)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(check_duration("timeout", timeout)):
                 await self.flush()
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

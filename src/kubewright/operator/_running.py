@@ -25,6 +25,7 @@ from kubewright.controller import (
     start_dependencies,
 )
 from kubewright.controller.registration import key_of_kind
+from kubewright.durations import Duration, check_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources, UndeclaredWrites
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
 from kubewright.operator._idempotence import check_idempotent
@@ -330,7 +331,7 @@ class Running:
 
     # For tests and tools
 
-    async def settled(self, timeout: float = 30.0) -> None:
+    async def settled(self, timeout: Duration = 30.0) -> None:
         """Waits until nothing is left to do at this moment. No virtual time passes.
 
         Then every queue is empty, no reconcile runs, every cache matches the cluster, the embedded cluster of this run
@@ -348,10 +349,10 @@ class Running:
             self.controllers,
             caches=self.caches if remote else None,
             cluster=self._cluster,
-            timeout=timeout,
+            timeout=check_duration("timeout", timeout),
         )
 
-    async def check_idempotent(self, timeout: float = 30.0) -> None:
+    async def check_idempotent(self, timeout: Duration = 30.0) -> None:
         """Reconciles every object once more. Raises `NotIdempotent` if a reconcile writes anything or fails.
 
         Use it at the end of a test: an operator that writes although nothing changed does so at every resync. It waits

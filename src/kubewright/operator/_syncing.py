@@ -37,7 +37,7 @@ async def check_connection(client: Client, timeout: float) -> None:
 
     Retries while the server cannot be reached, but no longer than the caches would.
     """
-    retry = RetryPolicy(deadline=min(RetryPolicy().deadline, timeout))
+    retry = RetryPolicy(deadline=min(RetryPolicy().deadline_seconds, timeout))
     retrying = client.through(lambda transport: transport, retry=retry, timeout=min(60.0, timeout))
     with contextlib.suppress(Forbidden):  # an account that may not get the version may still have the other permissions
         await retrying.server_version()

@@ -11,6 +11,7 @@ import msgspec
 from kubewright.api import Object, Untyped, info_of
 from kubewright.arguments import check_string, is_string_mapping, unknown_name
 from kubewright.controller.registration import check_kind
+from kubewright.durations import Duration, check_duration, parse_duration
 from kubewright.webhook._conversion import Conversions, check_versions
 from kubewright.webhook._declarations import ConversionDeclaration, WebhookDeclaration, rule_for
 from kubewright.webhook._decorators import ConvertDecorator, DefaultDecorator, ValidateDecorator
@@ -49,7 +50,7 @@ class AdmissionOptions(TypedDict, total=False):
     - `failure_policy`: "Fail" or "Ignore": whether a request is rejected or admitted if the handler fails or the
       program does not respond. Default: "Fail".
     - `side_effects`: "None", or "NoneOnDryRun" if it has side effects, but not on dry runs. Default: "None".
-    - `timeout`: how many seconds the API server waits, 1 to 30. Default: 10.
+    - `timeout`: how long the API server waits, in whole seconds from 1 to 30: `5`, `"5s"`. Default: 10.
     - `match_policy`: "Equivalent" to also handle requests for other versions of the kind, converted; or "Exact".
       Default: "Equivalent".
     - `match_conditions`: CEL expressions by name. It is called only if all of them are true.
@@ -64,7 +65,7 @@ class AdmissionOptions(TypedDict, total=False):
     name: str
     failure_policy: Literal["Fail", "Ignore"]
     side_effects: Literal["None", "NoneOnDryRun"]
-    timeout: int
+    timeout: Duration
     match_policy: Literal["Equivalent", "Exact"]
     match_conditions: Mapping[str, str]
     namespace_selector: meta.LabelSelector | Mapping[str, str]
@@ -180,9 +181,8 @@ def _check(what: str, kind: type[Object], options: AdmissionOptions) -> None:
     _check_rules(what, options.get("rules", ()))
     if (name_given := options.get("name")) is not None:
         check_string(f"name of {what}", name_given, "validate.foos.example.com")
-    timeout: object = options.get("timeout", 10)
-    if not isinstance(timeout, int) or isinstance(timeout, bool):
-        raise TypeError(f"timeout of {what} must be a number of seconds from 1 to 30, not {timeout!r}")
+    if not check_duration(f"timeout of {what}", options.get("timeout", 10)).is_integer():
+        raise ValueError(f"timeout of {what} must be whole seconds from 1 to 30, not {options['timeout']!r}")
     for name, shape in _SHAPES.items():
         given = options.get(name, {})
         is_selector = isinstance(given, msgspec.Struct) and name != "match_conditions"
@@ -242,7 +242,7 @@ def _declaration(
         mutating=mutating,
         failure_policy=options.get("failure_policy", "Fail"),
         side_effects=options.get("side_effects", "None"),
-        timeout_seconds=options.get("timeout", 10),
+        timeout_seconds=int(parse_duration(options.get("timeout", 10))),
         match_policy=options.get("match_policy", "Equivalent"),
         match_conditions=[
             admissionregistration.MatchCondition(name=condition, expression=expression)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Sequence
-from datetime import timedelta
 from typing import Any, Generic, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
 from kubewright.api import Object, ResourceInfo
-from kubewright.arguments import InvalidValue
 from kubewright.cache import Labels, ObjectKey
 from kubewright.controller.registration._handlers import Handler, Handlers
 from kubewright.controller.registration._mapping import Owns, Watch
 from kubewright.controller.registration._options import check_kind
 from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
-from kubewright.durations import Duration, more_than_zero, parse_duration
+from kubewright.durations import Duration, check_duration
 from kubewright.queue import ExponentialBackoff, RateLimiter
 from kubewright.signatures import can_take, is_async, name_of
 
@@ -105,20 +103,12 @@ def check_list(name: str, given: Sequence[Any]) -> Sequence[Any]:
 
 def check_timeout(given: Duration | None) -> float | None:
     """Checks `timeout=`: a duration above zero. Returns seconds."""
-    return None if given is None else _duration("timeout", given, more_than_zero)
+    return None if given is None else check_duration("timeout", given, zero=False)
 
 
 def check_resync(given: Duration | None) -> float | None:
     """Checks `resync=`. Returns seconds; None for never, also for 0."""
-    return None if given is None else _duration("resync", given, parse_duration) or None
-
-
-def _duration(name: str, given: object, read: Callable[[object], float]) -> float:
-    try:
-        return read(given)
-    except InvalidValue as error:
-        is_time = isinstance(given, str | int | float | timedelta) and not isinstance(given, bool)
-        raise (ValueError if is_time else TypeError)(f"{name} is {error}, not {given!r}") from None
+    return None if given is None else check_duration("resync", given) or None
 
 
 def check_concurrency(given: int) -> int:
