@@ -76,9 +76,11 @@ EVENT_REASONS = {
     "Contested",  # another client keeps changing an applied object back
     "DecodeFailed",
     "LeaderElection",
+    "ReconcileFailed",  # the first failure of a state, and each change of the reason
+    "RetryLater",  # raised with event=True
     "WriteLoop",
 }
-RECORDING = {"record", "_event"}
+RECORDING = {"record", "_event", "_record"}
 """Methods that record an event; a reason is one of their first two arguments."""
 KEYS = {
     "olm.kubewright.dev/catalog",

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from kubewright.controller import Reader as Reader
     from kubewright.controller import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller import Result as Result
+    from kubewright.controller import RetryLater as RetryLater
     from kubewright.controller import TerminalError as TerminalError
     from kubewright.controller import Watch as Watch
     from kubewright.controller import WriteConflict as WriteConflict
@@ -128,6 +129,7 @@ _MODULES = {
     "Reader": "kubewright.controller",
     "ReconcileTimeout": "kubewright.controller",
     "Result": "kubewright.controller",
+    "RetryLater": "kubewright.controller",
     "TerminalError": "kubewright.controller",
     "Watch": "kubewright.controller",
     "annotations_changed": "kubewright.controller",

@@ -80,6 +80,7 @@ class Stage:
             recorder=self.recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),
+            failure_events=operator.settings.failure_events is not False,
             observer=self.observer,
         )
         self.controllers: list[Controller[Any]] = []

@@ -28,7 +28,7 @@ def test_rejects_a_misspelled_option_with_the_nearest_name_and_all_of_them(opera
         operator.reconciles(Thing, own=[Part])  # type: ignore[call-arg]
     assert str(caught.value) == (
         "reconciles has no option 'own'. Did you mean 'owns'? The options are: concurrency, labels, name, owns, "
-        "rate_limiter, reads, resync, timeout, triggers, verbs, watches, when"
+        "priority, rate_limiter, reads, resync, timeout, triggers, verbs, watches, when"
     )
 
 

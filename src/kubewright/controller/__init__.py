@@ -2,7 +2,8 @@
 
 `_reconcile` is the contract: read it first. Reconcilers are written with these names:
 
-- `Context` and `BlockingContext`, `Result`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and the other errors;
+- `Context` and `BlockingContext`, `Result`, `RetryLater`, `TerminalError`, `ReconcileTimeout`, `NotOwned` and the
+  other errors;
 - predicates for `when=`: `generation_changed`, `labels_changed`, `annotations_changed`, `resource_version_changed`,
   combined with `&`, `|`, `~`; `predicate` makes one from a function;
 - `Owns` and `Watch`, for `owns=` and `watches=`;
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from kubewright.controller._reconcile import NotDeclared as NotDeclared
     from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller._reconcile import Result as Result
+    from kubewright.controller._reconcile import RetryLater as RetryLater
     from kubewright.controller._reconcile import TerminalError as TerminalError
     from kubewright.controller._repeated_errors import RepeatedError as RepeatedError
     from kubewright.controller.apply import Applied as Applied
@@ -86,6 +88,7 @@ _MODULES = {
     "RepeatedError": "_repeated_errors",
     "Replacement": "_dependencies",
     "Result": "_reconcile",
+    "RetryLater": "_reconcile",
     "TerminalError": "_reconcile",
     "Watch": "kubewright.controller.registration",
     "annotations_changed": "kubewright.controller.registration",

@@ -17,13 +17,15 @@ from kubewright.controller._decoding import Undecodable
 from kubewright.controller._deletions import DeletionCallbacks
 from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
+from kubewright.controller._failure_events import FailureEvents
 from kubewright.controller._failure_reports import FailureReports, log_for, suppress_logging_errors
 from kubewright.controller._finalizers import Finalizers
 from kubewright.controller._handler_calls import HandlerCalls
 from kubewright.controller._key_records import KeyRecord, KeyRecords
 from kubewright.controller._loop_report import loop_state
+from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
-from kubewright.controller._reconcile import NOTHING, TerminalError
+from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
 from kubewright.controller._retries import Retries
 from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
@@ -59,12 +61,15 @@ class Controller(Generic[R]):
         self._registration = registration
         self._environment = environment
         self._informer = environment.caches.find(registration.kind, registration.labels)
+        by_object = registration.priority
+        self._priority = None if by_object is None else ObjectPriority(by_object, self._informer.lister)
         self._records = KeyRecords()
         self._enqueuer = Enqueuer(self.queue, clock, self._records, environment.statuses.is_own)
         self._backend = partial(
             ContextBackend, environment, registration.kind, registration.info, enqueuer=self._enqueuer
         )
-        self._reports = FailureReports(environment.former_finalizers, self._record_event)
+        failures = FailureEvents(self._generation_of, self._record_event) if environment.failure_events else None
+        self._reports = FailureReports(environment.former_finalizers, self._record_event, failures)
         self._retries = Retries(self.queue, self.stats, self._reports, environment.leads, lambda: self.resync_in)
         finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
@@ -154,7 +159,12 @@ class Controller(Generic[R]):
         cause: ObjectKey | None = None,
         change: Change[Any] | None = None,
     ) -> None:
-        """Asks for a reconcile of this key. `cause` is the other object that changed, if there is one."""
+        """Asks for a reconcile of this key. `cause` is the other object that changed, if there is one.
+
+        The controller's `priority` function for the object is added to `priority`.
+        """
+        if self._priority is not None:
+            priority += self._priority(key)
         self._enqueuer.add(key, trigger, priority, cause, change)
 
     # Inspection
@@ -295,6 +305,9 @@ class Controller(Generic[R]):
         queue = self.queue
         try:
             result = await self._processing.run(key, record, run)
+        except RetryLater as error:
+            self._enqueuer.note_trigger(key, "requeue")
+            return self._retries.later(run, error)
         except TerminalError as error:
             run.failed(error)
             queue.forget(key)
@@ -317,9 +330,9 @@ class Controller(Generic[R]):
         if result.delay > 0:
             queue.forget(key)
             self._enqueuer.note_trigger(key, "requeue")
-            queue.add_after(key, result.delay)
+            queue.add_after(key, result.delay, priority=result.priority)
             return "requeue_after"
-        queue.add_rate_limited(key)
+        queue.add_rate_limited(key, priority=result.priority)
         return "requeue"
 
     def _check_former_finalizers(self, snapshot: Snapshot[R], run: Reconcile) -> None:
@@ -336,6 +349,11 @@ class Controller(Generic[R]):
         if ending != "error":  # an error is retried, mostly earlier
             self._enqueuer.note_trigger(key, "requeue")
         self.queue.add_after(key, moment - self._environment.clock.monotonic())
+
+    def _generation_of(self, key: ObjectKey) -> int | None:
+        """Returns the generation of the cached object; of a kind without generations, its resourceVersion."""
+        snapshot = self._informer.lister.snapshot(key)
+        return None if snapshot is None else snapshot.generation or snapshot.resource_version
 
     def _record_event(self, run: Reconcile, reason: str, message: str, action: str) -> None:
         self._backend(run.key, None, run, run.trigger).record(reason, message, "Warning", action)

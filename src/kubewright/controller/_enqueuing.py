@@ -63,7 +63,7 @@ class Enqueuer:
             if self.own_writes.is_echo(change, key):
                 return
             part = part_of(change, other=cause is not None)
-        if priority >= 0 or trigger == "resync":  # the initial list needs no record
+        if change is None or not change.initial:  # the initial list needs no record
             record = self._records.ensure(key)
             record.trigger, record.cause = trigger, cause
             if record.causes is None:

@@ -36,5 +36,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
     dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
     statuses: StatusDeclarations = msgspec.field(default_factory=StatusDeclarations)
+    failure_events: bool = True
+    """Whether failures of reconciles are events on their objects."""
     observer: Observer = msgspec.field(default_factory=Observer)
     """Is notified of every reconcile. The client has its hooks."""

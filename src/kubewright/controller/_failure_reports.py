@@ -12,13 +12,16 @@ from kubewright.cache import ObjectKey, Snapshot
 from kubewright.causes import error_text
 from kubewright.clock import Clock
 from kubewright.controller._decoding import Undecodable
+from kubewright.controller._failure_events import FailureEvents, failure_message
 from kubewright.controller._key_records import KeyRecord
 from kubewright.controller._loop_report import loop_message
 from kubewright.controller._object_logger import ObjectLogger
+from kubewright.controller._reconcile import RetryLater
 from kubewright.controller._repeated_errors import RepeatedError, RepeatedErrors
 from kubewright.controller._write_loops import Loop, Part, Written
 from kubewright.durations import format_duration
 from kubewright.observe import FormerFinalizers, Reconcile
+from kubewright.redaction import as_text, one_line
 
 __all__ = ["FailureReports", "due", "log_for", "suppress_logging_errors"]
 
@@ -26,14 +29,19 @@ __all__ = ["FailureReports", "due", "log_for", "suppress_logging_errors"]
 class FailureReports:
     """Logs and records the problems of one controller's objects.
 
-    `record_event` records an event about the reconciled object: reason, message and action.
+    `record_event` records an event about the reconciled object: reason, message and action. `failure_events` decides
+    which failures are events; None for none.
     """
 
     def __init__(
-        self, former_finalizers: FormerFinalizers, record_event: Callable[[Reconcile, str, str, str], None]
+        self,
+        former_finalizers: FormerFinalizers,
+        record_event: Callable[[Reconcile, str, str, str], None],
+        failure_events: FailureEvents | None = None,
     ) -> None:
         self._former_finalizers = former_finalizers
         self._record_event = record_event
+        self._events = failure_events
         self._errors = RepeatedErrors()
         self.failing = self._errors.failing
         """The keys that fail; empty in most controllers."""
@@ -41,15 +49,29 @@ class FailureReports:
     def forget(self, key: ObjectKey) -> None:
         """Drops what is known about a key that does not fail any more, or is gone."""
         self._errors.forget(key)
+        if self._events is not None:
+            self._events.forget(key)
 
     def failed(self, run: Reconcile, error: BaseException, message: str, *values: object) -> None:
-        """Logs a failure: with the traceback if the error is new, and without it if it is repeated."""
+        """Logs a failure: with the traceback if the error is new, and without it if it is repeated.
+
+        A new reason is also an event on the object, if failures are.
+        """
+        if self._events is not None:
+            with contextlib.suppress(Exception):  # an event never fails a reconcile
+                self._events.failed(run, error)
         times = self._errors.again(run.key, error)
         if not times:
             log_for(run).error(message, *values, exc_info=error)
             return
         message, count = f"{message} (%s more since its traceback)", "once" if times == 1 else f"{times} times"
         log_for(run).error(message, *values, count, extra={"repeated": RepeatedError(error_text(error), times)})
+
+    def retry_later(self, run: Reconcile, error: RetryLater, when: str) -> None:
+        """Logs that a reconcile waits for something, in one line; also as an event if the error asks for it."""
+        log_for(run).warning("%s; retrying %s", one_line(as_text(error)), when)
+        if error.event:
+            self._event(run, "RetryLater", failure_message(error), "Reconcile")
 
     def write_loop(self, run: Reconcile, loop: Loop, writes: dict[Part, Written], *, is_new: bool) -> None:
         """Reports a key that keeps triggering itself."""

@@ -18,14 +18,18 @@ The result decides what happens next:
 |-------------------------------------|--------------------------------------------------------------------------------|
 | returns `None`, or `Result()`       | is done: its backoff is reset, and the next change triggers it again           |
 | returns `Result(requeue=True)`      | is requeued after its backoff, which grows; this is not counted as an error    |
-| returns `Result(requeue_after="5m")` | is done, and requeued after 5 minutes unless a change triggers it earlier     |
+| returns `Result(requeue_after="5m")`| is done, and requeued after 5 minutes unless a change triggers it earlier      |
 | returns `Result(requeue_after=0)`   | is requeued after its backoff, as with `requeue=True`                          |
+| raises `RetryLater(…, after="60s")` | is requeued after that time; one line in the log, not counted as an error      |
 | raises `TerminalError`              | is done: the error is logged and counted, and only a change triggers it again  |
 | raises any other exception          | is retried after its backoff; the error is logged with its traceback           |
 
 A `Conflict` of the API server is common: another client changed the object first. The key is retried after its backoff,
 with one line in the log. The same applies to a create in a namespace that is being deleted. An object that does not fit
 its model is a terminal error for its own key only.
+
+The first failure of a state of the object, and each change of the reason, is also a Warning event on it
+(`_failure_events`).
 
 In addition, the key is requeued when the pause of a write conflict ends (see `Context.apply`). That changes neither its
 backoff nor the counted results.
@@ -51,7 +55,7 @@ import msgspec
 from kubewright.durations import Duration, check_duration, parse_duration
 from kubewright.structs import ExplainingStructMeta
 
-__all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "TerminalError"]
+__all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "RetryLater", "TerminalError"]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
@@ -64,6 +68,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
 
     0 is the same as `requeue=True`: without a pause, the key would run continuously.
     """
+    priority: int | None = None
+    """The priority of the requeued key: higher goes first, changes have 0. Default: the one that it ran with."""
 
     def __post_init__(self) -> None:
         requeue: object = self.requeue
@@ -71,6 +77,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
             raise TypeError(f"requeue is True or False, not {requeue!r}; to come back after a time, requeue_after=30")
         if self.requeue_after is not None:
             check_duration("requeue_after", self.requeue_after)
+        if self.priority is None:
+            return
+        if isinstance(self.priority, bool) or not isinstance(self.priority, int):
+            raise TypeError(f"priority is a whole number, such as 10, not {self.priority!r}")
+        if not requeue and self.requeue_after is None:
+            raise ValueError("priority is that of a requeue: add requeue=True or requeue_after=")
 
     @property
     def delay(self) -> float:
@@ -80,6 +92,26 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStru
 
 class TerminalError(Exception):
     """A retry would not help: the error is logged and counted, and the key waits for the object to change."""
+
+
+class RetryLater(Exception):
+    """The reconcile cannot continue now: `raise RetryLater("the bucket is not reachable", after="60s")`.
+
+    The key is requeued after that time, or earlier if a change triggers it. The log has one line without a traceback,
+    and the reconcile is counted as a requeue, not as an error.
+
+    Args:
+        message: the reason, for the log, `kubewright why` and the event.
+        after: the time until the retry: seconds, a timedelta, or a string. Default: the backoff of the key.
+        event: record a Warning event `RetryLater` with the message on the object. Repeated ones are counted in one
+            event.
+    """
+
+    def __init__(self, message: str, *, after: Duration | None = None, event: bool = False) -> None:
+        super().__init__(message)
+        self.after = None if after is None else check_duration("after", after)
+        """Seconds until the retry; None for the backoff of the key."""
+        self.event = event
 
 
 class NotDeclared(TerminalError):

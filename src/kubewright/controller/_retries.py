@@ -11,8 +11,8 @@ from kubewright.causes import error_text
 from kubewright.client import ApiError, Forbidden, NotFound
 from kubewright.controller._error_notes import add_fix_note
 from kubewright.controller._failure_reports import FailureReports, due, log_for
-from kubewright.controller._reconcile import ReconcileTimeout
-from kubewright.observe import BUGS, ControllerStats, Reconcile
+from kubewright.controller._reconcile import ReconcileTimeout, RetryLater
+from kubewright.observe import BUGS, ControllerStats, Ending, Reconcile
 from kubewright.queue import WorkQueue
 from kubewright.user_code import being_cancelled
 
@@ -70,6 +70,18 @@ class Retries:
         run.failed(error)
         self._back_off(run.key, error)
         log_for(run).info("%s; retrying %s", error, self._due(run.key))
+
+    def later(self, run: Reconcile, error: RetryLater) -> Ending:
+        """Requeues the key as a `RetryLater` asks for, and reports it."""
+        key, queue = run.key, self._queue
+        run.failed(error)
+        if error.after:
+            queue.forget(key)
+            queue.add_after(key, error.after)
+        else:
+            queue.add_rate_limited(key)
+        self._reports.retry_later(run, error, self._due(key))
+        return "requeue_after" if error.after else "requeue"
 
     def _back_off(self, key: ObjectKey, error: BaseException) -> None:
         """Retries the key after its backoff, and not before the server's Retry-After."""

@@ -53,6 +53,8 @@ class Operator(OperatorDefinition):
         debug_pages: serve `/debug/kubewright` on loopback and where `/metrics` is secure. Default: only on loopback.
         tracing: create OpenTelemetry spans. Default: enabled if the program has imported the OpenTelemetry SDK.
         event_version: the API of events: "events.k8s.io/v1" or the older "v1". Default: "events.k8s.io/v1".
+        failure_events: record the first failure of an object, and each new reason, as a Warning event on it. Default:
+            enabled.
         webhook_bind: the address of the webhooks, if there are any; "0" disables them. Default: "127.0.0.1:9443".
         webhook_client_ca: a file of CA certificates. Webhooks then require a client certificate signed by one of them.
         webhook_url: the URL by which the API server reaches the webhooks on this machine. Their configurations are

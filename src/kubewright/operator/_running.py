@@ -217,6 +217,7 @@ class Running:
             rng=operator.rng or random.Random(),  # noqa: S311  # for trace ids, which are not secret
             leads=None if elector is None else lambda: elector.is_leader,
             undeclared_writes=UndeclaredWrites(registrations, operator.needed),
+            failure_events=self.settings.failure_events is not False,
             observer=self.observer,
             dependencies=self._dependencies,
         )

@@ -19,7 +19,7 @@ from kubewright.durations import Duration, check_duration
 from kubewright.queue import ExponentialBackoff, RateLimiter
 from kubewright.signatures import can_take, is_async, name_of
 
-__all__ = ["DEFAULT_CONCURRENCY", "RateLimiterFactory", "Registration", "Trigger"]
+__all__ = ["DEFAULT_CONCURRENCY", "PriorityFunction", "RateLimiterFactory", "Registration", "Trigger"]
 
 R = TypeVar("R", bound=Object)
 
@@ -28,6 +28,9 @@ DEFAULT_CONCURRENCY = 10
 
 Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Callable[[], AsyncIterable[ObjectKey]]"
 """A source of keys outside of Kubernetes. A function is called at each start, and again if its iterator fails."""
+
+PriorityFunction: TypeAlias = Callable[[R], int]
+"""Returns the priority of an object in the queue: higher goes first. It must not block."""
 
 RateLimiterFactory: TypeAlias = Callable[[], RateLimiter[ObjectKey]]
 
@@ -49,6 +52,7 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     resync: float | None = None
     rate_limiter: RateLimiterFactory = ExponentialBackoff
     timeout: float | None = None
+    priority: PriorityFunction[R] | None = None
     finalizers: list[tuple[str, Handler]] = msgspec.field(default_factory=list)
     deleted: list[Handler] = msgspec.field(default_factory=list)
     class_finalizer: str | None = None
@@ -109,6 +113,20 @@ def check_timeout(given: Duration | None) -> float | None:
 def check_resync(given: Duration | None) -> float | None:
     """Checks `resync=`. Returns seconds; None for never, also for 0."""
     return None if given is None else check_duration("resync", given) or None
+
+
+def check_priority(given: PriorityFunction[R] | None) -> PriorityFunction[R] | None:
+    """Checks `priority=`: a plain function of an object."""
+    function: Any = given
+    if function is None:
+        return None
+    if not callable(function) or not can_take(function, 1):
+        raise TypeError(
+            f"priority is a function of an object that returns a whole number: lambda obj: obj.spec.tier, not {given!r}"
+        )
+    if is_async(function):
+        raise TypeError(f"the priority function {name_of(function)} is async: make it a plain def, which must not wait")
+    return given
 
 
 def check_concurrency(given: int) -> int:

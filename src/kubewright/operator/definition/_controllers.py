@@ -16,6 +16,7 @@ from kubewright.controller.registration import (
     Handler,
     Handlers,
     PredicateFunction,
+    PriorityFunction,
     RateLimiterFactory,
     Trigger,
     check_concurrency,
@@ -23,6 +24,7 @@ from kubewright.controller.registration import (
     check_kind,
     check_labels,
     check_owns,
+    check_priority,
     check_rate_limiter,
     check_reads,
     check_resync,
@@ -77,6 +79,7 @@ class ControllerRegistration:
         resync: Duration | None = None,
         rate_limiter: RateLimiterFactory | RateLimiter[ObjectKey] | None = None,
         timeout: Duration | None = None,
+        priority: PriorityFunction[R] | None = None,
         name: str | None = None,
         verbs: Sequence[str] | None = None,
     ) -> ReconcileDecorator[R]:
@@ -95,6 +98,8 @@ class ControllerRegistration:
                 a string such as "10m"; 0 means never. Default: the operator's `resync`.
             rate_limiter: the backoff of failing keys. Default: 5 ms, doubling up to 1000 s.
             timeout: the time limit of one reconcile.
+            priority: returns the priority of an object in the queue, higher first: `lambda site: site.spec.tier`. It is
+                added to 0 for a change, and to -100 for the initial list and resyncs.
             name: the controller's name in logs and metrics. Default: the kind in lower case.
             verbs: the complete list of calls on the kind's own objects, as in `Owns`; `"patch status"` for a
                 subresource. Default: the calls that Kubewright makes itself.
@@ -112,6 +117,7 @@ class ControllerRegistration:
             "resync": check_resync(resync),
             "rate_limiter": check_rate_limiter(rate_limiter),
             "timeout": check_timeout(timeout),
+            "priority": check_priority(priority),
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
         controller = check_string(f"{what}: name", name or info.kind.lower(), example=info.kind.lower())

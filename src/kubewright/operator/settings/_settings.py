@@ -115,6 +115,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Create OpenTelemetry spans. Default: enabled if the program has imported the OpenTelemetry SDK.",
     )
     event_version: str = _setting(values.event_version, "events.k8s.io/v1", "The API of events; v1 is the older one.")
+    failure_events: bool | None = _setting(
+        values.switch,
+        None,
+        "Record the first failure of an object, and each new reason, as a Warning event on it. Default: enabled.",
+    )
     webhook_bind: str | None = _setting(
         values.address_or_off,
         None,
@@ -199,6 +204,7 @@ class Options(TypedDict, total=False):
     debug_pages: bool | None
     tracing: bool | None
     event_version: str
+    failure_events: bool | None
     webhook_bind: str | int | None
     webhook_client_ca: str | os.PathLike[str] | None
     webhook_url: str | None
