@@ -86,7 +86,8 @@ def test_rejects_a_value_that_is_not_a_key() -> None:
 @pytest.mark.promise("What wakes a reconciler", "A misspelled option fails at once, with the valid names.")
 def test_a_misspelled_option_of_watch_names_the_valid_ones() -> None:
     with pytest.raises(
-        TypeError, match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, when"
+        TypeError,
+        match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, referenced_by, when",
     ):
         Watch(Part, maps=lambda part: [])  # type: ignore[call-arg]
 

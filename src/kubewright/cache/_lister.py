@@ -97,9 +97,15 @@ class Lister(Generic[R]):
         """Returns the keys of the same objects."""
         return [snapshot.key for snapshot in self._view.select(namespace, selector_of(labels))]
 
-    def by_index(self, index: str, value: str) -> builtins.list[R]:
-        """Returns the objects that have this value in an index. Raises KeyError, which lists the known indexes."""
-        return self._whole(self._view.by_index(index, value))
+    def by_index(self, index: str, value: str, namespace: str | None = None) -> builtins.list[R]:
+        """Returns the objects that have this value in an index, in one namespace or in all.
+
+        Raises KeyError, which lists the known indexes.
+        """
+        found = self._view.by_index(index, value)
+        if namespace is not None:
+            found = [snapshot for snapshot in found if snapshot.namespace == namespace]
+        return self._whole(found)
 
     def by_owner(self, uid: str) -> builtins.list[R]:
         """Returns the objects that have the owner with this uid."""

@@ -67,9 +67,9 @@ class CachedKinds:
         """Returns the cached objects of a kind."""
         return self.informer(kind).lister.list(namespace, labels)
 
-    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+    def by_index(self, kind: type[O], index: str, value: str, namespace: str | None = None) -> builtins.list[O]:
         """Returns the cached objects with this value in an index. Raises KeyError with the known indexes."""
-        return self.informer(kind).lister.by_index(index, value)
+        return self.informer(kind).lister.by_index(index, value, namespace)
 
     # As a CacheView
 

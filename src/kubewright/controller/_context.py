@@ -110,12 +110,13 @@ class _BaseContext(Generic[R_co]):
         """Returns the cached objects of a kind in a stable order: in one namespace, or in all that are cached."""
         return self._backend.environment.caches.list(kind, namespace, labels)
 
-    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+    def by_index(self, kind: type[O], index: str, value: str, *, namespace: str | None = None) -> builtins.list[O]:
         """Returns the cached objects of a kind that have this value in an index of `operator.indexes`.
 
-        They may be in any namespace. Raises KeyError with the known indexes for an unknown index.
+        `namespace`: only those in this namespace. Default: in any. Raises KeyError with the known indexes for an
+        unknown index.
         """
-        return self._backend.environment.caches.by_index(kind, index, value)
+        return self._backend.environment.caches.by_index(kind, index, value, namespace)
 
     def owned(self, kind: type[O]) -> builtins.list[O]:
         """Returns the cached objects of a kind that have the reconciled object as an owner."""

@@ -27,7 +27,7 @@ from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
 from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
 from kubewright.controller._retries import Retries
-from kubewright.controller._sources import from_owned, from_trigger, from_watched, passes, priority_of
+from kubewright.controller._sources import from_owned, from_referenced, from_trigger, from_watched, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.controller.registration import Registration
 from kubewright.durations import Duration, check_duration, format_duration
@@ -98,6 +98,9 @@ class Controller(Generic[R]):
             self._backend,
             self._check_former_finalizers,
         )
+        for number, watch in enumerate(registration.watches):
+            if watch.referenced_by is not None:
+                self._informer.add_index(self._index_of(number), watch.references)
         environment.statuses.add_controller(registration.kind, registration.name)
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -115,11 +118,21 @@ class Controller(Generic[R]):
             handler = from_owned(owns, registration.info, self.enqueue)
             name = None if owns.when is None else f"predicate {owns.when} of Owns({owns.kind.__name__})"
             listen(caches.find(owns.kind, owns.labels).add_handler(handler, name=name))
-        for watch in registration.watches:
-            handler = from_watched(watch, caches, self.enqueue)
+        for number, watch in enumerate(registration.watches):
+            if watch.referenced_by is None:
+                handler = from_watched(watch, caches, self.enqueue)
+            else:
+                handler = from_referenced(watch, partial(self._referring, self._index_of(number)), self.enqueue)
             predicate = "" if watch.when is None else f"predicate {watch.when} or "
             name = f"{predicate}map function {watch.map_name} of Watch({watch.kind.__name__})"
             listen(caches.find(watch.kind, watch.labels).add_handler(handler, name=name))
+
+    def _index_of(self, number: int) -> str:
+        """Returns the name of the index for the `referenced_by` of a watch."""
+        return f"{self.name} watches[{number}]"
+
+    def _referring(self, index: str, value: str) -> list[ObjectKey]:
+        return [snapshot.key for snapshot in self._informer.lister.snapshots_by_index(index, value)]
 
     def start(self) -> None:
         """Starts the workers and the external triggers. The caches must be in sync."""

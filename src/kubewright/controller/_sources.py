@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from typing import Any, TypeVar
 
 from kubewright.api import DecodeError, Object, ResourceInfo
@@ -20,7 +20,7 @@ from kubewright.controller.registration._registration import Trigger
 from kubewright.queue import LOW_PRIORITY, ExponentialBackoff
 from kubewright.user_code import has_to_pass
 
-__all__ = ["Enqueue", "from_owned", "from_trigger", "from_watched", "passes"]
+__all__ = ["Enqueue", "from_owned", "from_referenced", "from_trigger", "from_watched", "passes"]
 
 R = TypeVar("R", bound=Object)
 
@@ -62,9 +62,25 @@ def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callab
     return handle
 
 
+def from_referenced(
+    watch: Watch[Any], keys_of: Callable[[str], Iterable[ObjectKey]], enqueue: Enqueue
+) -> Callable[[Change[Any]], None]:
+    """Returns the handler that enqueues the objects that refer to a changed one. `keys_of` looks up the index."""
+    kind, when = watch.kind.__name__, watch.when
+
+    def handle(change: Change[Any]) -> None:
+        keys = keys_of(str(change.key))
+        if keys and passes(when, change):
+            for key in keys:
+                enqueue(key, f"{kind} {change.type}", priority_of(change), change.key, change)
+
+    return handle
+
+
 def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callable[[Change[Any]], None]:
     """Returns the handler that enqueues the keys of a map function, for the state before and after a change."""
-    kind, when = watch.kind.__name__, watch.when
+    kind, when, keys_for = watch.kind.__name__, watch.when, watch.map
+    assert keys_for is not None
 
     def handle(change: Change[Any]) -> None:
         if not passes(when, change):
@@ -75,7 +91,7 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
             if snapshot is None:
                 continue
             try:
-                found: Any = watch.map(snapshot.object(), reader)
+                found: Any = keys_for(snapshot.object(), reader)
                 if found is None:
                     continue
                 if isinstance(found, ObjectKey | str | Object):  # a single key, which is a tuple, too

@@ -23,6 +23,7 @@ __all__ = [
     "MapFunction",
     "Owns",
     "Reader",
+    "ReferenceFunction",
     "Watch",
     "key_of_kind",
     "keys_of_owners",
@@ -43,13 +44,19 @@ class Reader(Protocol):
     def list(self, kind: type[O], namespace: str | None = None, labels: Labels | None = None) -> list[O]:
         """Returns the objects of a kind, in one namespace or in all of them."""
 
-    def by_index(self, kind: type[O], index: str, value: str) -> builtins.list[O]:
+    def by_index(self, kind: type[O], index: str, value: str, namespace: str | None = None) -> builtins.list[O]:
         """Returns the objects of a kind that have this value in an index of `operator.indexes`."""
 
 
 Keys: TypeAlias = Iterable[ObjectKey] | ObjectKey | None
 MapFunction: TypeAlias = Callable[[R], Keys] | Callable[[R, Reader], Keys]
 """Returns the keys that depend on an object, a single key, or None. May also take a `Reader`. It must not block."""
+
+
+References: TypeAlias = Iterable[str | ObjectKey] | str | ObjectKey | None
+ReferenceFunction: TypeAlias = Callable[[Any], References]
+"""Returns the objects that a reconciled object refers to: names in its own namespace, keys, or None. It must not block.
+"""
 
 
 class Owns(Generic[R]):
@@ -90,12 +97,16 @@ class Owns(Generic[R]):
 
 
 class Watch(Generic[R]):
-    """Declares a kind to watch: a change of an object reconciles the keys that `map` returns for it.
+    """Declares a kind to watch: a change of an object reconciles the objects that depend on it.
 
-    For an update, `map` is called with both states.
+    Exactly one of `map` and `referenced_by` says which ones. For an update, `map` is called with both states.
 
     Args:
         kind: the kind to watch.
+        referenced_by: returns what an object of the reconciled kind refers to, so that a change of that reconciles it:
+            `lambda bucket: bucket.spec.secret_name`. A name is in the namespace of the reconciled object; an
+            `ObjectKey` names another namespace; several are a list; None is no reference. The watched object is not
+            decoded.
         map: returns the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`.
             A function of two parameters also gets a `Reader` of the caches. Objects of the reconciled kind may be
             returned instead of keys; an object of another kind raises TypeError.
@@ -103,24 +114,31 @@ class Watch(Generic[R]):
         labels: watch only objects with these labels.
     """
 
-    __slots__ = ("info", "kind", "labels", "map", "map_name", "map_returns", "wakes", "when")
+    __slots__ = ("info", "kind", "labels", "map", "map_name", "map_returns", "referenced_by", "wakes", "when")
 
     @known_options
     def __init__(
         self,
         kind: type[R],
         *,
-        map: MapFunction[R],  # noqa: A002  # as in controller-runtime
+        map: MapFunction[R] | None = None,  # noqa: A002  # as in controller-runtime
+        referenced_by: ReferenceFunction | None = None,
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
     ) -> None:
         self.info: ResourceInfo = check_kind(kind, "watches")
         self.kind = kind
-        self.map = _with_reader(map)
+        function = map if referenced_by is None else referenced_by
+        if function is None or (map is not None and referenced_by is not None):
+            raise TypeError(
+                f"Watch({self.info.kind}) takes either map= or referenced_by=, which say what a change reconciles"
+            )
+        self.map = None if map is None else _with_reader(map)
+        self.referenced_by = None if referenced_by is None else _check_reference(referenced_by)
         self.when: Predicate | None = None if when is None else predicate(when)
         self.labels = check_labels(f"Watch({self.info.kind})", labels)
-        self.map_name = f"{name_of(map)}{location_of(map)}"
-        self.map_returns = tuple(_kinds_in(return_annotation_of(map)))
+        self.map_name = f"{name_of(function)}{location_of(function)}"
+        self.map_returns = () if map is None else tuple(_kinds_in(return_annotation_of(map)))
         self.wakes: ResourceInfo | None = None
 
     def waking(self, info: ResourceInfo) -> Self:
@@ -134,6 +152,27 @@ class Watch(Generic[R]):
         made = copy.copy(self)
         made.wakes = info
         return made
+
+    def references(self, obj: Object) -> list[str]:
+        """Returns the keys that an object of the reconciled kind refers to, as strings, for an index."""
+        assert self.referenced_by is not None
+        found = self.referenced_by(obj)
+        if found is None or found == "":
+            return []
+        single = isinstance(found, ObjectKey | str)
+        return [str(self._reference(obj, one)) for one in ((found,) if single else found)]
+
+    def _reference(self, obj: Object, given: object) -> ObjectKey:
+        if isinstance(given, ObjectKey):
+            return given
+        if not isinstance(given, str):
+            raise TypeError(f"referenced_by returns names, ObjectKeys or None, not {given!r}")
+        namespace = obj.metadata.namespace if self.info.namespaced else ""
+        if self.info.namespaced and not namespace:
+            raise TypeError(
+                f"{obj} has no namespace, and {self.info.kind} {given!r} needs one: return ObjectKey(namespace, name)"
+            )
+        return ObjectKey(namespace or "", given)
 
     def key(self, value: object) -> ObjectKey:
         """Returns the key for a value of `map`. Raises TypeError for one that the reconciled kind cannot have."""
@@ -155,6 +194,18 @@ def _with_reader(function: MapFunction[R]) -> Callable[[R, Reader], Keys]:
         wants_reader: Callable[[R, Reader], Keys] = call
         return wants_reader
     return lambda obj, reader: call(obj)
+
+
+def _check_reference(given: ReferenceFunction) -> ReferenceFunction:
+    function: Any = given
+    if not callable(function) or not can_take(function, 1):
+        raise TypeError(
+            "referenced_by is a function from an object of the reconciled kind to names:"
+            f" lambda bucket: bucket.spec.secret_name, not {function!r}"
+        )
+    if is_async(function):
+        raise TypeError(f"referenced_by {name_of(function)} is async: make it a plain def, which must not wait")
+    return given
 
 
 def _kinds_in(hint: Any) -> Iterator[type[Object]]:

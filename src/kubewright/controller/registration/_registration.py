@@ -70,7 +70,10 @@ def check_watches(watches: Sequence[Watch[Any]], info: ResourceInfo) -> list[Wat
     """Checks `watches=`. A bare kind is an error, because it does not say which keys to reconcile."""
     for one in check_list("watches", watches):
         if not isinstance(one, Watch):
-            raise TypeError(f"watches takes Watch(kind, map=...), which says what to reconcile; found {one!r}")
+            raise TypeError(
+                "watches takes Watch(kind, map=...) or Watch(kind, referenced_by=...), which say what to reconcile;"
+                f" found {one!r}"
+            )
     return [watch.waking(info) for watch in watches]
 
 
