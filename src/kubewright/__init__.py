@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from kubewright.controller import BlockingContext as BlockingContext
     from kubewright.controller import Context as Context
     from kubewright.controller import Dependency as Dependency
+    from kubewright.controller import ImmutableFields as ImmutableFields
     from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
     from kubewright.controller import Owns as Owns
@@ -123,6 +124,7 @@ _MODULES = {
     "WriteConflict": "kubewright.controller",
     "Context": "kubewright.controller",
     "Dependency": "kubewright.controller",
+    "ImmutableFields": "kubewright.controller",
     "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",
     "Owns": "kubewright.controller",

@@ -110,7 +110,9 @@ def test_ignores_optional_parameters_of_a_map_function() -> None:
     def mapped(part: Part, *, name: str = "x") -> ObjectKey:
         return ObjectKey("default", name)
 
-    assert Watch(Part, map=mapped).map(part().object(), CachedKinds()) == ObjectKey("default", "x")
+    watch = Watch(Part, map=mapped)
+    assert watch.map is not None
+    assert watch.map(part().object(), CachedKinds()) == ObjectKey("default", "x")
 
 
 def another_kind(part: Part) -> list[Part] | None:

@@ -28,7 +28,15 @@ def test_the_page_about_reconciling_registers_what_it_shows() -> None:
     names = run_page("reconcile.md")
     operator, other = names["operator"], names["other"]
     assert isinstance(operator, Operator)
-    assert [one.name for one in operator.registrations()] == ["site", "bucket", "tiers", "config", "gate", "beside"]
+    assert [one.name for one in operator.registrations()] == [
+        "site",
+        "bucket",
+        "tiers",
+        "migration",
+        "config",
+        "gate",
+        "beside",
+    ]
     assert [name for name, _ in operator.registrations()[0].finalizers] == ["example.com/site-operator"]
     assert [one.name for one in other.registrations()] == ["site", "class", "keys"]
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kubewright.controller.apply import Applier as Applier
     from kubewright.controller.apply import ApplyError as ApplyError
     from kubewright.controller.apply import BeingDeleted as BeingDeleted
+    from kubewright.controller.apply import ImmutableFields as ImmutableFields
     from kubewright.controller.apply import NotOwned as NotOwned
     from kubewright.controller.apply import Outdated as Outdated
     from kubewright.controller.apply import WriteConflict as WriteConflict
@@ -74,6 +75,7 @@ _MODULES = {
     "Dependencies": "_dependencies",
     "Dependency": "_dependencies",
     "Environment": "_environment",
+    "ImmutableFields": "kubewright.controller.apply",
     "NotCached": "_cached_kinds",
     "NotDeclared": "_reconcile",
     "NotOwned": "kubewright.controller.apply",

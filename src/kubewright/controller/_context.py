@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kubewright.controller._context_backend import ContextBackend
     from kubewright.controller._dependencies import Dependency
     from kubewright.controller._object_logger import ObjectLogger
+    from kubewright.controller.apply import ImmutablePolicy
     from kubewright.events import EventType
 
 __all__ = ["BlockingContext", "Context", "replace_status"]
@@ -174,6 +175,7 @@ class Context(_BaseContext[R_co]):
         owned: bool = True,
         release: Sequence[str] = (),
         optimistic_lock: bool = False,
+        immutable: ImmutablePolicy = "fail",
     ) -> O:
         """Makes sure that the object exists with these fields, and returns its current state.
 
@@ -189,12 +191,17 @@ class Context(_BaseContext[R_co]):
         has read: a newer state is never overwritten, and the key is reconciled again. docs/design/fencing.md explains
         what this adds to leader election.
 
+        `immutable` decides what happens if an immutable field would change, such as the template of a Job: "fail"
+        raises `ImmutableFields`, which names the fields; "keep" keeps them and applies the rest; "recreate" deletes the
+        object, by its uid, and creates it again. While finalizers keep the old object, the key is retried. "recreate"
+        loses the data of a PersistentVolumeClaim, the pods of a StatefulSet and the address of a Service.
+
         If another client keeps overwriting the same fields, writes of the object are paused after five restores. During
         the pause, the existing object is returned instead of the requested one. A warning and an event `Contested`
         report it, and the key is requeued for the end of the pause, in addition to its own result.
         """
         return await self._backend.apply(
-            obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock
+            obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock, immutable=immutable
         )
 
     async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
@@ -285,10 +292,13 @@ class BlockingContext(_BaseContext[R_co]):
         owned: bool = True,
         release: Sequence[str] = (),
         optimistic_lock: bool = False,
+        immutable: ImmutablePolicy = "fail",
     ) -> O:
         """See `Context.apply`."""
         return self._wait(
-            self._backend.apply(obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock)
+            self._backend.apply(
+                obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock, immutable=immutable
+            )
         )
 
     def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:

@@ -26,7 +26,7 @@ from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
 from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._write_loops import Written, written_part
-from kubewright.controller.apply import WriteConflict
+from kubewright.controller.apply import ImmutablePolicy, WriteConflict
 from kubewright.controller.status import (
     FieldConflict,
     PendingConditions,
@@ -187,7 +187,14 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
     # Writing
 
     async def apply(
-        self, obj: O, *, adopt: bool, owned: bool, release: Sequence[str], optimistic_lock: bool = False
+        self,
+        obj: O,
+        *,
+        adopt: bool,
+        owned: bool,
+        release: Sequence[str],
+        optimistic_lock: bool = False,
+        immutable: ImmutablePolicy = "fail",
     ) -> O:
         """See `Context.apply`."""
         self.check()
@@ -203,10 +210,14 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
                 adopt=adopt,
                 release=release,
                 optimistic_lock=optimistic_lock,
+                immutable=immutable,
                 writer=f"{self.info.kind} {self.key}",
             )
         except WriteConflict as error:
             return self._during_pause(error, type(obj))
+        if fields := applied.kept or applied.recreated:
+            done = "are kept" if applied.kept else "would change, so it was deleted and created again"
+            self.log.info("%s: its immutable fields %s %s", placed, ", ".join(fields), done)
         if applied.written:
             self.changed = True
             raw = before.raw if before is not None else None

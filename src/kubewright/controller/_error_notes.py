@@ -6,17 +6,12 @@ A note is added to the error with `BaseException.add_note`. The log, the traceba
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import msgspec
 
 from kubewright.api import Object, Untyped
 from kubewright.causes import only_cause
-from kubewright.client import ApiError, Forbidden, Invalid, NotFound
+from kubewright.client import ApiError, Forbidden, NotFound
 
-__all__ = ["add_fix_note", "add_immutable_field_note"]
-
-_FIELDS_NAMED = 5
+__all__ = ["add_fix_note"]
 
 
 def add_fix_note(error: BaseException) -> None:
@@ -31,21 +26,6 @@ def add_fix_note(error: BaseException) -> None:
         note = _status_note(cause)
     if note is not None:
         cause.add_note(note)
-
-
-def add_immutable_field_note(error: Invalid, desired: Object, requested: Any, existing: bytes) -> None:
-    """Adds a note to a rejected apply that lists the immutable fields that it would change."""
-    immutable = [cause.field for cause in error.causes if "immutable" in cause.message]
-    if not immutable:
-        return
-    stored = msgspec.json.decode(existing)
-    changed = [path for path in _differing(requested, stored, "") if any(_is_below(path, field) for field in immutable)]
-    shown = ", ".join(changed[:_FIELDS_NAMED]) or ", ".join(immutable)
-    more = f" and {len(changed) - _FIELDS_NAMED} more" if len(changed) > _FIELDS_NAMED else ""
-    error.add_note(
-        f"The apply changes {shown}{more}. Keep the value, or delete the {desired.kind} so that it is created again, or"
-        f" give the new one another name"
-    )
 
 
 def _permission_note(error: Forbidden) -> str | None:
@@ -86,19 +66,3 @@ def _status_note(error: NotFound) -> str | None:
         f"The CustomResourceDefinition {resource} has no status subresource in the cluster. Run `kubewright install`"
         " (or add `subresources: {status: {}}` to its version), or write @kw.resource(..., status_subresource=False)"
     )
-
-
-def _differing(requested: Any, stored: Any, path: str) -> Iterator[str]:
-    """Yields the fields that are requested with another value than the stored one."""
-    if isinstance(requested, dict) and isinstance(stored, dict):
-        for name, value in requested.items():
-            yield from _differing(value, stored.get(name), f"{path}.{name}" if path else name)
-    elif isinstance(requested, list) and isinstance(stored, list) and len(requested) == len(stored):
-        for number, (one, other) in enumerate(zip(requested, stored, strict=True)):
-            yield from _differing(one, other, f"{path}[{number}]")
-    elif requested != stored:
-        yield path
-
-
-def _is_below(path: str, field: str) -> bool:
-    return path == field or path.startswith((f"{field}.", f"{field}["))

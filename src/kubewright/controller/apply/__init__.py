@@ -9,6 +9,7 @@
   manager.)
 - Nothing is sent if nothing would change.
 - Objects in deletion are not written.
+- A change of an immutable field fails, keeps the field, or recreates the object, as the caller says (`_immutable`).
 - After the server has contradicted the cache, the object is read from the server (`_cache_mismatches`).
 - If another client overwrites the same fields again and again, the writes are paused (`_write_conflicts`).
 
@@ -19,11 +20,20 @@ docs/design/apply.md explains the reasons, with measurements.
 
 from __future__ import annotations
 
-from kubewright.controller.apply._applier import Applied, Applier, CacheView
+from kubewright.controller.apply._applier import Applied, Applier
 from kubewright.controller.apply._cache_mismatches import CacheMismatches
+from kubewright.controller.apply._cache_view import CacheView
 from kubewright.controller.apply._competitors import find_competitors
 from kubewright.controller.apply._decision import CREATE, READ, SKIP, Action, Known, Pause, Wanted, Write, decide
-from kubewright.controller.apply._errors import ApplyError, BeingDeleted, NotOwned, Outdated, WriteConflict
+from kubewright.controller.apply._errors import (
+    ApplyError,
+    BeingDeleted,
+    ImmutableFields,
+    NotOwned,
+    Outdated,
+    WriteConflict,
+)
+from kubewright.controller.apply._immutable import ImmutablePolicy
 from kubewright.controller.apply._records import ApplyRecord
 from kubewright.controller.apply._request import ApplyRequest
 from kubewright.controller.apply._write_conflicts import ConflictState, KindKey, WriteConflicts
@@ -42,6 +52,8 @@ __all__ = [
     "CacheMismatches",
     "CacheView",
     "ConflictState",
+    "ImmutableFields",
+    "ImmutablePolicy",
     "KindKey",
     "Known",
     "NotOwned",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
-from kubewright.api import Object, controller_of, info_of
+from kubewright.api import Object, controller_of, decode, encode, info_of
 from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder, creator_of
-from kubewright.client import AlreadyExists, Client, Conflict, Invalid, JsonPatch, NotFound
+from kubewright.client import AlreadyExists, Client, Conflict, Forbidden, Invalid, JsonPatch, NotFound
 from kubewright.clock import Clock, SystemClock
-from kubewright.controller._error_notes import add_immutable_field_note
 from kubewright.controller.apply._cache_mismatches import CacheMismatches
+from kubewright.controller.apply._cache_view import CacheView
 from kubewright.controller.apply._competitors import find_competitors
 from kubewright.controller.apply._decision import (
     CREATE,
@@ -26,37 +27,23 @@ from kubewright.controller.apply._decision import (
     has_written,
     is_first_apply,
 )
-from kubewright.controller.apply._errors import BeingDeleted, Competitors, NotOwned, Outdated
+from kubewright.controller.apply._errors import BeingDeleted, Competitors, ImmutableFields, NotOwned, Outdated
+from kubewright.controller.apply._immutable import (
+    ImmutablePolicy,
+    check_immutable,
+    immutable_fields,
+    with_kept_fields,
+)
+from kubewright.controller.apply._prune import delete_leftover, leftovers
 from kubewright.controller.apply._records import ApplyRecord
-from kubewright.controller.apply._request import ApplyRequest, key_for
+from kubewright.controller.apply._request import ApplyRequest
 from kubewright.controller.apply._write_conflicts import KindKey, WriteConflicts
 from kubewright.controller.fields import created_as_applied, released
 from kubewright.lru import LRUMemory
 
-__all__ = ["Applied", "Applier", "CacheView"]
+__all__ = ["Applied", "Applier"]
 
 R = TypeVar("R", bound=Object)
-
-_PRUNE_TRIES = 5
-
-
-class CacheView(Protocol):
-    """The caches that `Applier` uses. `Snapshot.applied` must be about the applier's field manager."""
-
-    def covers(self, kind: type[Object], namespace: str) -> bool:
-        """Returns whether every object of the kind in the namespace is cached. Others are read from the server."""
-
-    def get(self, kind: type[R], key: ObjectKey) -> Snapshot[R] | None:
-        """Returns the newest known state of the object, including this program's own writes."""
-
-    def controlled_by(self, kind: type[R], uid: str) -> Iterable[Snapshot[R]]:
-        """Returns the objects whose controller has this uid."""
-
-    def written(self, obj: Object) -> None:
-        """Stores the server's answer to a write, including the managed fields."""
-
-    def removed(self, kind: type[Object], key: ObjectKey, uid: str) -> None:
-        """Hides an object whose deletion was requested."""
 
 
 class Applied(msgspec.Struct, Generic[R], frozen=True):
@@ -65,6 +52,10 @@ class Applied(msgspec.Struct, Generic[R], frozen=True):
     object: R
     written: bool
     created: bool = False
+    kept: tuple[str, ...] = ()
+    """Immutable fields that would have changed and were kept, in the call that found out."""
+    recreated: tuple[str, ...] = ()
+    """Immutable fields because of which the object was deleted and created again."""
 
 
 class Applier:
@@ -106,6 +97,7 @@ class Applier:
         adopt: bool = False,
         release: Sequence[str] = (),
         optimistic_lock: bool = False,
+        immutable: ImmutablePolicy = "fail",
         writer: str = "",
     ) -> Applied[R]:
         """Makes sure that the object has these fields, controlled by `owner` if there is one.
@@ -118,7 +110,11 @@ class Applier:
         With `optimistic_lock`, an existing object is written only at the resourceVersion that this call has read. Any
         newer state raises `Outdated`, and nothing is overwritten.
 
+        `immutable` decides what happens if the server rejects the change of an immutable field. "recreate" deletes the
+        object, by its uid, only if this owner controls it, and only if the server would accept the new one.
+
         Raises:
+            ImmutableFields: immutable fields would change, and `immutable` is "fail".
             NotOwned: the object exists and is not ours; with `adopt`, only if another object controls it.
             BeingDeleted: the object exists and is being deleted.
             Outdated: the object changed during the call, or is not the one in the cache; reconcile again.
@@ -128,9 +124,10 @@ class Applier:
             OwnerError: the owner cannot own it, for instance because it is in another namespace.
             ApiError: any other answer of the server.
         """
+        check_immutable(immutable)
         request = ApplyRequest.prepare(owner, obj, self._client.namespace)
         target: KindKey = (type(obj), request.key)
-        wanted = Wanted(request, owner, adopt, request.absent(release), optimistic_lock, writer)
+        wanted = Wanted(request, owner, adopt, request.absent(release), optimistic_lock, writer, immutable)
         snapshot, live = await self._look(target)
         existed = False
         while True:
@@ -177,16 +174,16 @@ class Applier:
         controls and that our field manager has applied are deleted: objects that another program made for the same
         owner stay, and so do released ones. The caches must cover the kinds.
         """
-        if not owner.metadata.uid:
-            raise ValueError(f"{owner} has no uid, so it cannot own anything: read it from the server first")
-        kept = {(_group_kind(obj), key_for(owner, obj, self._client.namespace)) for obj in keep}
         pruned = []
-        for kind in kinds:
-            for snapshot in list(self._cache.controlled_by(kind, owner.metadata.uid)):
-                if (_group_kind(kind), snapshot.key) not in kept and await self._prune(owner, snapshot):
-                    self._records.discard((kind, snapshot.key))
-                    pruned.append((kind, snapshot.key))
+        for snapshot in leftovers(self._cache, owner, kinds, keep, self._client.namespace):
+            if await delete_leftover(self._client, self._cache, owner, snapshot, self._read):
+                self._records.discard((snapshot.kind, snapshot.key))
+                pruned.append((snapshot.kind, snapshot.key))
         return pruned
+
+    def leftovers(self, owner: Object, kinds: Iterable[type[Object]], keep: Iterable[Object]) -> list[Snapshot[Object]]:
+        """Returns the objects that `prune` would delete, according to the cache."""
+        return leftovers(self._cache, owner, kinds, keep, self._client.namespace)
 
     # Looking
 
@@ -252,17 +249,24 @@ class Applier:
             raise Outdated(f"{request.object} has changed since it was read; reconcile again", existing) from error
         except Invalid as error:
             await self._explain_invalid(error, wanted, snapshot)
-            raise
+            if not (fields := immutable_fields(error, request.content, snapshot.raw)):
+                raise
+        else:
+            return self._written(wanted, snapshot, answer, restores=action.restores)
+        return await self._without_change(wanted, snapshot, sent, fields)
+
+    def _written(self, wanted: Wanted[R], snapshot: Snapshot[R], answer: R, *, restores: bool) -> Applied[R]:
+        request = wanted.request
         record = self._remember(wanted, answer)
         if answer.metadata.deletion_timestamp is not None:
             raise BeingDeleted(answer)
         written = has_written(request, snapshot, _raw_of(answer), record)
-        if action.restores and written:
+        if restores and written:
             self._conflicts.restored((type(answer), request.key), wanted.writer, request.digest)
         return Applied(answer, written=written)
 
     async def _explain_invalid(self, error: Invalid, wanted: Wanted[R], snapshot: Snapshot[R]) -> None:
-        """Raises `Outdated` or `NotOwned` where they say more; else adds a note about immutable fields."""
+        """Raises `Outdated` or `NotOwned` where they say more."""
         request, fields = wanted.request, {cause.field for cause in error.causes}
         if "metadata.uid" in fields:
             message = f"{request.object} was deleted and recreated since it was read; reconcile again"
@@ -275,7 +279,61 @@ class Applier:
                     check_ownership(existing, wanted.owner, adopt=True, applied_before=True)
                 except NotOwned as refusal:
                     raise refusal from error
-        add_immutable_field_note(error, request.object, request.content, snapshot.raw)
+
+    # Immutable fields
+
+    async def _without_change(
+        self, wanted: Wanted[R], snapshot: Snapshot[R], sent: R, fields: tuple[str, ...]
+    ) -> Applied[R]:
+        """Does what `immutable` says about fields that cannot be changed."""
+        existing = snapshot.object()
+        if wanted.immutable == "fail":
+            raise ImmutableFields(existing, fields)
+        if wanted.immutable == "recreate":
+            return await self._recreate(wanted, snapshot, fields)
+        stored = msgspec.json.decode(snapshot.raw)
+        kept = decode(type(existing), encode(with_kept_fields(wanted.request.content, stored, fields)))
+        kept.metadata = sent.metadata
+        try:
+            answer = await self._client.apply(kept, field_manager=self._manager, force=True)
+        except Conflict as error:
+            raise Outdated(f"{existing} has changed since it was read; reconcile again", existing) from error
+        except Invalid as error:
+            if not immutable_fields(error, wanted.request.content, snapshot.raw):
+                raise
+            # A field that is not requested any more, and cannot be removed either: the object stays as it is.
+            self._records.put((type(existing), wanted.request.key), self._record(wanted, snapshot))
+            return Applied(existing, written=False, kept=fields)
+        applied = self._written(wanted, snapshot, answer, restores=False)
+        return msgspec.structs.replace(applied, kept=fields)
+
+    async def _recreate(self, wanted: Wanted[R], snapshot: Snapshot[R], fields: tuple[str, ...]) -> Applied[R]:
+        request, existing = wanted.request, snapshot.object()
+        try:
+            check_ownership(existing, wanted.owner, adopt=False, applied_before=snapshot.applied is not None)
+        except NotOwned:
+            raise ImmutableFields(existing, fields, adopted=True) from None
+        # Validation comes before the server looks for the name: an object that it would not accept deletes nothing.
+        with contextlib.suppress(AlreadyExists, Forbidden):
+            await self._client.create(request.object, dry_run=True)
+        version = str(snapshot.resource_version) if wanted.optimistic_lock else None
+        try:
+            left = await self._client.delete(
+                snapshot.kind,
+                snapshot.name,
+                snapshot.namespace or None,
+                propagation="Background",
+                uid=snapshot.uid,
+                resource_version=version,
+            )
+            if left is not None:
+                self._cache.written(left)
+                raise BeingDeleted(left)
+            self._cache.removed(snapshot.kind, snapshot.key, snapshot.uid)
+            created = await self._create(wanted)
+        except (AlreadyExists, Conflict, NotFound) as error:
+            raise Outdated(f"{existing} changed while it was recreated; reconcile again", existing) from error
+        return msgspec.structs.replace(created, recreated=fields)
 
     async def _settle_fields(self, existing: R, release: Sequence[str], *, claim_created: bool) -> R:
         """Changes the managed fields, so that the following apply removes what it should and nothing else.
@@ -315,10 +373,17 @@ class Applier:
 
     def _remember(self, wanted: Wanted[R], answer: R) -> ApplyRecord:
         self._cache.written(answer)
-        request, snapshot = wanted.request, self._snapshot(answer)
-        target: KindKey = (type(answer), request.key)
-        before = self._records.get(target)
-        record = ApplyRecord(
+        snapshot = self._snapshot(answer)
+        target: KindKey = (type(answer), wanted.request.key)
+        record = self._record(wanted, snapshot)
+        self._records.put(target, record)
+        if target in self._mismatches:
+            self._mismatches.compare(target, self._cache.get(*target), snapshot)
+        return record
+
+    def _record(self, wanted: Wanted[R], snapshot: Snapshot[R]) -> ApplyRecord:
+        request, before = wanted.request, self._records.get((snapshot.kind, wanted.request.key))
+        return ApplyRecord(
             requested=request.digest,
             stored=request.stored_in(snapshot.raw),
             applied=snapshot.applied,
@@ -326,48 +391,8 @@ class Applier:
             writer=wanted.writer,
             others=None if before is None else before.others_after(wanted.writer),
         )
-        self._records.put(target, record)
-        if target in self._mismatches:
-            self._mismatches.compare(target, self._cache.get(*target), snapshot)
-        return record
-
-    # Pruning
-
-    async def _prune(self, owner: Object, snapshot: Snapshot[Object]) -> bool:
-        current: Snapshot[Object] | None = snapshot
-        for _ in range(_PRUNE_TRIES):
-            if current is None or current.deleting or current.applied is None:
-                return False
-            controller = current.controller
-            if controller is None or controller.uid != owner.metadata.uid:
-                return False
-            try:
-                await self._client.delete(
-                    current.kind,
-                    current.name,
-                    current.namespace or None,
-                    propagation="Background",
-                    uid=current.uid,
-                    # Also the version: what we know about its owner must still be true when it is deleted.
-                    resource_version=str(current.resource_version),
-                )
-            except NotFound as error:
-                if error.missing == current.name:  # and not its kind, which may be unavailable for a moment
-                    self._cache.removed(current.kind, current.key, current.uid)
-                return False
-            except Conflict:
-                current = await self._read((current.kind, current.key))
-                continue
-            self._cache.removed(current.kind, current.key, current.uid)
-            return True
-        raise Outdated(f"{snapshot} keeps changing, so it could not be deleted; reconcile again")
 
 
 def _raw_of(obj: Object) -> bytes:
     assert obj.metadata.origin is not None
     return obj.metadata.origin.raw
-
-
-def _group_kind(kind: type[Object] | Object) -> tuple[str, str]:
-    info = info_of(kind)
-    return info.group, info.kind

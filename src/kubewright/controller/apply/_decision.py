@@ -21,6 +21,7 @@ import msgspec
 from kubewright.api import Object, OwnerReference, controller_of
 from kubewright.cache import Snapshot
 from kubewright.controller.apply._errors import BeingDeleted, NotOwned, Outdated
+from kubewright.controller.apply._immutable import ImmutablePolicy
 from kubewright.controller.apply._records import ApplyRecord, same_content
 from kubewright.controller.apply._request import ApplyRequest
 from kubewright.controller.apply._write_conflicts import ConflictState
@@ -55,6 +56,7 @@ class Wanted(msgspec.Struct, Generic[R], frozen=True):
     """Paths that are not requested any more and keep their value."""
     optimistic_lock: bool = False
     writer: str = ""
+    immutable: ImmutablePolicy = "fail"
 
 
 class Known(msgspec.Struct, Generic[R], frozen=True):

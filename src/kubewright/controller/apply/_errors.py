@@ -9,7 +9,7 @@ import msgspec
 from kubewright.api import Object, OwnerReference, controller_of
 from kubewright.durations import format_duration
 
-__all__ = ["ApplyError", "BeingDeleted", "Competitors", "NotOwned", "Outdated", "WriteConflict"]
+__all__ = ["ApplyError", "BeingDeleted", "Competitors", "ImmutableFields", "NotOwned", "Outdated", "WriteConflict"]
 
 _FIELDS_NAMED: Final = 3
 
@@ -48,6 +48,27 @@ class BeingDeleted(ApplyError):
         finalizers = ", ".join(existing.metadata.finalizers)
         waits = f" and waits for its finalizers ({finalizers})" if finalizers else ""
         super().__init__(f"{existing} is being deleted{waits}; it can be applied again once it is gone", existing)
+
+
+class ImmutableFields(ApplyError):
+    """The apply would change fields that cannot be changed. The object was not written. A retry fails until it goes.
+
+    `fields` has their paths, such as `spec.template.spec.containers[0].image`.
+    """
+
+    existing: Object
+
+    def __init__(self, existing: Object, fields: tuple[str, ...], *, adopted: bool = False) -> None:
+        more = f" and {len(fields) - _FIELDS_NAMED} more" if len(fields) > _FIELDS_NAMED else ""
+        fix = (
+            "It was not created for this owner, so it is not deleted either: delete it, or choose another name"
+            if adopted
+            else 'Keep the values, or choose another name, or apply it with immutable="keep", or with'
+            ' immutable="recreate", which deletes it and creates it again'
+        )
+        named = ", ".join(fields[:_FIELDS_NAMED])
+        super().__init__(f"{existing} has immutable fields that would change: {named}{more}. {fix}", existing)
+        self.fields = fields
 
 
 class Outdated(ApplyError):
