@@ -7,13 +7,14 @@ webhooks are stored and loaded again (`CertificateAuthority.load`); the caller c
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from kubewright.key_pair import KeyPair, write_private
@@ -22,6 +23,16 @@ __all__ = ["CertificateAuthority", "KeyPair", "new_signing_key", "write_private"
 
 _LIFETIME = timedelta(days=30)
 _CLOCK_SKEW = timedelta(minutes=5)
+_OF_AUTHORITY = ("digital_signature", "key_cert_sign", "crl_sign")
+_KEY_USAGES = (
+    *_OF_AUTHORITY,
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "encipher_only",
+    "decipher_only",
+)
 
 
 class CertificateAuthority:
@@ -34,7 +45,7 @@ class CertificateAuthority:
         self._name = _name(name)
         builder = _builder(self._name, self._name, self._key.public_key(), now, life)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
+        builder = builder.add_extension(_key_usage(_OF_AUTHORITY), critical=True)
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         self._certificate = builder.add_extension(identifier, critical=False).sign(self._key, hashes.SHA256())
         self.pair = KeyPair(self._certificate.public_bytes(serialization.Encoding.PEM), _pem(self._key))
@@ -68,7 +79,7 @@ class CertificateAuthority:
         last = self._certificate.not_valid_after_utc
         builder = _builder(_name(name, groups), self._name, key.public_key(), now, life, last)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
+        builder = builder.add_extension(_key_usage(("digital_signature",)), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = builder.add_extension(authority, critical=False)
@@ -78,6 +89,37 @@ class CertificateAuthority:
             )
         certificate = builder.sign(self._key, hashes.SHA256())
         return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
+
+    def sign(
+        self,
+        key: CertificatePublicKeyTypes,
+        *,
+        subject: x509.Name,
+        names: Sequence[x509.GeneralName],
+        key_usages: Collection[str],
+        purposes: Sequence[str],
+        start: datetime,
+        end: datetime,
+    ) -> bytes:
+        """Returns a certificate in PEM for a key that another program holds, with these usages and no other rights.
+
+        `key_usages` are arguments of `x509.KeyUsage`, `purposes` object identifiers. It expires with the authority at
+        the latest.
+        """
+        serial = x509.random_serial_number()
+        builder = x509.CertificateBuilder(self._name, subject, key, serial).not_valid_before(start)
+        builder = builder.not_valid_after(min(end, self._certificate.not_valid_after_utc))
+        if key_usages:
+            builder = builder.add_extension(_key_usage(key_usages), critical=True)
+        if purposes:
+            identifiers = [x509.ObjectIdentifier(each) for each in purposes]
+            builder = builder.add_extension(x509.ExtendedKeyUsage(identifiers), critical=False)
+        builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(authority, critical=False)
+        if names:
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=not subject.rdns)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def new_signing_key() -> tuple[bytes, bytes]:
@@ -107,18 +149,8 @@ def _builder(
     return builder.not_valid_before(now - _CLOCK_SKEW).not_valid_after(end if last is None else min(end, last))
 
 
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+def _key_usage(usages: Collection[str]) -> x509.KeyUsage:
+    return x509.KeyUsage(**{name: name in usages for name in _KEY_USAGES})
 
 
 def _host(host: str) -> x509.GeneralName:

@@ -36,9 +36,7 @@ from kubewright.cache._watchdog import Stalled, Watchdog
 from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound
 from kubewright.client.watch import WatchAttempt, WatchAttempts, WatchStream, event_error
 from kubewright.clock import Clock, SystemClock
-from kubewright.durations import format_duration
 from kubewright.durations import Duration, check_duration, format_duration
-from kubewright.user_code import being_cancelled
 
 __all__ = ["Reflector"]
 

@@ -16,6 +16,7 @@ from kubewright.cluster._initial_objects import add_initial_objects
 from kubewright.cluster._state import State
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.admission.webhooks import add_webhooks
+from kubewright.cluster.certificates import add_certificates
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
@@ -142,7 +143,7 @@ class Cluster:
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
-            self._controllers = Controllers(state, self._dispatcher.access.tokens)
+            self._controllers = Controllers(state, self._dispatcher.access)
             self._controllers.start()
         await self._start_workloads()
         self._saved_revision = storage.revision
@@ -386,6 +387,7 @@ def _install_features(dispatcher: Dispatcher) -> None:
     state.restored.append(definitions.restored)
     add_webhooks(dispatcher)
     add_policies(dispatcher)
+    add_certificates(dispatcher)
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
     if dispatcher.access.authorizer.rbac:

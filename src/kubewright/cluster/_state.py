@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from kubewright.api import format_time
 from kubewright.clock import Clock
@@ -16,10 +17,13 @@ from kubewright.cluster.storage._storage import Event, Storage
 from kubewright.cluster.webhooks._client import WebhookClient
 
 if TYPE_CHECKING:
+    from kubewright.certificates import CertificateAuthority
     from kubewright.cluster.merge import FieldManager
     from kubewright.cluster.schema import CustomKind
 
 __all__ = ["Decoder", "Gate", "State", "Watcher"]
+
+_AUTHORITY_LIFE: Final = timedelta(days=3650)
 
 Decoder: TypeAlias = Callable[[bytes, ResourceType | None], JSONObject]
 """Decodes a body that is neither JSON nor YAML. The second argument is the resource of the request, if any.
@@ -89,6 +93,21 @@ class State:
         """Called after all objects were restored, so that state outside the storage can be rebuilt."""
         self.ca_certificate = ""
         """The CA certificate of the server in PEM; empty if it is not served over TLS."""
+        self._authority: CertificateAuthority | None = None
+
+    @property
+    def authority(self) -> CertificateAuthority:
+        """The cluster's CA: it issues the certificates of the server and of its clients. Created on first use.
+
+        It is valid now and for ten years, both by the time of this machine, which clients use, and by the cluster's.
+        """
+        if self._authority is None:
+            from kubewright.certificates import CertificateAuthority  # imports cryptography, which is slow
+
+            times = (datetime.now(UTC), self.clock.now())
+            life = max(times) - min(times) + _AUTHORITY_LIFE
+            self._authority = CertificateAuthority("kubewright-cluster", now=min(times), life=life)
+        return self._authority
 
     async def yield_to_watches(self) -> None:
         """Called after each write: lets clients read watches with a large backlog, which more writes would end."""

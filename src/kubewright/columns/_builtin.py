@@ -99,4 +99,5 @@ _ROWS: Final[dict[str, Row]] = {
     "ingressclasses.networking.k8s.io": _networking.ingress_class,
     "runtimeclasses.node.k8s.io": _nodes.runtime_class,
     "customresourcedefinitions.apiextensions.k8s.io": _nodes.created,
+    "certificatesigningrequests.certificates.k8s.io": _nodes.signing_request,
 }

@@ -6,10 +6,21 @@ from datetime import datetime
 from typing import Any, Final
 
 from kubewright.columns._cells import NONE, UNKNOWN, age_of, name_and_age, name_of, spec_of, status_of
-from kubewright.columns._durations import age
+from kubewright.columns._durations import age, human_duration
 from kubewright.columns._table import JSONObject
 
-__all__ = ["binding", "created", "event", "lease", "namespace", "node", "quota", "runtime_class", "service_account"]
+__all__ = [
+    "binding",
+    "created",
+    "event",
+    "lease",
+    "namespace",
+    "node",
+    "quota",
+    "runtime_class",
+    "service_account",
+    "signing_request",
+]
 
 _ROLE_LABEL: Final = "node-role.kubernetes.io/"
 
@@ -43,6 +54,19 @@ def event(obj: JSONObject, now: datetime) -> list[Any]:
     )
     fixed = [last, obj.get("type", ""), obj.get("reason", ""), target, involved.get("fieldPath", "")]
     return [*fixed, component, obj.get("message", "").strip(), first, count, name_of(obj)]
+
+
+def signing_request(obj: JSONObject, now: datetime) -> list[Any]:
+    spec, status = spec_of(obj), status_of(obj)
+    types = {each.get("type") for each in status.get("conditions") or ()}
+    states = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
+    states += [
+        state for state, holds in (("Failed", "Failed" in types), ("Issued", status.get("certificate"))) if holds
+    ]
+    seconds = spec.get("expirationSeconds")
+    duration = NONE if seconds is None else human_duration(seconds)
+    requestor, signer = spec.get("username", ""), spec.get("signerName") or NONE
+    return [name_of(obj), age_of(obj, now), signer, requestor, duration, ",".join(states)]
 
 
 def created(obj: JSONObject, now: datetime) -> list[Any]:

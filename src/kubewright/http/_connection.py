@@ -94,7 +94,7 @@ class ServerConnection(asyncio.Protocol):
         self._failure: Exception | None = None
         self._reading_paused = False
         self._last = False  # nothing after the requests that have arrived is read
-        self._peer: tuple[str, Any, Any] = ("", None, None)
+        self._peer: tuple[str, Any, Any, bytes] = ("", None, None, b"")
         self._head = RequestHead(host.limits.header_bytes)
         self._quiet_bytes = 0  # received since the last complete head or piece of a body
         self._unread = 0
@@ -146,7 +146,9 @@ class ServerConnection(asyncio.Protocol):
         """Starts to read the first request."""
         self.transport = self._writer.transport = cast("asyncio.Transport", transport)
         address = transport.get_extra_info("peername")
-        self._peer = (str(address[0]) if address else "", address, transport.get_extra_info("peercert"))
+        session = transport.get_extra_info("ssl_object")
+        content = b"" if session is None else session.getpeercert(binary_form=True) or b""
+        self._peer = (str(address[0]) if address else "", address, transport.get_extra_info("peercert"), content)
         self.enter("head")
 
     def data_received(self, data: bytes) -> None:
@@ -219,7 +221,7 @@ class ServerConnection(asyncio.Protocol):
             keep_alive=version == "1.1" and self._parser.should_keep_alive() and not self._parser.should_upgrade(),
         )
         request.upgrades = version == "1.1" and self._parser.should_upgrade()
-        request.peer, request.peer_address, request.certificate = self._peer
+        request.peer, request.peer_address, request.certificate, request.certificate_bytes = self._peer
         self._receiving = request
         if self._current is not None:
             if len(self._queue) >= self._limits.pipelined:

@@ -60,6 +60,7 @@ class ServerRequest:
         "_source",
         "arrived",
         "certificate",
+        "certificate_bytes",
         "complete",
         "content_length",
         "expects_continue",
@@ -92,6 +93,8 @@ class ServerRequest:
         """The client's address as the socket has it: what `getsockname` returns at the other end."""
         self.certificate: Any = None
         """The client's verified certificate as `ssl.SSLSocket.getpeercert` returns it; None without one."""
+        self.certificate_bytes = b""
+        """The client's certificate in DER."""
         self.arrived: list[bytes] = []
         """Pieces of the body that have arrived and have not been read."""
         self.received = 0

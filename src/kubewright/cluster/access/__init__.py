@@ -14,19 +14,21 @@ Without RBAC every authenticated user may do everything; tokens, reviews and imp
 from __future__ import annotations
 
 from kubewright.cluster.access._access import Access, Admission
+from kubewright.cluster.access._authorizer import Authorizer
 from kubewright.cluster.access._bootstrap import add_default_roles
 from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
 from kubewright.cluster.access._rbac import Decision
 from kubewright.cluster.access._requests import AccessRequest, access_request_of, refusal
 from kubewright.cluster.access._rules import EVERYTHING, Rule, describe, uncovered
 from kubewright.cluster.access._tokens import Tokens
-from kubewright.cluster.access._users import user_named
+from kubewright.cluster.access._users import user_info, user_named
 
 __all__ = [
     "EVERYTHING",
     "Access",
     "AccessRequest",
     "Admission",
+    "Authorizer",
     "CreationByUpdate",
     "Decision",
     "NoEscalation",
@@ -37,5 +39,6 @@ __all__ = [
     "describe",
     "refusal",
     "uncovered",
+    "user_info",
     "user_named",
 ]

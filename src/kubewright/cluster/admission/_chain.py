@@ -37,11 +37,12 @@ NAMES: Final = (
     "ValidatingAdmissionWebhook",
     "ResourceQuota",
     "RBAC",
+    "Requestor",
 )
 """The supported plugins of the real server, in its order.
 
-The first and the last are not plugins on the real server, but run at these points: whether a PUT may create, before
-validation; and whether a role grants more than its writer has, after all mutations.
+The first and the last two are not plugins on the real server, but run at these points: whether a PUT may create, before
+validation; whether a role grants more than its writer has, and who requests a certificate, after all mutations.
 """
 
 

@@ -8,8 +8,9 @@ from typing import Final
 
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
-from kubewright.cluster.access import Tokens
+from kubewright.cluster.access import Access
 from kubewright.cluster.controllers._aggregation import RoleAggregation
+from kubewright.cluster.controllers._certificates import CertificateController
 from kubewright.cluster.controllers._garbage import GarbageCollector
 from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
@@ -28,9 +29,10 @@ log = logging.getLogger("kubewright.cluster")
 class Controllers:
     """Runs the controllers of one cluster on the event loop that started it."""
 
-    def __init__(self, state: State, tokens: Tokens) -> None:
+    def __init__(self, state: State, access: Access) -> None:
         self._state = state
-        self._namespaces, self._secrets = Namespaces(state), TokenSecrets(state, tokens)
+        self._namespaces, self._secrets = Namespaces(state), TokenSecrets(state, access.tokens)
+        self._certificates = CertificateController(state, access.authorizer, self._schedule)
         self._parts = (
             GarbageCollector(state),
             self._namespaces,
@@ -38,6 +40,7 @@ class Controllers:
             RoleAggregation(state),
             self._secrets,
             QuotaController(state),
+            self._certificates,
         )
         self._turns = Turns()
         self._task: asyncio.Task[None] | None = None
@@ -47,12 +50,14 @@ class Controllers:
     def start(self) -> None:
         """Starts, and processes the objects that exist already."""
         self._state.storage.subscribe_all(self)
+        self._certificates.start()
         self._schedule()
 
     def stop(self) -> None:
         """Stops all work."""
         self._stopped = True
         self._state.storage.unsubscribe_all(self)
+        self._certificates.stop()
         if self._retry is not None:
             self._retry.cancel()
         if self._task is not None:

@@ -185,11 +185,12 @@ class Dispatcher:
 
     async def _subresource(self, call: Call) -> ApiResponse:
         state, name = self.state, call.subresource
-        if name == "status" and call.verb == "get":
+        holds_status = name in call.type.strategy.status_subresources
+        if holds_status and call.verb == "get":
             return await self._read(call)
         if name == "scale" and call.verb == "get":
             return _scale.get_scale(state, call)
-        if name in ("status", "scale", "finalize"):
+        if holds_status or name in ("scale", "finalize"):
             return await self.write(call)
         raise unsupported(f"the subresource {name!r} of {call.type.qualified}")
 

@@ -106,6 +106,8 @@ class Strategy:
     """Seconds between a delete request and the removal. None removes immediately (all kinds but pods)."""
     returns_deleted = False
     """Whether the response to a delete is the object instead of a Status."""
+    status_subresources: frozenset[str] = frozenset({"status"})
+    """The subresources whose writes change the status and the metadata, and nothing else."""
     garbage_collection_default = "Background"
     """The propagation policy of a delete that names none: `Background` or `Orphan`."""
 
@@ -171,6 +173,8 @@ class Strategy:
 
     selectable: frozenset[str] = frozenset()
     """The paths that `selectable_fields` returns."""
+    unselectable = "field label not supported: {}"
+    """The error for a selector with another field: `{}` is the field, `{quoted}` the field in quotes."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -17,7 +17,6 @@ REFUSED_SUBRESOURCES: Final = {
     "proxy": "proxying to nodes, pods and services: it runs no containers",
     "ephemeralcontainers": "ephemeral containers: it runs no containers",
     "resize": "resizing pods in place",
-    "approval": "certificate signing",
     "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",
     "eviction": "evictions: delete the pod",
 }
@@ -38,7 +37,6 @@ REFUSED_WRITES: Final = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
     "validatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
-    "certificatesigningrequests.certificates.k8s.io": "certificate signing",
     "bindings": "binding pods: set spec.nodeName when you create the pod",
     "flowschemas.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": "priority and fairness of requests",

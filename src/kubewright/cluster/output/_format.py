@@ -82,8 +82,10 @@ class OutputFormat:
         kind = self.type.list_kind if not self.form else f"{self.form}List"
         if self.type.custom and not self.form:  # Go encodes lists of objects without a struct differently
             metadata = {"continue": "", **metadata}
-        head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":['
-        return head + b",".join([self.encode_item(state, entry) for entry in entries]) + b"]}"
+        head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":'
+        if self.form and not entries:  # Go encodes an empty list as null here
+            return head + b"null}"
+        return head + b"[" + b",".join([self.encode_item(state, entry) for entry in entries]) + b"]}"
 
     def encode_object(self, state: State, obj: JSONObject) -> bytes:
         """Encodes an object that is not stored (a dry run, a Scale)."""

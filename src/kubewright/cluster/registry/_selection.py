@@ -10,12 +10,14 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import ResourceType
+from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["Selection", "selection_of"]
 
 T = TypeVar("T")
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
+_SHARED_RULE = '{quoted} is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 class Selection:
@@ -53,19 +55,15 @@ def selection_of(call: Call) -> Selection:
         if "=" not in term:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
     fields = _parsed(FieldSelector.parse, text)
-    known = {_NAME, *call.type.strategy.selectable} | (
-        {_NAMESPACE} if call.type.namespaced or not call.type.custom else set()
-    )
+    type_ = call.type
+    # Built-in kinds without selectable fields share a rule that accepts the namespace of every kind.
+    shared = not type_.custom and not type_.strategy.selectable
+    known = {_NAME, *type_.strategy.selectable} | ({_NAMESPACE} if type_.namespaced or shared else set())
     for requirement in fields.requirements:
         if requirement.field not in known:
-            raise bad_request(_unknown_field(call.type, requirement.field))
-    return Selection(call.type, labels, fields, call.name)
-
-
-def _unknown_field(type_: ResourceType, field: str) -> str:
-    if type_.strategy.selectable or type_.custom:
-        return f"field label not supported: {field}"
-    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+            text = _SHARED_RULE if shared else type_.strategy.unselectable
+            raise bad_request(text.format(requirement.field, quoted=encode(requirement.field).decode()))
+    return Selection(type_, labels, fields, call.name)
 
 
 def _parsed(parse: Callable[[str], T], text: str) -> T:

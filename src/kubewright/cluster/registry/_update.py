@@ -173,7 +173,7 @@ def _keep(metadata: JSONObject, before: JSONObject, field: str) -> None:
 
 def _within_subresource(type_: ResourceType, obj: JSONObject, old: JSONObject, subresource: str) -> JSONObject:
     """Limits a write to its subresource: `/status` changes only the status; any other write keeps the status."""
-    if subresource == "status":
+    if subresource in type_.strategy.status_subresources:
         made = {**old, "metadata": {**obj["metadata"]}}
         if "status" in obj:
             made["status"] = obj["status"]

@@ -5,9 +5,11 @@ Imported on first use: cryptography is slow to import, and clients in this proce
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import ssl
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl
@@ -16,7 +18,7 @@ from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request, RequestHeaders, ResponseBody
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
-from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._failures import Failure, unauthorized
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 from kubewright.cluster.watchdog import Watchdog
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
@@ -25,8 +27,11 @@ from kubewright.kubeconfig import write_kubeconfig
 __all__ = ["LIMITS", "MAX_BODY_BYTES", "Serving"]
 
 _ADMIN: Final = ("kubewright-admin", ("system:masters",))
+_ADMIN_LIFE: Final = timedelta(days=36500)
 _AUTHENTICATED: Final = "system:authenticated"
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024
+_CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
+_NO_CHECK_TIME: Final = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 # Each watch has a connection. Idle connections have a separate limit, the default.
@@ -70,9 +75,11 @@ class Serving:
         self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
 
     def _tls_context(self, host: str) -> ssl.SSLContext:
-        self._authority = CertificateAuthority("kubewright-cluster")
-        self._admin = self._authority.issue(*_ADMIN)
-        self._dispatcher.state.ca_certificate = self._authority.pair.certificate.decode()
+        state = self._dispatcher.state
+        self._authority = state.authority
+        # Valid as long as the authority, by every clock.
+        self._admin = self._authority.issue(*_ADMIN, now=min(datetime.now(UTC), state.clock.now()), life=_ADMIN_LIFE)
+        state.ca_certificate = self._authority.pair.certificate.decode()
         folder = Path(self._folder.name)
         hosts = tuple(dict.fromkeys((host, "127.0.0.1", *_HOSTS)))
         certificate, key = self._authority.issue("kube-apiserver", hosts=hosts).write(folder, "server")
@@ -80,6 +87,7 @@ class Serving:
         context.load_cert_chain(certificate, key)
         context.load_verify_locations(cadata=self._authority.pair.certificate.decode())
         context.verify_mode = ssl.CERT_OPTIONAL  # clients may authenticate with a token instead
+        context.verify_flags |= _NO_CHECK_TIME  # `_certificate_user` uses the cluster's clock
         return context
 
     async def close(self) -> None:
@@ -130,17 +138,26 @@ class Serving:
         return _response(response)
 
     def _user(self, incoming: ServerRequest, request: Request) -> User:
-        if incoming.certificate:
-            return _certificate_user(incoming.certificate)
-        return self._dispatcher.access.authenticate(request)
+        now = self._dispatcher.state.clock.now().timestamp()
+        found = _certificate_user(incoming.certificate, incoming.certificate_bytes, now)
+        return found or self._dispatcher.access.authenticate(request)
 
 
-def _certificate_user(certificate: Any) -> User:
-    """Returns the user of a client certificate: the common name, and the organizations as groups."""
-    names = [pair for part in certificate.get("subject", ()) for pair in part]
-    user = next((value for name, value in names if name == "commonName"), "")
+def _certificate_user(certificate: Any, content: bytes, now: float) -> User | None:
+    """Returns the user of a client certificate: the common name, and the organizations as groups.
+
+    None without a certificate or a common name. Raises a 401 if the certificate is not valid now.
+    """
+    names = [pair for part in (certificate or {}).get("subject", ()) for pair in part]
+    user = next((value for name, value in reversed(names) if name == "commonName"), "")
+    if not user:
+        return None
+    start, end = (ssl.cert_time_to_seconds(certificate[name]) for name in ("notBefore", "notAfter"))
+    if not start <= now <= end:
+        raise unauthorized()
     groups = tuple(value for name, value in names if name == "organizationName")
-    return User(user, (*groups, _AUTHENTICATED))
+    credential = f"X509SHA256={hashlib.sha256(content).hexdigest()}"
+    return User(user, (*groups, _AUTHENTICATED), extra={_CREDENTIAL_ID: (credential,)})
 
 
 async def _body(incoming: ServerRequest) -> bytes | None:

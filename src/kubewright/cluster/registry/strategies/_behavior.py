@@ -115,6 +115,7 @@ NAMED_FREELY: Final = frozenset(
         "rolebindings.rbac.authorization.k8s.io",
         "clusterroles.rbac.authorization.k8s.io",
         "clusterrolebindings.rbac.authorization.k8s.io",
+        "certificatesigningrequests.certificates.k8s.io",
     ]
 )
 """Resources whose names may be any path segment."""
@@ -132,53 +133,60 @@ STATUS_RESET: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 }
 """Fields that a write to the status keeps. Default: the spec."""
 
-SELECTABLE: Final[dict[str, dict[str, str]]] = {
+_REFERENCE: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+SELECTABLE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "pods": {
-        path: path
-        for path in (
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        )
+        "spec.nodeName": ("spec.nodeName",),
+        "spec.host": ("spec.nodeName",),
+        "spec.restartPolicy": ("spec.restartPolicy",),
+        "spec.schedulerName": ("spec.schedulerName",),
+        "spec.serviceAccountName": ("spec.serviceAccountName",),
+        "spec.hostNetwork": ("spec.hostNetwork",),
+        "status.phase": ("status.phase",),
+        "status.podIP": ("status.podIPs.0.ip",),
+        "status.podIPs": (),  # accepted, but always empty
+        "status.nominatedNodeName": ("status.nominatedNodeName",),
     },
     "events": {
-        **{
-            f"involvedObject.{name}": f"involvedObject.{name}"
-            for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-        },
-        "reason": "reason",
-        "reportingComponent": "reportingComponent",
-        "source": "source.component",
-        "type": "type",
+        **{f"involvedObject.{name}": (f"involvedObject.{name}",) for name in _REFERENCE},
+        "reason": ("reason",),
+        "reportingComponent": ("reportingComponent",),
+        "source": ("source.component", "reportingComponent"),
+        "type": ("type",),
     },
     "events.events.k8s.io": {
-        **{
-            f"regarding.{name}": f"regarding.{name}"
-            for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-        },
-        "reason": "reason",
-        "reportingController": "reportingController",
-        "type": "type",
+        **{f"regarding.{name}": (f"regarding.{name}",) for name in _REFERENCE},
+        "reason": ("reason",),
+        "reportingController": ("reportingController",),
+        "type": ("type",),
     },
-    "secrets": {"type": "type"},
-    "namespaces": {"status.phase": "status.phase"},
-    "nodes": {"spec.unschedulable": "spec.unschedulable"},
-    "services": {"spec.clusterIP": "spec.clusterIP", "spec.type": "spec.type"},
-    "replicasets.apps": {"status.replicas": "status.replicas"},
-    "replicationcontrollers": {"status.replicas": "status.replicas"},
-    "jobs.batch": {"status.successful": "status.succeeded"},
-    "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": "spec.signerName"},
-    "resourceslices.resource.k8s.io": {"spec.nodeName": "spec.nodeName", "spec.driver": "spec.driver"},
+    "secrets": {"type": ("type",)},
+    "namespaces": {"status.phase": ("status.phase",)},
+    "nodes": {"spec.unschedulable": ("spec.unschedulable",)},
+    "services": {"spec.clusterIP": ("spec.clusterIP",), "spec.type": ("spec.type",)},
+    "replicationcontrollers": {"status.replicas": ("status.replicas",)},
+    "jobs.batch": {"status.successful": ("status.succeeded",)},
+    "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": ("spec.signerName",)},
+    "resourceslices.resource.k8s.io": {"spec.nodeName": ("spec.nodeName",), "spec.driver": ("spec.driver",)},
 }
-"""Fields for field selectors besides name and namespace, with their paths."""
+"""Fields for field selectors besides name and namespace, with the paths of their values: the first one that is set.
 
-SELECTABLE_DEFAULTS: Final = {"spec.hostNetwork": "false", "spec.unschedulable": "false"}
+These are the field label conversions of the real server. Kinds without one are selected by name and namespace alone.
+"""
+
+SELECTABLE_DEFAULTS: Final = {
+    "spec.hostNetwork": "false",
+    "spec.unschedulable": "false",
+    "status.replicas": "0",
+    "status.successful": "0",
+}
 """Values of absent fields. Default: the empty string."""
+
+UNSELECTABLE: Final = {
+    "jobs.batch": "field label {quoted} not supported for Job",
+    "resourceslices.resource.k8s.io": ("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}"),
+}
+"""Errors for other fields. Default: that of `Strategy.unselectable`."""
 
 DEPRECATED: Final = {
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",

@@ -40,6 +40,7 @@ class BuiltinStrategy(Strategy):
         self.garbage_collection_default = "Orphan" if resource in _behavior.ORPHANING else "Background"
         self._selectable = _behavior.SELECTABLE.get(resource, {})
         self.selectable = frozenset(self._selectable)
+        self.unselectable = _behavior.UNSELECTABLE.get(resource, self.unselectable)
         self._status_reset = _behavior.STATUS_RESET.get(resource, (("spec",),))
 
     def read(self, obj: JSONObject, *, problems: list[ReadProblem] | None) -> JSONObject:
@@ -74,14 +75,18 @@ class BuiltinStrategy(Strategy):
     def selectable_fields(self, obj: JSONObject) -> Mapping[str, str]:
         """Returns the values of the fields that this kind can be selected by."""
         return {
-            name: _text_at(obj, path) or _behavior.SELECTABLE_DEFAULTS.get(name, "")
-            for name, path in self._selectable.items()
+            name: next(filter(None, (_text_at(obj, path) for path in paths)), "")
+            or _behavior.SELECTABLE_DEFAULTS.get(name, "")
+            for name, paths in self._selectable.items()
         }
 
 
 def _text_at(obj: Any, path: str) -> str:
     for part in path.split("."):
-        obj = obj.get(part) if isinstance(obj, dict) else None
+        if isinstance(obj, list):
+            obj = obj[int(part)] if len(obj) > int(part) else None
+        else:
+            obj = obj.get(part) if isinstance(obj, dict) else None
     if obj is None:
         return ""
     return str(obj).lower() if isinstance(obj, bool) else str(obj)
