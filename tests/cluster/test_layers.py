@@ -27,6 +27,7 @@ LAYERS = (
     "admission",
     "webhooks",
     "storage",
+    "openapi",
     "defaults",
     "merge",
     "schema",

@@ -62,6 +62,7 @@ def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
         "kubewright/py.typed",
         "kubewright/scaffold/templates/project/Makefile.template",
         "kubewright/scaffold/templates/project/.github/workflows/ci.yaml.template",
+        "kubewright/cluster/data/openapi.bin",
         "kubewright/cluster/schema/builtin.bin",
         "kubewright/testing/binaries/_gomodule/go.mod",
         "kubewright/testing/binaries/_gomodule/go.sum",

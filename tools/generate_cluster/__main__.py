@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kubewright.testing import ControlPlane
+from tools.generate_cluster.openapi import packed_documents
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "src/kubewright/cluster/data"
@@ -26,6 +27,7 @@ def main() -> None:
         write(DATA / "resources.json", resources(plane))
         write(COLUMNS, printer_columns(plane))
         write(DATA / "roles.json", roles(plane))
+        (DATA / "openapi.bin").write_bytes(packed_documents(plane))
 
 
 def write(path: Path, facts: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 `python -m tools.generate_schemas` rewrites the file. With `--check` it writes nothing, and fails if the committed file
 differs from the generated one.
 
-Only facts are used: the OpenAPI v3 documents of the Go module `k8s.io/kubernetes`, the paths of each kind, and from the
+Only facts are used: the OpenAPI v3 documents of the Go module `k8s.io/kubernetes`, and from the
 Go types which fields are encoded when they are empty. Descriptions are not copied.
 
 - `_documents` reads the OpenAPI documents.

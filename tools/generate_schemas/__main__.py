@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the file would change")
     check: bool = parser.parse_args(arguments).check
     documents = Documents.load(download_module("k8s.io/kubernetes", f"v{KUBERNETES_VERSION}"))
-    content = pack(documents, load_types(), KUBERNETES_VERSION)
+    content = pack(documents, load_types())
     if not check:
         FILE.write_bytes(content)
         print(f"{len(documents.definitions)} definitions, {len(content)} bytes")

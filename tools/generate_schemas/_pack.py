@@ -16,7 +16,7 @@ from tools.generate_schemas._gotypes import GoTypes
 __all__ = ["pack", "unpack"]
 
 
-def pack(documents: Documents, types: GoTypes, version: str) -> bytes:
+def pack(documents: Documents, types: GoTypes) -> bytes:
     """The content of the file."""
     parts: dict[str, dict[str, Any]] = {}
     for name, definition in sorted(documents.definitions.items()):
@@ -30,13 +30,7 @@ def pack(documents: Documents, types: GoTypes, version: str) -> bytes:
     for package, blob in blobs.items():
         places[package] = [at, len(blob)]
         at += len(blob)
-    index = {
-        "version": version,
-        "parts": places,
-        "kinds": documents.kinds,
-        "members": documents.members,
-        "resources": documents.resources,
-    }
+    index = {"parts": places, "kinds": documents.kinds}
     head = zlib.compress(_encode(index), 9)
     return b"%d\n" % len(head) + head + b"".join(blobs.values())
 

@@ -24,6 +24,7 @@ imports only those below it in this table (`tests/cluster/test_layers.py`):
 | `registry` | get, list, create, update, patch, apply, delete; `strategies` and `validation` of built-in kinds |
 | `output`, `conversion` | the negotiated response format; conversion between versions |
 | `admission`, `webhooks` | the chain of admission plugins; calls to webhooks |
+| `openapi` | OpenAPI documents of built-in and custom kinds |
 | `storage` | objects, revisions, history, snapshots |
 | `defaults`, `merge`, `schema` | pure functions: defaults, patches, managed fields, schemas |
 | `machinery` | shared types: resource types, requests, responses, errors, codecs |

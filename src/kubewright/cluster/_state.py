@@ -19,7 +19,7 @@ from kubewright.cluster.webhooks._client import WebhookClient
 if TYPE_CHECKING:
     from kubewright.certificates import CertificateAuthority
     from kubewright.cluster.merge import FieldManager
-    from kubewright.cluster.schema import CustomKind
+    from kubewright.cluster.openapi import CustomKind
 
 __all__ = ["Decoder", "Gate", "State", "Watcher"]
 

@@ -1,4 +1,4 @@
-"""OpenAPI documents and pruning compared with a real kube-apiserver."""
+"""Pruning, defaulting and strict validation compared with a real kube-apiserver."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-import yaml
 
 from kubewright.client import ApiError, Client
 from kubewright.cluster.schema import (
-    CustomKind,
     apply_defaults,
-    builtin_group_versions,
-    builtin_resources,
     custom_schema,
-    openapi_v2,
-    openapi_v2_protobuf,
-    openapi_v3,
-    openapi_v3_paths,
     prune,
     strict_decoding_message,
     strict_errors,
@@ -56,28 +48,6 @@ SCHEMA: dict[str, Any] = {
         "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
     },
 }
-KINDS = "x-kubernetes-group-version-kind"
-# Discovery is not part of our documents.
-OF_DISCOVERY = {
-    "APIGroup",
-    "APIGroupList",
-    "APIVersions",
-    "GroupVersionForDiscovery",
-    "Info",
-    "ServerAddressByClientCIDR",
-    "APIResource",
-    "APIResourceList",
-}
-THING = CustomKind(
-    group=GROUP,
-    version="v1",
-    kind="Thing",
-    list_kind="ThingList",
-    plural="things",
-    namespaced=True,
-    subresources=("status",),
-    schema=SCHEMA,
-)
 
 
 @pytest.fixture(scope="module")
@@ -117,211 +87,6 @@ async def document_of_things(client: Client) -> Any:
             except ApiError:
                 pass
             await asyncio.sleep(0.1)
-
-
-def facts(schema: Any) -> Any:
-    """Returns a schema without descriptions."""
-    if isinstance(schema, dict):
-        return {
-            key: {name: facts(each) for name, each in value.items()} if key == "properties" else facts(value)
-            for key, value in schema.items()
-            if key != "description"
-        }
-    return [facts(each) for each in schema] if isinstance(schema, list) else schema
-
-
-@pytest.mark.promise(
-    "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds match the real server.",
-)
-async def test_documents_of_built_in_kinds_match_the_server(client: Client) -> None:
-    index = await get(client, "/openapi/v3")
-    served = [path for path in index["paths"] if path in openapi_v3_paths()]
-    assert len(served) >= 20
-    for path in served:
-        theirs = await get(client, f"/openapi/v3/{path}")
-        ours = openapi_v3(path.removeprefix("apis/").removeprefix("api/"))
-        assert ours is not None
-        schemas = ours["components"]["schemas"]
-        for name, schema in theirs["components"]["schemas"].items():
-            assert own_facts(name, schemas[name]) == own_facts(name, schema), name
-        check_paths(ours["paths"], theirs["paths"])
-
-
-def own_facts(name: str, schema: Any) -> Any:
-    """Returns a comparable schema. Delete options belong to every group; each document names only some."""
-    return {key: value for key, value in facts(schema).items() if key != KINDS or ".meta.v1." not in name}
-
-
-def check_paths(ours: Any, theirs: Any) -> None:
-    """Checks that every operation of the server exists for the same kind, except proxies and deprecated watches."""
-    for path, item in theirs.items():
-        for method, operation in item.items():
-            action = operation.get("x-kubernetes-action") if isinstance(operation, dict) else None
-            if action in (None, "connect", "watch", "watchlist"):
-                continue
-            found = ours[path][method]
-            kind = operation["x-kubernetes-group-version-kind"]
-            assert found["x-kubernetes-action"] == action, path
-            assert found["x-kubernetes-group-version-kind"] == kind, path
-            if action == "patch":
-                names = {each["name"] for each in operation["parameters"]}
-                assert {each["name"] for each in found["parameters"]} == names, path
-            assert body_of(found) >= body_of(operation), (path, method)
-
-
-def body_of(operation: Any) -> set[str]:
-    content = operation.get("requestBody", {}).get("content", {})
-    return {each["schema"]["$ref"] for each in content.values()}
-
-
-async def test_resources_and_verbs_match_discovery(client: Client) -> None:
-    for group_version in builtin_group_versions():
-        root = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
-        try:
-            found = await get(client, root)
-        except ApiError:
-            continue  # alpha versions are not served
-        ours = {facts.plural: facts for facts in builtin_resources(group_version)}
-        for resource in found["resources"]:
-            plural, _, sub = resource["name"].partition("/")
-            if not sub:
-                facts_ = ours[plural]
-                assert (facts_.kind, facts_.namespaced) == (resource["kind"], resource["namespaced"])
-                assert sorted(facts_.verbs) == sorted(resource["verbs"]), resource
-
-
-@pytest.mark.promise(
-    "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds match the real server.",
-)
-async def test_document_of_custom_kind_matches_the_server(client: Client, things: None) -> None:
-    theirs = await document_of_things(client)
-    ours = openapi_v3(f"{GROUP}/v1", [THING])
-    assert ours is not None
-    schemas = ours["components"]["schemas"]
-    for name, schema in theirs["components"]["schemas"].items():
-        if name.startswith("com.example"):
-            assert comparable(schemas[name]) == comparable(facts(schema)), name
-        else:
-            assert own_facts(name, schemas[name]) == own_facts(name, schema), name
-    check_paths(ours["paths"], theirs["paths"])
-
-
-def comparable(schema: Any) -> Any:
-    """Unwraps a reference that is alone in allOf."""
-    if isinstance(schema, dict):
-        if "allOf" in schema and len(schema["allOf"]) == 1:
-            return comparable(schema["allOf"][0])
-        return {key: comparable(value) for key, value in schema.items()}
-    return [comparable(each) for each in schema] if isinstance(schema, list) else schema
-
-
-@pytest.mark.promise(
-    "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds match the real server.",
-)
-async def test_openapi_v2_has_the_same_kinds(client: Client, things: None) -> None:
-    await document_of_things(client)
-    ours = openapi_v2([THING])
-    theirs = await get(client, "/openapi/v2")
-    for name, schema in theirs["definitions"].items():
-        if not name.startswith("com.example") and name in ours["definitions"]:
-            expected = facts(schema)
-            mine = ours["definitions"][name]
-            assert set(mine.get("properties", {})) == set(expected.get("properties", {})), name
-            assert mine.get("type") == expected.get("type"), name
-    missing = set(theirs["definitions"]) - set(ours["definitions"])
-    unknown = {name.rpartition(".")[2] for name in missing if name.startswith("io.k8s.")}
-    assert unknown <= OF_DISCOVERY
-
-
-@pytest.mark.promise(
-    "How the embedded cluster merges",
-    "OpenAPI documents of built-in and custom kinds match the real server.",
-)
-async def test_openapi_v2_protobuf_matches_the_server(client: Client) -> None:
-    accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-    theirs = definitions_in(await client.request("GET", "/openapi/v2", accept=accept))
-    ours = definitions_in(openapi_v2_protobuf(openapi_v2()))
-    compared = [name for name in theirs if name in ours and ".meta.v1." not in name]
-    assert len(compared) > 500
-    for name in compared:
-        assert without_defaults(ours[name]) == without_defaults(theirs[name]), name
-
-
-# Field numbers of the gnostic messages for schemas.
-TEXTS = {1: "$ref", 2: "format"}
-
-
-def fields_of(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Returns the fields of a protobuf message: numbers, and bytes for everything else."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        tag = varint()
-        if tag & 7 == 0:
-            yield tag >> 3, varint()
-        elif tag & 7 == 1:
-            at += 8
-            yield tag >> 3, message[at - 8 : at]
-        else:
-            size = varint()
-            at += size
-            yield tag >> 3, message[at - size : at]
-
-
-def definitions_in(document: bytes) -> dict[str, Any]:
-    [content] = [value for number, value in fields_of(document) if number == 9]
-    return named_in(content, 1)
-
-
-def named_in(message: bytes, field: int) -> dict[str, Any]:
-    found = {}
-    for number, value in fields_of(message):
-        if number == field:
-            pair = dict(fields_of(value))
-            found[pair[1].decode()] = schema_in(pair.get(2, b""))
-    return found
-
-
-def schema_in(message: bytes) -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    for number, value in fields_of(message):
-        if number in TEXTS:
-            schema[TEXTS[number]] = value.decode()
-        elif number == 19:
-            schema.setdefault("required", []).append(value.decode())
-        elif number == 21:
-            schema["additionalProperties"] = schema_in(dict(fields_of(value))[1])
-        elif number == 22:
-            schema["type"] = dict(fields_of(value))[1].decode()
-        elif number == 23:
-            schema["items"] = schema_in(dict(fields_of(value))[1])
-        elif number == 25:
-            schema["properties"] = named_in(value, 1)
-        elif number == 31:
-            pair = dict(fields_of(value))
-            schema[pair[1].decode()] = yaml.safe_load(dict(fields_of(pair[2]))[2].decode())
-    return schema
-
-
-def without_defaults(schema: Any) -> Any:
-    """Drops enumerations, which only one of the server's documents contains."""
-    if isinstance(schema, dict):
-        return {key: without_defaults(value) for key, value in schema.items() if key not in ("enum", "default")}
-    return [without_defaults(each) for each in schema] if isinstance(schema, list) else schema
 
 
 BODIES: list[dict[str, Any]] = [

@@ -76,6 +76,7 @@ class CustomStrategy(Strategy):
             field["jsonPath"].removeprefix("."): field["jsonPath"] for field in version.get("selectableFields") or ()
         }
         self.selectable = frozenset(self._selectable)
+        self.selectable_paths = tuple(self._selectable.values())
 
     # Reading
 

@@ -37,7 +37,7 @@ from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, Event
 
 if TYPE_CHECKING:
-    from kubewright.cluster.schema import CustomKind
+    from kubewright.cluster.openapi import CustomKind
 
 __all__ = ["Definitions"]
 
@@ -58,6 +58,8 @@ class Definitions:
         self._type = found
         self._write = write
         self._served: dict[str, tuple[int, list[ResourceType]]] = {}
+        self._kinds: dict[str, list[CustomKind]] = {}
+        """The kinds of each definition for OpenAPI documents, made on first use."""
         self._terminating: dict[str, str] = {}
         self._undeleted: dict[str, deque[Entry]] = {}
         """Objects of deleted definitions whose deletion was not requested yet, by definition."""
@@ -81,24 +83,11 @@ class Definitions:
         return None
 
     def kinds(self) -> list[CustomKind]:
-        """Returns the custom kinds for OpenAPI documents."""
-        from kubewright.cluster.schema import CustomKind
-
-        return [
-            CustomKind(
-                group=type_.group,
-                version=type_.version,
-                kind=type_.kind,
-                list_kind=type_.list_kind,
-                plural=type_.plural,
-                namespaced=type_.namespaced,
-                subresources=tuple(type_.subresources),
-                schema=type_.strategy.openapi,
-            )
-            for _, types in self._served.values()
-            for type_ in types
-            if isinstance(type_.strategy, CustomStrategy)
-        ]
+        """Returns the custom kinds for OpenAPI documents. A kind stays the same object until its definition changes."""
+        for name, (_, types) in self._served.items():
+            if name not in self._kinds:
+                self._kinds[name] = [_custom_kind(type_) for type_ in types]
+        return [kind for name in self._served for kind in self._kinds[name]]
 
     def restored(self) -> None:
         """Starts again from the stored definitions after all objects were restored."""
@@ -176,6 +165,7 @@ class Definitions:
     # Serving
 
     def _serve(self, name: str, definition: JSONObject, revision: int) -> None:
+        self._kinds.pop(name, None)
         conditions = definition["status"].get("conditions") or ()
         if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             self._served[name] = (revision, [])
@@ -194,6 +184,7 @@ class Definitions:
 
     def _forget(self, name: str) -> None:
         self._undeleted.pop(name, None)
+        self._kinds.pop(name, None)
         for type_ in self._served.pop(name)[1]:
             self._state.types.remove(type_.group, type_.version, type_.plural)
             self._terminating.pop(type_.storage, None)
@@ -284,6 +275,24 @@ class Definitions:
             entry = self._state.storage.get(self._type.storage, "", name)
             if entry is not None:
                 self._settle_one(name, entry)
+
+
+def _custom_kind(type_: ResourceType) -> CustomKind:
+    from kubewright.cluster.openapi import CustomKind
+
+    strategy = type_.strategy
+    assert isinstance(strategy, CustomStrategy)
+    return CustomKind(
+        group=type_.group,
+        version=type_.version,
+        kind=type_.kind,
+        list_kind=type_.list_kind,
+        plural=type_.plural,
+        namespaced=type_.namespaced,
+        subresources=tuple(type_.subresources),
+        selectable=strategy.selectable_paths,
+        schema=strategy.openapi or None,
+    )
 
 
 def _done(deletion: Coroutine[Any, Any, object]) -> None:

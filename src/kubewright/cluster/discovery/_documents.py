@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from kubewright.client import Request
 from kubewright.cluster._state import State
-from kubewright.cluster.discovery._openapi import openapi
+from kubewright.cluster.discovery._openapi import openapi_response
 from kubewright.cluster.machinery._failures import PlainFailure, method_not_allowed, no_such_resource, unsupported
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource
 from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.machinery._unsupported import REFUSED_PAGES
+from kubewright.cluster.openapi import OpenApiDocuments
 from kubewright.cluster.registry._builtin_resources import group_order, server_version
 
 __all__ = ["Documents"]
@@ -26,8 +27,9 @@ class Documents:
         self._state = state
         self._written: dict[tuple[str, str], bytes] = {}
         self._generation = -1
+        self._openapi = OpenApiDocuments(lambda: state.custom_kinds(), state.clock.now)
 
-    def respond(self, request: Request) -> ApiResponse:
+    async def respond(self, request: Request) -> ApiResponse:
         """Returns the document at a path."""
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
@@ -43,7 +45,7 @@ class Documents:
         if path == "/version":
             return ApiResponse(encode(server_version()))
         if path.startswith("/openapi"):
-            return openapi(self._state, path, accept)
+            return await openapi_response(self._openapi, request, path)
         if path in ("/api", "/apis") and _AGGREGATED in accept and "v=v2" in accept:
             version = "v2beta1" if "v=v2beta1" in accept and "v=v2;" not in accept.replace("v=v2beta1;", "") else "v2"
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"

@@ -89,7 +89,8 @@ class Dispatcher:
             if record is not None:
                 record.call = call
             if call is None:
-                return self.access.document(request) or self._metrics(request) or self._documents.respond(request)
+                found = self.access.document(request) or self._metrics(request)
+                return found or await self._documents.respond(request)
             return await (
                 self._handle_call(call) if self.interceptor is None else self.interceptor(call, self._handle_call)
             )

@@ -85,7 +85,8 @@ class ApiResponse:
         self._running: asyncio.Task[None] | None = None
         self.body = body
         self.stream = stream
-        self.headers = Headers({"Content-Type": content_type, **(headers or {})})
+        typed = {"Content-Type": content_type} if body or stream is not None else {}
+        self.headers = Headers({**typed, **(headers or {})})
         self._warnings = warnings or []
 
     def warnings(self) -> list[str]:

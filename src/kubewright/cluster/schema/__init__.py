@@ -19,53 +19,24 @@ Functions on objects (dicts as decoded from JSON):
 Field validation: Strict rejects with `strict_decoding_message`, Warn sends each error as a warning, Ignore drops
 silently. Built-in kinds and custom resources are pruned alike; `x-kubernetes-preserve-unknown-fields`
 and embedded resources are respected.
-
-Documents for clients, as decoded JSON:
-
-    builtin_group_versions() -> tuple[str, ...]                   # "v1", "apps/v1", ...
-    builtin_resources(group_version) -> tuple[ResourceFacts, ...] # plural, kind, verbs, subresources
-    openapi_v3_paths(custom=()) -> dict[str, str]       # "apis/apps/v1" -> digest, for /openapi/v3
-    openapi_v3(group_version, custom=()) -> dict | None # /openapi/v3/apis/apps/v1
-    openapi_v2(custom=()) -> dict                       # /openapi/v2
-    openapi_v2_protobuf(document) -> bytes              # application/com.github.proto-openapi.spec.v2@v1.0+protobuf
-
-`custom` are `CustomKind`s: group, version, kind, list kind, plural, namespaced, subresources and the schema of the CRD.
 """
 
 from __future__ import annotations
 
-from kubewright.cluster.schema._builtin import (
-    ResourceFacts,
-    SubresourceFacts,
-    builtin_group_versions,
-    builtin_resources,
-    builtin_schema,
-)
+from kubewright.cluster.schema._builtin import builtin_schema
 from kubewright.cluster.schema._custom import custom_schema
 from kubewright.cluster.schema._defaults import apply_defaults
 from kubewright.cluster.schema._node import ANYTHING, Schema
-from kubewright.cluster.schema._openapi2 import openapi_v2
-from kubewright.cluster.schema._openapi2_protobuf import openapi_v2_protobuf
-from kubewright.cluster.schema._openapi3 import CustomKind, openapi_v3, openapi_v3_paths
 from kubewright.cluster.schema._pruning import prune, unknown_fields
 from kubewright.cluster.schema._strict import strict_decoding_message, strict_errors
 from kubewright.cluster.schema._zero import zero_object
 
 __all__ = [
     "ANYTHING",
-    "CustomKind",
-    "ResourceFacts",
     "Schema",
-    "SubresourceFacts",
     "apply_defaults",
-    "builtin_group_versions",
-    "builtin_resources",
     "builtin_schema",
     "custom_schema",
-    "openapi_v2",
-    "openapi_v2_protobuf",
-    "openapi_v3",
-    "openapi_v3_paths",
     "prune",
     "strict_decoding_message",
     "strict_errors",

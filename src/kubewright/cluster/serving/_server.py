@@ -171,7 +171,9 @@ async def _body(incoming: ServerRequest) -> bytes | None:
 def _response(response: ApiResponse) -> ServerResponse:
     if response.upgrade is not None:
         return ServerResponse(response.status, headers=[*response.headers.items()], upgrade=response.upgrade)
-    headers = [*response.headers.items(), ("Cache-Control", "no-cache, private")]
+    headers = [*response.headers.items()]
+    if "Cache-Control" not in response.headers:
+        headers.append(("Cache-Control", "no-cache, private"))
     headers += [("Warning", warning) for warning in response.warnings()]
     return ServerResponse(
         response.status, response.body if response.stream is None else ResponseBody(response), headers
