@@ -9,7 +9,6 @@ the same to JSON. It is compiled on first use from recorded facts about the stru
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable
 from functools import cache
@@ -258,7 +257,7 @@ def _bytes(value: Any, path: str, problems: Problems) -> Any:
         raise _Where(_json_name(value), "[]uint8")
     try:
         base64.b64decode(value, validate=True)
-    except binascii.Error:
+    except ValueError:  # also characters outside of ASCII
         raise _Where(f"illegal base64 data at input byte {_bad_byte(value)}", "") from None
     return value
 
