@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, Timer, settled
-from kubewright.cluster._initial_objects import add_initial_objects
+from kubewright.cluster._initial_objects import add_initial_objects, publish_endpoint
 from kubewright.cluster._state import State
 from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
 from kubewright.cluster.admission.webhooks import add_webhooks
@@ -331,6 +332,7 @@ class Cluster:
         if self._serving is not None:
             raise ClusterError(f"the cluster is already served at {self._serving.url}")
         self._serving = await Serving.open(self._running, host=host, port=port, tls=tls)
+        publish_endpoint(self._running.state, host, urlsplit(self._serving.url).port or 0)
         if tls and self._controllers is not None:
             self._controllers.certificate_changed()
         return self._serving.url

@@ -1,26 +1,65 @@
-"""The objects that a cluster starts with: namespaces, the `kubernetes` Service, and with RBAC the default roles."""
+"""The objects that kube-apiserver creates itself: namespaces, the `kubernetes` Service with its endpoints, the range of
+cluster IPs, and with RBAC the default roles."""
 
 from __future__ import annotations
 
-from typing import Final
+import ipaddress
+from typing import Any, Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.access import add_default_roles
 from kubewright.cluster.machinery._resources import JSONObject
 
-__all__ = ["NAMESPACES", "add_initial_objects"]
+__all__ = ["NAMESPACES", "add_initial_objects", "publish_endpoint"]
 
 NAMESPACES: Final = ("kube-system", "default", "kube-node-lease", "kube-public")
 _SERVICE_ADDRESS: Final = "10.96.0.1"
+_UNREACHABLE: Final = "192.0.2.1"  # reserved for documentation; endpoints with a loopback address are invalid
+_PORT: Final = 6443
+_ENDPOINTS: Final = "/endpoints"
+_SLICES: Final = "discovery.k8s.io/endpointslices"
+_RANGES: Final = "networking.k8s.io/servicecidrs"
 
 
 def add_initial_objects(state: State, *, rbac: bool = False) -> None:
     """Creates the missing ones; a snapshot may contain them."""
     for name in NAMESPACES:
         _add(state, "/namespaces", _namespace(name))
+    _add(state, _RANGES, _range(state.now()))
     _add(state, "/services", _SERVICE)
+    for storage, content in _endpoints(_UNREACHABLE, _PORT, state.now()).items():
+        _add(state, storage, content)
     if rbac:
         add_default_roles(state)
+
+
+def publish_endpoint(state: State, host: str, port: int) -> None:
+    """Writes where the server listens into the endpoints of the `kubernetes` Service.
+
+    The address stays an unreachable one if the server listens on loopback, because the real server accepts no such
+    endpoint.
+    """
+    for storage, content in _endpoints(_advertised(host), port, state.now()).items():
+        found = state.storage.get(storage, "default", "kubernetes")
+        if found is not None:
+            state.storage.put(storage, {**found.decode(), **_without_metadata(content)}, found)
+    service = state.storage.get("/services", "default", "kubernetes")
+    if service is not None:
+        obj = service.decode()
+        ports = [{**each, "targetPort": port} if each.get("name") == "https" else each for each in obj["spec"]["ports"]]
+        state.storage.put("/services", {**obj, "spec": {**obj["spec"], "ports": ports}}, service)
+
+
+def _advertised(host: str) -> str:
+    try:
+        address = ipaddress.IPv4Address(host)
+    except ValueError:
+        return _UNREACHABLE
+    return _UNREACHABLE if address.is_loopback or address.is_unspecified else host
+
+
+def _without_metadata(content: JSONObject) -> JSONObject:
+    return {name: value for name, value in content.items() if name != "metadata"}
 
 
 def _add(state: State, storage: str, content: JSONObject) -> None:
@@ -28,6 +67,60 @@ def _add(state: State, storage: str, content: JSONObject) -> None:
     if state.storage.get(storage, metadata.get("namespace", ""), metadata["name"]) is None:
         made = {"uid": state.uid(), "creationTimestamp": state.now()}
         state.storage.put(storage, {**content, "metadata": {**metadata, **made}}, None)
+
+
+def _managed(manager: str, version: str, now: str, fields: JSONObject, **more: Any) -> JSONObject:
+    entry = {"manager": manager, "operation": "Update", "apiVersion": version, "time": now, "fieldsType": "FieldsV1"}
+    return {**entry, "fieldsV1": fields, **more}
+
+
+def _range(now: str) -> JSONObject:
+    version, key = "networking.k8s.io/v1", 'k:{"type":"Ready"}'
+    condition = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    owned: JSONObject = {".": {}, **{f"f:{name}": {} for name in sorted(condition) if name != "reason"}}
+    fields = {"f:status": {"f:conditions": {key: owned}}}
+    managed = [
+        _managed("kube-apiserver", version, now, {"f:spec": {"f:cidrs": {}}}),
+        _managed("kubernetes-service-cidr-controller", version, now, fields, operation="Apply", subresource="status"),
+    ]
+    return {
+        "metadata": {"name": "kubernetes", "managedFields": managed},
+        "spec": {"cidrs": ["10.96.0.0/16"]},
+        "status": {"conditions": [condition]},
+    }
+
+
+def _endpoints(address: str, port: int, now: str) -> dict[str, JSONObject]:
+    """Returns the Endpoints and the EndpointSlice of the `kubernetes` Service, by storage."""
+    skip, service = "endpointslice.kubernetes.io/skip-mirror", "kubernetes.io/service-name"
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+
+    def metadata(label: str, value: str, version: str, *fields: str) -> JSONObject:
+        owned: JSONObject = {
+            "f:metadata": {"f:labels": {".": {}, f"f:{label}": {}}},
+            **{f"f:{name}": {} for name in fields},
+        }
+        managed = [_managed("kube-apiserver", version, now, dict(sorted(owned.items())))]
+        return {"name": "kubernetes", "namespace": "default", "labels": {label: value}, "managedFields": managed}
+
+    endpoints = {
+        "metadata": metadata(skip, "true", "v1", "subsets"),
+        "subsets": [{"addresses": [{"ip": address}], "ports": ports}],
+    }
+    sliced = metadata(service, "kubernetes", "discovery.k8s.io/v1", "addressType", "endpoints", "ports")
+    slice_ = {
+        "metadata": {**sliced, "generation": 1},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": ports,
+    }
+    return {_ENDPOINTS: endpoints, _SLICES: slice_}
 
 
 def _namespace(name: str) -> JSONObject:

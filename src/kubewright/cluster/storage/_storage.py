@@ -168,6 +168,8 @@ class Storage:
         self._log: deque[Event] = deque()
         self._log_bytes = 0
         self._global_subscribers: dict[Subscriber, None] = {}
+        self._unsent: deque[tuple[_Table, Event]] = deque()
+        self._sending = False
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
@@ -288,9 +290,22 @@ class Storage:
         self._log_bytes += len(event.entry.raw)
         while len(self._log) > self._history or (self._log_bytes > self._history_bytes and len(self._log) > 1):
             self.compact(self._log[0].revision)
-        table.notify(event)
-        for subscriber in self._global_subscribers:
-            subscriber.offer(event)
+        self._unsent.append((table, event))
+        self._send()
+
+    def _send(self) -> None:
+        """Notifies subscribers of each event in order. A subscriber may write: its event follows the current one."""
+        if self._sending:
+            return
+        self._sending = True
+        try:
+            while self._unsent:
+                table, event = self._unsent.popleft()
+                table.notify(event)
+                for subscriber in self._global_subscribers:
+                    subscriber.offer(event)
+        finally:
+            self._sending = False
 
     def compact(self, revision: int | None = None) -> int:
         """Compacts the history up to a revision, by default all of it. Returns the compacted revision."""
@@ -343,22 +358,18 @@ class Storage:
         """
         self.revision += 1
         self.compact()
-        different = []
         for storage in {**self._tables, **objects}:
             table, wanted = self._table(storage), objects.get(storage, {})
             for key in [key for key in table.keys if key not in wanted]:
                 gone = table.entries[key]
                 table.remove(key)
-                different.append((table, Event(storage, "DELETED", gone, gone)))
+                self._unsent.append((table, Event(storage, "DELETED", gone, gone)))
             for key, entry in wanted.items():
                 before = table.entries.get(key)
                 if before is not entry:
                     table.insert(entry)
-                    different.append((table, Event(storage, "MODIFIED" if before else "ADDED", entry, before)))
-        for table, event in different:
-            table.notify(event)
-            for subscriber in self._global_subscribers:
-                subscriber.offer(event)
+                    self._unsent.append((table, Event(storage, "MODIFIED" if before else "ADDED", entry, before)))
+        self._send()
 
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:
         """Fills an empty storage with dumped objects. Their history is unknown."""

@@ -1,19 +1,24 @@
-"""The cluster IPs and node ports of Services, and those that are free."""
+"""The cluster IPs and node ports of Services, those that are free, and the IPAddress of each cluster IP."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from kubewright.cluster._state import State
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.storage._storage import Entry, Event
 
-__all__ = ["ADDRESSES", "NODE_PORTS", "Allocations"]
+__all__ = ["ADDRESSES", "NODE_PORTS", "AddressObjects", "Allocations"]
 
 ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
 NODE_PORTS: Final = range(30000, 32768)
 _CHOSEN_ADDRESSES: Final = 256  # users choose from the start of the range, so it is allocated last
 _CHOSEN_PORTS: Final = 86
+
+_IP_ADDRESSES: Final = "networking.k8s.io/ipaddresses"
+_FOREIGN: Final = "another object"
 
 _Allocation: TypeAlias = str | int
 """A cluster IP or a node port."""
@@ -24,10 +29,12 @@ class Allocations:
 
     Stored Services are known from storage events, so a Service releases its allocations when it is deleted or stored
     without them. Allocations for a write in progress are reserved until `release`, whether the write succeeds or not.
-    Free ones are allocated in rotation, so that a released one is not reused immediately.
+    Free ones are allocated in rotation, so that a released one is not reused immediately. `exists` says whether an
+    IPAddress of that name exists, which may belong to another object.
     """
 
     def __init__(self) -> None:
+        self.exists: Callable[[str], bool] = lambda address: False
         self._stored: dict[_Allocation, str] = {}
         self._reserved: dict[_Allocation, str] = {}
         self._next_address = _CHOSEN_ADDRESSES + 1
@@ -84,7 +91,85 @@ class Allocations:
         return None
 
     def _holder(self, allocation: _Allocation) -> str | None:
-        return self._reserved.get(allocation) or self._stored.get(allocation)
+        holder = self._reserved.get(allocation) or self._stored.get(allocation)
+        if holder is None and isinstance(allocation, str) and self.exists(allocation):
+            return _FOREIGN
+        return holder
+
+
+class AddressObjects:
+    """Creates the IPAddress of each cluster IP of a stored Service, and deletes it with the Service.
+
+    An IPAddress that a user deleted returns with the next write of its Service, as the real server's repair does.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def offer(self, event: Event) -> None:
+        """Handles the write or delete of a Service."""
+        kept = set() if event.kind == "DELETED" else self.ensure(event.entry)
+        if event.previous is not None:
+            for address in _addresses_of(event.previous) - kept:
+                self._delete(address, event.previous)
+
+    def ensure(self, entry: Entry) -> set[str]:
+        """Creates the missing IPAddresses of a Service. Returns its addresses."""
+        addresses = _addresses_of(entry)
+        for address in sorted(addresses):
+            if self._state.storage.get(_IP_ADDRESSES, "", address) is None:
+                self._state.storage.put(_IP_ADDRESSES, self._made(address, entry), None)
+        return addresses
+
+    def exists(self, address: str) -> bool:
+        """Returns whether an IPAddress has this name."""
+        return self._state.storage.get(_IP_ADDRESSES, "", address) is not None
+
+    def _delete(self, address: str, service: Entry) -> None:
+        found = self._state.storage.get(_IP_ADDRESSES, "", address)
+        if found is None:
+            return
+        obj = found.decode()
+        parent = (obj.get("spec") or {}).get("parentRef") or {}
+        if (parent.get("resource"), parent.get("namespace"), parent.get("name")) == _reference(service):
+            self._state.storage.delete(_IP_ADDRESSES, obj, found)
+
+    def _made(self, address: str, service: Entry) -> JSONObject:
+        now = self._state.now()
+        labels = {
+            "ipaddress.kubernetes.io/ip-family": "IPv6" if ":" in address else "IPv4",
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+        }
+        parent = dict(zip(("resource", "namespace", "name"), _reference(service), strict=True))
+        fields: JSONObject = {
+            "f:metadata": {"f:labels": {".": {}, **{f"f:{name}": {} for name in labels}}},
+            "f:spec": {"f:parentRef": {".": {}, **{f"f:{name}": {} for name in sorted(parent)}}},
+        }
+        managed = {
+            "manager": "kube-apiserver",
+            "operation": "Update",
+            "apiVersion": "networking.k8s.io/v1",
+            "time": now,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
+        metadata = {
+            "name": address,
+            "uid": self._state.uid(),
+            "creationTimestamp": now,
+            "labels": labels,
+            "managedFields": [managed],
+        }
+        return {"apiVersion": "networking.k8s.io/v1", "metadata": metadata, "spec": {"parentRef": parent}}
+
+
+def _reference(service: Entry) -> tuple[str, str, str]:
+    return "services", service.namespace, service.name
+
+
+def _addresses_of(entry: Entry) -> set[str]:
+    given = (entry.decode().get("spec") or {}).get("clusterIPs") or ()
+    return {address for address in given if address != "None"}
 
 
 def _held_by(entry: Entry) -> tuple[str, list[_Allocation]]:

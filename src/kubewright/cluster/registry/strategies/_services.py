@@ -10,7 +10,12 @@ from kubewright.cluster.machinery._failures import internal
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
-from kubewright.cluster.registry.strategies._service_addresses import ADDRESSES, NODE_PORTS, Allocations
+from kubewright.cluster.registry.strategies._service_addresses import (
+    ADDRESSES,
+    NODE_PORTS,
+    AddressObjects,
+    Allocations,
+)
 from kubewright.cluster.registry.validation._services import service_errors
 
 __all__ = ["ServiceStrategy", "track_services"]
@@ -145,14 +150,17 @@ class ServiceStrategy(BuiltinStrategy):
 
 
 def track_services(state: State) -> None:
-    """Records the allocations of all Services: those of a snapshot and later ones."""
+    """Records the allocations of all Services, those of a snapshot and later ones, and maintains their IPAddresses."""
     type_ = state.types.find("", "v1", "services")
     assert type_ is not None
     assert isinstance(type_.strategy, ServiceStrategy)
-    allocations = type_.strategy.allocations
-    for entry in state.storage.entries(type_.storage):
+    allocations, addresses = type_.strategy.allocations, AddressObjects(state)
+    allocations.exists = addresses.exists
+    for entry in list(state.storage.entries(type_.storage)):
         allocations.remember(entry)
+        addresses.ensure(entry)
     state.storage.subscribe(type_.storage, allocations)
+    state.storage.subscribe(type_.storage, addresses)
 
 
 def _keep(spec: JSONObject, before: JSONObject) -> None:
