@@ -2,70 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any, Final
 
 from kubewright.cluster.schema import Schema
 
-__all__ = ["hostile_object"]
+__all__ = ["hostile_object", "spoiled_object"]
 
 _LABEL: Final = "a" * 64
 _STRINGS: Final = [
-    *(
-        "a",
-        "a-b.c",
-        "A_b",
-        "",
-        " ",
-        "-",
-        "/",
-        "a/b",
-        "a/b/c",
-        ".",
-        "..",
-        "%",
-        "50%",
-        "101%",
-        "-1%",
-        "x%",
-        "é",
-        "\u0000",
-    ),
-    *("True", "None", "*", "kubernetes.io/metadata.name", _LABEL, "a" * 254, "{}", "[", "\\", "^(", "$(X)", "app"),
-    *("1", "-1", "0", "1Gi", "1e3", "1e", "1.5.5", "0.1m", "1E100", "9" * 30, "1Ki1", "+", "Inf", "NaN", "100m"),
-    *("10.0.0.1", "127.0.0.1", "10.0.0.0/8", "10.0.0.1/33", "::1", "fe80::1%eth0", "::/0", "010.1.1.1", "2001:DB8::1"),
-    *("TCP", "tcp", "In", "Exists", "NotIn", "DoesNotExist", "Gt", "Always", "Never", "IPv4", "IPv6", "FQDN", "Equals"),
-    *(
-        "2026-01-01T00:00:00Z",
-        "2026-13-01T00:00:00Z",
-        "0001-01-01T00:00:00Z",
-        "1h",
-        "-1h",
-        "1y",
-        "* * * * *",
-        "@every 1s",
-    ),
-    *(
-        "https://x",
-        "http://[::1",
-        "data:,x",
-        "Zg==",
-        "Zg=",
-        "-----BEGIN CERTIFICATE-----",
-        "system:masters",
-        "v1",
-        "v1/v",
-    ),
-]
+    "a", "a-b.c", "A_b", "", " ", "-", "/", "a/b", "a/b/c", ".", "..", "%", "50%", "101%", "-1%", "x%", "²%", "²", "٣",
+    "é", "\u0000", "True", "None", "*", "kubernetes.io/metadata.name", _LABEL, "a" * 254, "{}", "[", "\\", "^(", "$(X)",
+    "app", "1", "-1", "0", "1Gi", "1e3", "1e", "1.5.5", "0.1m", "1E100", "9" * 30, "1Ki1", "+", "Inf", "NaN", "100m",
+    "10.0.0.1", "127.0.0.1", "10.0.0.0/8", "10.0.0.1/33", "::1", "fe80::1%eth0", "::/0", "010.1.1.1", "2001:DB8::1",
+    "TCP", "tcp", "In", "Exists", "NotIn", "DoesNotExist", "Gt", "Always", "Never", "IPv4", "IPv6", "FQDN", "Equals",
+    "2026-01-01T00:00:00Z", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00Z", "1h", "-1h", "1y", "* * * * *",
+    "@every 1s", "https://x", "http://[::1", "data:,x", "Zg==", "Zg=", "-----BEGIN CERTIFICATE-----",
+    "system:masters", "v1", "v1/v",
+]  # fmt: skip
+_PERCENTS: Final = ["0%", "50%", "101%", "-1%", "²%", "٣%", "%", "1.5%", "http", "HTTP_1"]
 _NUMBERS: Final = [0, 1, -1, 2, 5, 80, 65535, 65536, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, 1.5, -0.0]
 _QUANTITIES: Final = ["1", "-1", "0", "1Gi", "100m", "1e3", "0.1m", "1E18", "9" * 19, "-1Mi", "1n"]
 _READABLE: Final = {
-    "date-time": [
-        "2026-01-01T00:00:00Z",
-        "0001-01-01T00:00:00Z",
-        "9999-12-31T23:59:59Z",
-        "2026-01-01T00:00:00.123456Z",
-    ],
+    "date-time": ["2026-01-01T00:00:00.000000Z", "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.000000Z"],
     "byte": ["", "Zg==", "eyJhIjoxfQ==", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "/////w=="],
 }
 """Strings that the decoder accepts, by format; any other one ends the request before validation."""
@@ -89,6 +49,39 @@ def hostile_object(schema: Schema, rng: random.Random) -> dict[str, Any]:
     return made
 
 
+def spoiled_object(schema: Schema, valid: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Returns a valid object with other values in a few places, so that validation gets as far as these."""
+    made: dict[str, Any] = copy.deepcopy(valid)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        _spoil(made, schema, rng)
+    made.setdefault("metadata", {})
+    if isinstance(made["metadata"], dict):
+        made["metadata"].setdefault("name", rng.choice("abc"))
+    return made
+
+
+def _spoil(obj: Any, schema: Schema | None, rng: random.Random, depth: int = 0) -> None:
+    """Changes one value at a random place below a map or list; creates the maps and lists on the way to it."""
+    if schema is None or depth > _DEEPEST:
+        return
+    if isinstance(obj, list):
+        if not obj or rng.random() < 0.1:
+            obj.append({} if schema.items is not None and schema.items.is_map else _value(schema.items, rng, depth, 0))
+        _spoil(rng.choice(obj), schema.items, rng, depth + 1)
+        return
+    if not isinstance(obj, dict):
+        return
+    inner = [name for name, value in obj.items() if isinstance(value, dict | list) and value]
+    name = rng.choice(inner) if inner and rng.random() < 0.5 else rng.choice([*(schema.known or _STRINGS)])
+    below = schema.fields.get(name) or schema.element
+    if below is None or not (below.is_map or below.is_list) or rng.random() < 0.1:
+        obj[name] = _value(below, rng, depth, 0.01)
+        return
+    if not isinstance(obj.get(name), dict | list):
+        obj[name] = {} if below.is_map else []
+    _spoil(obj[name], below, rng, depth + 1)
+
+
 def _value(schema: Schema | None, rng: random.Random, depth: int, wrong: float) -> Any:
     if rng.random() < wrong:
         return rng.choice(_WRONG)
@@ -99,7 +92,7 @@ def _value(schema: Schema | None, rng: random.Random, depth: int, wrong: float) 
     if schema.format in _READABLE and rng.random() >= wrong:
         return rng.choice(_READABLE[schema.format])
     if schema.int_or_string or schema.scalar == "untyped":
-        return rng.choice([rng.choice(_STRINGS), rng.choice(_NUMBERS)])
+        return rng.choice([rng.choice(_STRINGS), rng.choice(_PERCENTS), rng.choice(_NUMBERS)])
     if schema.is_map:
         return _map(schema, rng, depth, wrong)
     if schema.is_list:

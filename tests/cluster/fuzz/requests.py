@@ -27,6 +27,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "/apis/apps/v1/namespaces/default/statefulsets": {
         "spec": {"selector": _SELECTOR, "template": _TEMPLATE, "serviceName": "s"}
     },
+    "/apis/apps/v1/namespaces/default/daemonsets": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE}},
+    "/apis/apps/v1/namespaces/default/replicasets": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE}},
+    "/api/v1/namespaces/default/replicationcontrollers": {"spec": {"selector": {"app": "x"}, "template": _TEMPLATE}},
+    "/apis/batch/v1/namespaces/default/cronjobs": {
+        "spec": {
+            "schedule": "* * * * *",
+            "jobTemplate": {"spec": {"template": {"spec": {**_POD_SPEC, "restartPolicy": "Never"}}}},
+        }
+    },
     "/apis/batch/v1/namespaces/default/jobs": {"spec": {"template": {"spec": {**_POD_SPEC, "restartPolicy": "Never"}}}},
     "/apis/policy/v1/namespaces/default/poddisruptionbudgets": {"spec": {"selector": _SELECTOR, "minAvailable": 1}},
     "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers": {

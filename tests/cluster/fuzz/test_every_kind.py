@@ -13,7 +13,8 @@ from kubewright.client import Request
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.machinery._resources import ResourceType
-from tests.cluster.fuzz.objects import hostile_object
+from tests.cluster.fuzz.objects import hostile_object, spoiled_object
+from tests.cluster.fuzz.requests import KINDS
 
 
 class Failures(logging.Handler):
@@ -34,7 +35,9 @@ def collection_of(type_: ResourceType) -> str:
 
 def request_of(type_: ResourceType, rng: random.Random) -> Request:
     """Returns a create of a new object, or an update or merge patch of one that may exist, or of its status."""
-    obj, path = hostile_object(type_.schema(), rng), collection_of(type_)
+    path = collection_of(type_)
+    valid = KINDS.get(path) if rng.random() < 0.8 else None
+    obj = hostile_object(type_.schema(), rng) if valid is None else spoiled_object(type_.schema(), valid, rng)
     methods = {"create": "POST", "update": "PUT", "patch": "PATCH"}
     method = rng.choice([method for verb, method in methods.items() if verb in type_.verbs])
     if method != "POST":

@@ -166,7 +166,7 @@ async def test_reschedules_after_toleration_is_added(world: World) -> None:
 
 
 async def test_drained_pods_move_to_other_nodes(world: World) -> None:
-    await world.client.create(a_deployment(replicas=6))
+    await world.client.create(a_deployment(replicas=15))
     await world.passes(2)
     assert {pod.spec.node_name for pod in await world.all(core.Pod)} == {"node-1", "node-2", "node-3"}
     await cordon(world, "node-1")
@@ -175,7 +175,7 @@ async def test_drained_pods_move_to_other_nodes(world: World) -> None:
             await world.client.evict(pod.metadata.name)
     await world.passes(60)
     assert {pod.spec.node_name for pod in await world.all(core.Pod)} == {"node-2", "node-3"}
-    assert (await world.get(apps.Deployment, "web")).status.available_replicas == 6
+    assert (await world.get(apps.Deployment, "web")).status.available_replicas == 15
 
 
 async def test_cordon_taints_the_node(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubewright.cluster.defaults._fill import each, part
 from kubewright.cluster.machinery._resources import JSONObject
 
-__all__ = ["complete_changed_pod", "complete_job", "complete_pod", "qos_class"]
+__all__ = ["complete_changed_pod", "complete_job", "complete_pod", "label_job", "qos_class"]
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _PATIENCE: Final = 300
@@ -59,6 +59,13 @@ def qos_class(spec: dict[str, Any]) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
+def label_job(obj: JSONObject) -> None:
+    """Gives a Job without labels those of its pods."""
+    template = part(part(part(obj, "spec"), "template"), "metadata")
+    if template.get("labels") and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(template["labels"])
+
+
 def complete_job(obj: JSONObject) -> None:
     """Selects the pods of a Job by its uid, unless the Job has a manual selector."""
     spec, metadata = part(obj, "spec"), obj["metadata"]
@@ -73,7 +80,7 @@ def complete_job(obj: JSONObject) -> None:
     template = part(part(spec, "template"), "metadata")
     before, own = template.get("labels") or {}, metadata.get("labels") or {}
     template["labels"] = {**before, **labels}
-    if not own or own == before:  # labels inherited from the template follow it
+    if own and own == before:  # labels inherited from the template follow it
         metadata["labels"] = dict(template["labels"])
     selector = part(spec, "selector")
     uid = {"batch.kubernetes.io/controller-uid": metadata["uid"]}

@@ -36,6 +36,8 @@ def replication_controller(obj: JSONObject) -> None:
     """Defaults to one replica, and derives selector and labels from the template."""
     spec = part(obj, "spec")
     put(spec, replicas=1)
+    if spec.get("template") is None:  # required, but not created
+        return
     template(spec)
     labels = (spec["template"].get("metadata") or {}).get("labels")
     if labels:

@@ -16,6 +16,7 @@ Steps of a write, in order (those in brackets are generic code):
 3. [namespace and name; managed fields, by `kubewright.cluster.merge` with the schema];
 4. `Strategy.prepare_create` or `prepare_update` sets the fields that only the server may set;
 5. [validation of metadata]; `Strategy.validate_create` or `validate_update`; `Strategy.warnings`;
+   `Strategy.canonicalize`;
 6. [comparison with the stored object: a write without changes stores nothing, any other one creates a revision].
 """
 
@@ -108,6 +109,8 @@ class Strategy:
     """Whether the response to a delete is the object instead of a Status."""
     status_subresources: frozenset[str] = frozenset({"status"})
     """The subresources whose writes change the status and the metadata, and nothing else."""
+    randomizes_names = True
+    """Whether a generated name is `generateName` with a random suffix."""
     garbage_collection_default = "Background"
     """The propagation policy of a delete that names none: `Background` or `Orphan`."""
 
@@ -155,6 +158,13 @@ class Strategy:
         from kubewright.names import subdomain_problems
 
         return subdomain_problems(name)
+
+    def prefix_problems(self, prefix: str) -> list[str]:
+        """Returns the server's error messages for the prefix of a generated name, which may end with a dash."""
+        return self.name_problems(f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix)
+
+    def canonicalize(self, obj: JSONObject) -> None:
+        """Sets fields of a new object that are not validated, because they follow from validated ones."""
 
     def finalizers(self, obj: JSONObject) -> list[str]:
         """Returns what blocks the removal of an object: its finalizers, and those in the spec of a namespace."""

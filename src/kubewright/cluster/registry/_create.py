@@ -96,6 +96,7 @@ async def _create_prepared(state: State, call: Call, attributes: Attributes, obj
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _object_meta.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
+    type_.strategy.canonicalize(obj)
     await state.admission.validate(replace(attributes, object=obj, name=metadata["name"]))
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
@@ -113,8 +114,8 @@ def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
 
 
 def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
-    name = ""
-    for _ in range(_NAME_TRIES):
+    name: str = metadata["generateName"]
+    for _ in range(_NAME_TRIES if type_.strategy.randomizes_names else 0):
         name = _object_meta.generated_name(metadata["generateName"], state.rng)
         if state.storage.get(type_.storage, metadata.get("namespace", ""), name) is None:
             break

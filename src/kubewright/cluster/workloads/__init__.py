@@ -3,7 +3,7 @@
 `Cluster(workloads=True)` starts them, or `Cluster(workloads=Workloads(plan=...))`, which sets how pods behave:
 
 - Deployments create ReplicaSets, which create pods; rolling updates respect maxSurge and maxUnavailable;
-- StatefulSets, DaemonSets and Jobs create pods, and CronJobs create Jobs;
+- ReplicationControllers, StatefulSets, DaemonSets and Jobs create pods, and CronJobs create Jobs;
 - pods are bound to simulated nodes and become ready, fail or crash, as their `PodPlan` describes;
 - claims get volumes, and Services get Endpoints and EndpointSlices of their pods;
 - the allowed disruptions of disruption budgets are computed, for evictions.

@@ -29,7 +29,7 @@ MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 _QUARTER: Final = "25%"
 
 
-def replicas_of(workload: apps.Deployment | apps.ReplicaSet | apps.StatefulSet) -> int:
+def replicas_of(workload: apps.Deployment | apps.ReplicaSet | apps.StatefulSet | core.ReplicationController) -> int:
     """Returns the desired replicas; default: 1."""
     return 1 if workload.spec.replicas is None else workload.spec.replicas
 
@@ -49,9 +49,9 @@ def available_of(replica_set: apps.ReplicaSet) -> int:
     return state_of(replica_set).available_replicas or 0
 
 
-def template_of(replica_set: apps.ReplicaSet) -> core.PodTemplateSpec:
+def template_of(owner: apps.ReplicaSet | core.ReplicationController) -> core.PodTemplateSpec:
     """Returns the pod template."""
-    return replica_set.spec.template or core.PodTemplateSpec(spec=core.PodSpec(containers=[]))
+    return owner.spec.template or core.PodTemplateSpec(spec=core.PodSpec(containers=[]))
 
 
 def is_rolling(deployment: apps.Deployment) -> bool:

@@ -21,6 +21,7 @@ _CONTROLLERS: Final = {
     "Pod": "taint-eviction-controller",
     "PodDisruptionBudget": "controllermanager",
     "ReplicaSet": "replicaset-controller",
+    "ReplicationController": "replication-controller",
     "StatefulSet": "statefulset-controller",
 }
 """The controller that reports events of a kind. The real one has a recorder per controller; here they share one."""

@@ -106,11 +106,16 @@ RETURNED_WHEN_DELETED: Final = frozenset(
 ORPHANING: Final = frozenset({"jobs.batch", "replicationcontrollers"})
 """Resources whose dependents are orphaned if a delete names no propagation policy."""
 
-NAMED_BY_LABEL: Final = frozenset({"namespaces", "services"})
+NAMED_BY_LABEL: Final = frozenset({"namespaces", "services", "statefulsets.apps"})
 """Resources whose names are DNS labels."""
+
+NAMED_BY_BYTES: Final = frozenset({"replicationcontrollers", "deviceclasses.resource.k8s.io"})
+"""Resources with a newer check of names: its message counts bytes, and it ignores generateName."""
 
 NAMED_FREELY: Final = frozenset(
     [
+        "events",
+        "poddisruptionbudgets.policy",
         "roles.rbac.authorization.k8s.io",
         "rolebindings.rbac.authorization.k8s.io",
         "clusterroles.rbac.authorization.k8s.io",

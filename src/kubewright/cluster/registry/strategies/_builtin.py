@@ -57,7 +57,17 @@ class BuiltinStrategy(Strategy):
         """Checks the name by the rule of this kind."""
         if self.resource in _behavior.NAMED_BY_LABEL:
             return label_problems(name)
-        return path_segment_problems(name) if self.resource in _behavior.NAMED_FREELY else subdomain_problems(name)
+        if self.resource in _behavior.NAMED_FREELY:
+            return path_segment_problems(name)
+        found = subdomain_problems(name)
+        if self.resource in _behavior.NAMED_BY_BYTES:
+            return [problem.replace("253 characters", "253 bytes") for problem in found]
+        return found
+
+    def prefix_problems(self, prefix: str) -> list[str]:
+        """Checks the prefix of a generated name like a name, except for kinds that do not check it."""
+        unchecked = _behavior.NAMED_FREELY | _behavior.NAMED_BY_BYTES
+        return [] if self.resource in unchecked else super().prefix_problems(prefix)
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
         """Resets what a write to the status must not change, metadata included."""
@@ -106,7 +116,10 @@ class NamespaceStrategy(BuiltinStrategy):
         finalizers = obj["spec"].setdefault("finalizers", [])
         if "kubernetes" not in finalizers:
             finalizers.append("kubernetes")
-        obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
+
+    def canonicalize(self, obj: JSONObject) -> None:
+        """Sets the label, whose value is a generated name in some cases."""
+        self.default(obj)
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
         """Keeps the finalizers of the spec, which only `finalize` changes."""

@@ -13,6 +13,8 @@ from kubewright.cluster.registry.strategies._builtin import (
 from kubewright.cluster.registry.strategies._roles import ROLE_STRATEGIES
 from kubewright.cluster.registry.strategies._services import ServiceStrategy
 from kubewright.cluster.registry.strategies._specs import (
+    AddressRangeStrategy,
+    AddressStrategy,
     AutoscalerStrategy,
     BudgetStrategy,
     IngressStrategy,
@@ -27,6 +29,7 @@ from kubewright.cluster.registry.strategies._workloads import (
     JobStrategy,
     PodStrategy,
     ReplicaSetStrategy,
+    ReplicationControllerStrategy,
     StatefulSetStrategy,
 )
 
@@ -38,6 +41,7 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "Secret"): SecretStrategy,
     ("", "Pod"): PodStrategy,
     ("", "Service"): ServiceStrategy,
+    ("", "ReplicationController"): ReplicationControllerStrategy,
     ("", "PersistentVolume"): VolumeStrategy,
     ("", "PersistentVolumeClaim"): ClaimStrategy,
     ("apps", "Deployment"): DeploymentStrategy,
@@ -49,6 +53,8 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("policy", "PodDisruptionBudget"): BudgetStrategy,
     ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
     ("coordination.k8s.io", "Lease"): LeaseStrategy,
+    ("networking.k8s.io", "IPAddress"): AddressStrategy,
+    ("networking.k8s.io", "ServiceCIDR"): AddressRangeStrategy,
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     **ROLE_STRATEGIES,

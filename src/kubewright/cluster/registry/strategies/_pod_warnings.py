@@ -7,8 +7,9 @@ from typing import Final
 
 from kubewright.api import Quantity
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.names import label_problems
 
-__all__ = ["pod_warnings"]
+__all__ = ["name_warnings", "pod_warnings"]
 
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
 _OLD_VOLUMES: Final = {
@@ -25,6 +26,15 @@ _OLD_VOLUMES: Final = {
 _AFFINITIES: Final = ("podAffinity", "podAntiAffinity")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def name_warnings(obj: JSONObject, use: str) -> list[str]:
+    """Returns the warning for a name that is not a DNS label, although host names contain it."""
+    problems = label_problems(obj["metadata"].get("name", ""))
+    if not problems:
+        return []
+    effect = "which can result in surprising behavior; a DNS label is recommended"
+    return [f"metadata.name: this is used in {use}, {effect}: [{' '.join(problems)}]"]
 
 
 def pod_warnings(spec: JSONObject, path: str = "spec") -> list[str]:

@@ -1,16 +1,25 @@
-"""Strategies of kinds that only validate their spec: budgets, autoscalers, Leases, Ingresses, NetworkPolicies."""
+"""Strategies of kinds that only validate their spec: budgets, autoscalers, Leases, and kinds of networking."""
 
 from __future__ import annotations
 
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.validation._addresses import (
+    address_errors,
+    address_name_problems,
+    address_update_errors,
+    range_errors,
+    range_update_errors,
+)
 from kubewright.cluster.registry.validation._autoscaling import autoscaler_errors
 from kubewright.cluster.registry.validation._coordination import lease_errors
 from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
 
 __all__ = [
+    "AddressRangeStrategy",
+    "AddressStrategy",
     "AutoscalerStrategy",
     "BudgetStrategy",
     "IngressStrategy",
@@ -86,3 +95,35 @@ class NetworkPolicyStrategy(SpecStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
         return network_policy_errors(obj.get("spec") or {})
+
+
+class AddressStrategy(SpecStrategy):
+    """IPAddresses, whose names are addresses."""
+
+    randomizes_names = False
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return address_errors(obj.get("spec") or {})
+
+    def name_problems(self, name: str) -> list[str]:
+        """Checks that the name is an address in its canonical form."""
+        return address_name_problems(name)
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects a change of the parent, too."""
+        return [*super().validate_update(obj, old, subresource), *address_update_errors(obj, old)]
+
+
+class AddressRangeStrategy(SpecStrategy):
+    """ServiceCIDRs, which may only become dual-stack."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return range_errors(obj.get("spec") or {})
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects other changes of the ranges."""
+        return [] if subresource else range_update_errors(obj, old)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_pod, complete_job, complete_pod
+from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_pod, complete_job, complete_pod, label_job
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
-from kubewright.cluster.registry.strategies._pod_warnings import pod_warnings
+from kubewright.cluster.registry.strategies._pod_warnings import name_warnings, pod_warnings
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
+from kubewright.cluster.registry.validation._job_statuses import job_status_errors
 from kubewright.cluster.registry.validation._jobs import job_update_errors
 from kubewright.cluster.registry.validation._pods import pod_errors, pod_update_errors
+from kubewright.cluster.registry.validation._statuses import workload_status_errors
 from kubewright.cluster.registry.validation._workloads import (
     cron_job_errors,
     daemon_set_errors,
     deployment_errors,
     job_errors,
     replica_set_errors,
+    replication_controller_errors,
     stateful_set_errors,
 )
 
@@ -28,6 +31,8 @@ __all__ = [
     "JobStrategy",
     "PodStrategy",
     "ReplicaSetStrategy",
+    "ReplicatedStrategy",
+    "ReplicationControllerStrategy",
     "SelectingStrategy",
     "StatefulSetStrategy",
     "TemplateStrategy",
@@ -58,6 +63,16 @@ class PodStrategy(BuiltinStrategy):
 
     default_grace_seconds = 30
 
+    def default(self, obj: JSONObject) -> None:
+        """Makes `podIP` and `podIPs` agree; `podIP` wins, as in the conversion of the real server."""
+        super().default(obj)
+        status = obj.get("status") or {}
+        first, all_ = status.get("podIP"), status.get("podIPs") or []
+        if first and (not all_ or all_[0].get("ip") != first):
+            status["podIPs"] = [{"ip": first}]
+        elif all_ and not first:
+            status["podIP"] = all_[0].get("ip", "")
+
     def prepare_create(self, obj: JSONObject) -> None:
         """Sets the phase, and the fields that admission plugins add."""
         complete_pod(obj)
@@ -81,6 +96,8 @@ class PodStrategy(BuiltinStrategy):
         if not subresource:
             obj["spec"] = {**obj["spec"]}
             complete_changed_pod(obj, old)
+        elif subresource == "status" and (quality := (old.get("status") or {}).get("qosClass")):
+            obj["status"] = {**(obj.get("status") or {}), "qosClass": quality}
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Validates the spec."""
@@ -88,7 +105,7 @@ class PodStrategy(BuiltinStrategy):
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns warnings for a new pod."""
-        return pod_warnings(obj["spec"]) if old is None else []
+        return [] if old is not None else [*name_warnings(obj, "the Pod's hostname"), *pod_warnings(obj["spec"])]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of immutable fields."""
@@ -99,6 +116,8 @@ class TemplateStrategy(SpecStrategy):
     """A kind with a pod template."""
 
     template: tuple[str, ...] = ("spec", "template")
+    names_pods = True
+    """Whether the names of pods contain the name of the object, which may be no DNS label."""
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns warnings for the template of a new or changed object."""
@@ -107,10 +126,20 @@ class TemplateStrategy(SpecStrategy):
         found = obj
         for part in self.template:
             found = found.get(part) or {}
-        return pod_warnings(found.get("spec") or {}, ".".join((*self.template, "spec")))
+        named = name_warnings(obj, "Pod names and hostnames") if old is None and self.names_pods else []
+        return [*named, *pod_warnings(found.get("spec") or {}, ".".join((*self.template, "spec")))]
 
 
-class SelectingStrategy(TemplateStrategy):
+class ReplicatedStrategy(TemplateStrategy):
+    """A workload whose status counts its pods."""
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the status, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *workload_status_errors(obj, old)] if subresource == "status" else errors
+
+
+class SelectingStrategy(ReplicatedStrategy):
     """A workload whose selector is immutable."""
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
@@ -130,7 +159,16 @@ class ReplicaSetStrategy(SelectingStrategy):
         return replica_set_errors(obj["spec"])
 
 
-class StatefulSetStrategy(TemplateStrategy):
+class ReplicationControllerStrategy(ReplicatedStrategy):
+    """ReplicationControllers, whose selector may change."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return replication_controller_errors(obj["spec"])
+
+
+class StatefulSetStrategy(ReplicatedStrategy):
     """StatefulSets, which are mostly immutable."""
 
     @staticmethod
@@ -164,6 +202,8 @@ class DeploymentStrategy(SelectingStrategy):
 class DaemonSetStrategy(SelectingStrategy):
     """DaemonSets, which count the versions of their template."""
 
+    names_pods = False
+
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
@@ -195,9 +235,15 @@ class JobStrategy(TemplateStrategy):
         """Sets selector and labels."""
         complete_job(obj)
 
+    def canonicalize(self, obj: JSONObject) -> None:
+        """Sets the labels of the Job itself."""
+        label_job(obj)
+
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Rejects changes of immutable fields."""
+        """Rejects changes of immutable fields, and of a status that is final."""
         errors = super().validate_update(obj, old, subresource)
+        if subresource == "status":
+            return [*errors, *job_status_errors(obj, old)]
         return errors if subresource else [*errors, *job_update_errors(obj, old)]
 
 

@@ -9,7 +9,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, duplicate, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import at_least_zero, label_key_errors
 
-__all__ = ["index_errors", "job_update_errors", "policy_errors"]
+__all__ = ["index_errors", "index_intervals", "indexes_problem", "job_update_errors", "policy_errors"]
 
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
@@ -138,27 +138,47 @@ def _success_rules(rules: Sequence[JSONObject], path: str, spec: JSONObject) -> 
     return errors
 
 
+def indexes_problem(text: str, completions: int) -> str:
+    """Returns the error of a string like `0-2,5`; empty if it is valid."""
+    return _indexes(text, completions)[1]
+
+
+def index_intervals(text: str, completions: int) -> list[tuple[int, int]]:
+    """Returns the valid intervals of a string like `0-2,5`."""
+    found = (_interval(part, completions) for part in text.split(",") if text)
+    return [each for each in found if isinstance(each, tuple)]
+
+
 def _indexes(text: str, completions: int) -> tuple[int, str]:
     """Returns the number of indexes in a string like `0-2,5`, and the error."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
-        ends = []
-        for each in part.split("-"):
-            if not each.isdigit():
-                return 0, f'cannot convert string to integer for index: "{each}"'
-            if int(each) >= completions:
-                return 0, f'too large index: "{each}"'
-            ends.append(int(each))
-        if len(ends) > 2:
-            rule = "an index interval can have at most two parts separated by '-'"
-            return 0, f'the fragment "{part}" violates the requirement that {rule}'
-        if ends[0] <= last:
-            return 0, f"non-increasing order, previous: {last}, current: {ends[0]}"
-        if len(ends) == 2 and ends[1] <= ends[0]:
-            return 0, f"non-increasing order, previous: {ends[0]}, current: {ends[1]}"
-        total += ends[-1] - ends[0] + 1
-        last = ends[-1]
+        found = _interval(part, completions)
+        if isinstance(found, str):
+            return 0, found
+        if found[0] <= last:
+            return 0, f"non-increasing order, previous: {last}, current: {found[0]}"
+        total += found[1] - found[0] + 1
+        last = found[1]
     return total, ""
+
+
+def _interval(part: str, completions: int) -> tuple[int, int] | str:
+    """Returns the first and last index of a part, or its error."""
+    ends: list[int] = []
+    given = part.split("-")
+    if len(given) > 2:
+        rule = "an index interval can have at most two parts separated by '-'"
+        return f'the fragment "{part}" violates the requirement that {rule}'
+    for each in given:
+        if not (each.isascii() and each.isdigit()):
+            return f'cannot convert string to integer for index: "{each}"'
+        if int(each) >= completions:
+            return f'too large index: "{each}"'
+        ends.append(int(each))
+    if len(ends) == 2 and ends[1] <= ends[0]:
+        return f"non-increasing order, previous: {ends[0]}, current: {ends[1]}"
+    return ends[0], ends[-1]
 
 
 def job_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:

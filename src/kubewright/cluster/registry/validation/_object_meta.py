@@ -40,8 +40,7 @@ def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:
     metadata = obj["metadata"]
     errors = []
     if base := metadata.get("generateName"):
-        masked = f"{base[:-1]}a" if base.endswith("-") else base
-        errors += [invalid("metadata.generateName", base, problem) for problem in type_.strategy.name_problems(masked)]
+        errors += [invalid("metadata.generateName", base, problem) for problem in type_.strategy.prefix_problems(base)]
     name = metadata.get("name", "")
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))

@@ -25,6 +25,7 @@ __all__ = [
     "job_errors",
     "key_errors",
     "replica_set_errors",
+    "replication_controller_errors",
     "stateful_set_errors",
 ]
 
@@ -33,6 +34,7 @@ _KEY_RULE: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
     "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+_PERCENT: Final = re.compile("[0-9]+%")
 _MAX_KEY: Final = 253
 _MAX_CRON_JOB: Final = 52
 _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
@@ -91,8 +93,7 @@ def _bounds(bounds: JSONObject, path: str, *, most: bool) -> list[FieldError]:
     errors += number_or_percent_errors(surplus, f"{path}.maxSurge", most=False)
     if not errors and all(each in (0, "0%") for each in (missing, surplus)):
         errors.append(invalid(f"{path}.maxUnavailable", missing, "may not be 0 when `maxSurge` is 0"))
-    above = isinstance(missing, str) and missing[:-1].isdigit() and int(missing[:-1]) > 100
-    if most and above:
+    if most and isinstance(missing, str) and _PERCENT.fullmatch(missing) and int(missing[:-1]) > 100:
         errors.append(invalid(f"{path}.maxUnavailable", missing, "must not be greater than 100%"))
     return errors
 
@@ -101,6 +102,23 @@ def replica_set_errors(spec: JSONObject) -> list[FieldError]:
     """Validates the spec of a ReplicaSet. As on the real server, an empty selector is blamed on a deployment."""
     errors = at_least_zero(spec, "replicas", "spec") + at_least_zero(spec, "minReadySeconds", "spec")
     return errors + _selector(spec, "deployment") + _template(spec, "ReplicaSet")
+
+
+def replication_controller_errors(spec: JSONObject) -> list[FieldError]:
+    """Validates the spec of a ReplicationController, whose selector is a map of labels."""
+    errors = at_least_zero(spec, "minReadySeconds", "spec")
+    selector = spec.get("selector") or {}
+    if not selector:
+        errors.append(required("spec.selector"))
+    errors += at_least_zero(spec, "replicas", "spec")
+    template = spec.get("template")
+    if template is None:
+        return [*errors, required("spec.template")]
+    labels = (template.get("metadata") or {}).get("labels")
+    if not selector.items() <= (labels or {}).items():
+        text = "`selector` does not match template `labels`"
+        errors.append(invalid("spec.template.metadata.labels", labels, text))
+    return errors + _pods_that_stay(spec, "ReplicationController")
 
 
 def stateful_set_errors(spec: JSONObject) -> list[FieldError]:
