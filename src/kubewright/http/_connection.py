@@ -308,11 +308,10 @@ class ServerConnection(asyncio.Protocol):
             response = await self._answer(request)
             # A body that has not arrived by now is discarded, and nothing after it is read.
             last = self._last = self._last or response.close or not request.keep_alive or not request.complete
-            upgrades = response.upgrade is not None
-            await self._writer.write(request, response, close=not upgrades and (last or self._host.stopping))
+            closes = response.upgrade is None and (last or self._host.stopping)
+            await self._writer.write(request, response, close=closes)
             self.served = True
-            if upgrades:
-                await self._upgrade(response)
+            await self._upgrade(response)
         except (DropConnection, ConnectionError):
             self.abort()
         except asyncio.CancelledError:
