@@ -173,6 +173,27 @@ async def test_closes_an_upgraded_connection_that_carries_nothing_for_the_limit(
         assert await client.is_closed()
 
 
+async def test_stopping_waits_for_an_upgrade_whose_client_has_left() -> None:
+    left, ended = asyncio.Event(), asyncio.Event()
+
+    async def slow(stream: ByteStream) -> None:
+        await stream.read()
+        left.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        ended.set()
+
+    async def handler(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(101, headers=HEADERS, upgrade=slow)
+
+    async with Server(handler) as server, wire(server) as client:
+        client.send(UPGRADE)
+        assert (await client.response())[0] == 101
+        client.writer.write_eof()
+        await left.wait()
+    assert ended.is_set()
+
+
 class TestMemoryStreams:
     async def test_carry_bytes_in_both_directions_until_closed(self) -> None:
         one, other = memory_streams()

@@ -78,6 +78,8 @@ class Server:
         self._held: list[socket.socket] = []
         """Accepted, and not opened yet; at most one for each listener."""
         self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
+        self._orphans: set[asyncio.Task[None]] = set()
+        """Handlers that run although their connection has closed."""
         # In the order in which they began to wait for their clients. Those that had no response yet are closed first:
         # a flood does not close the kept connections of an API server.
         self._new: dict[ServerConnection, float] = {}  # with the loop's time of their first wait
@@ -123,6 +125,7 @@ class Server:
             if connection.task is None:
                 connection.abort()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
+        tasks += self._orphans
         for connection in self.connections:
             if connection.state == "upgraded" and connection.task is not None:
                 connection.task.cancel()  # it has no end of its own
@@ -154,6 +157,9 @@ class Server:
         self._served.pop(connection, None)
         if connection.state == "closed":
             self.connections.discard(connection)
+            if connection.task is not None:
+                self._orphans.add(connection.task)
+                connection.task.add_done_callback(self._orphans.discard)
             self._dropped.discard(connection)
             self._idle.set()
             if self._held:  # there is room before the pause ends

@@ -157,9 +157,16 @@ class LocalProcess:
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
         # A child in another session may hold the pipes, and asyncio would keep them open until it ends.
         self._process._transport.close()  # type: ignore[attr-defined]
+        ending, cancelled = asyncio.ensure_future(self._process.wait()), None
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError as error:
+                cancelled = error  # later, and that is soon, because the process was killed
+        if cancelled is not None:
+            raise cancelled
 
 
 class _Terminal:

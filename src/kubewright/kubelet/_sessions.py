@@ -62,9 +62,11 @@ async def serve_session(channels: ChannelSocket, process: SessionProcess) -> Non
     finally:
         for task in (receiving, running):
             task.cancel()
-        await asyncio.gather(receiving, running, return_exceptions=True)
-        await process.close()
-        channels.abort()
+        try:
+            await asyncio.gather(receiving, running, return_exceptions=True)
+        finally:  # also if the server stops at this moment
+            channels.abort()
+            await process.close()
 
 
 async def _run(channels: ChannelSocket, process: SessionProcess) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import posixpath
 import tarfile
@@ -38,12 +39,14 @@ async def send_files(exec_: Exec, local: Path, remote: str, *, pod: str) -> None
     with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as archive:
         await asyncio.to_thread(_pack, local, name, archive)
         archive.seek(0)
-        async with exec_ as session, asyncio.TaskGroup() as group:
-            ending = group.create_task(_ended(session))
-            while data := await asyncio.to_thread(archive.read, _READ_BYTES):
-                await session.write(data)
-            await session.close_stdin()
-            result = await ending
+        async with exec_ as session:
+            session.check_stdin_can_end()
+            feeding = asyncio.ensure_future(_feed(session, archive))
+            try:
+                result = await _ended(session)
+            finally:
+                feeding.cancel()
+                await asyncio.gather(feeding, return_exceptions=True)
     if result.exit_code:
         raise CommandFailed(upload_command(remote), pod, result)
 
@@ -72,6 +75,13 @@ async def receive_files(exec_: Exec, remote: str, local: Path, *, pod: str, max_
             raise CommandFailed(download_command(remote), pod, result)
         archive.seek(0)
         await asyncio.to_thread(_unpack, archive, posixpath.basename(remote.rstrip("/")) or ".", local)
+
+
+async def _feed(session: Session, archive: IO[bytes]) -> None:
+    with contextlib.suppress(ConnectionError):  # `tar` failed before it has read everything
+        while data := await asyncio.to_thread(archive.read, _READ_BYTES):
+            await session.write(data)
+        await session.close_stdin()
 
 
 async def _ended(session: Session) -> ExecResult:
