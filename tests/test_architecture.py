@@ -51,6 +51,7 @@ FLOORS = [
         "signatures",
         "suggestions",
         "tasks",
+        "turns",
         "user_code",
         "version",
     },

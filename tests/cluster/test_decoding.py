@@ -7,6 +7,10 @@ import json
 import pytest
 
 from kubewright.cluster.machinery import ReadProblem, UnreadableObject, duplicate_fields, read_metadata, reader_of
+from kubewright.cluster import Cluster
+from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
+from kubewright.cluster.machinery._go_types import read_metadata, reader_of
+from kubewright.cluster.machinery._resources import ReadProblem, UnreadableObject
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -161,3 +165,20 @@ async def test_serves_autoscalers_in_both_versions(raw: Raw) -> None:
     refused = await raw("GET", f"/apis/autoscaling/v1{path}/b")
     assert refused.status == 501
     assert "other metrics than CPU in autoscaling/v1: use v2" in refused.body["message"]
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["in process", "served"])
+async def test_reads_long_yaml_also_in_turns(embedded: Cluster, raw: Raw, served: bool) -> None:
+    """A cluster that listens on a port reads long YAML in turns of the event loop."""
+    if served:
+        await embedded.serve()
+    data = "".join(f"  key{number}: 'value {number}'\n" for number in range(3_000))
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: long}}\ndata:\n{data}".encode()
+    assert (await raw("POST", MAPS, text, type="application/yaml")).status == 201
+    stored = (await raw("GET", f"{MAPS}/long")).body["data"]
+    assert stored == {f"key{number}": f"value {number}" for number in range(3_000)}
+    applied = await raw("PATCH", f"{MAPS}/long?fieldManager=me&force=true", text, type="application/apply-patch+yaml")
+    assert applied.status == 200
+    wrong = await raw("POST", MAPS, text + b"\t- [", type="application/yaml")
+    assert wrong.status == 400
+    assert "yaml: line " in wrong.body["message"]

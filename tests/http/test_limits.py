@@ -236,7 +236,7 @@ async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -
         assert (await kept.response())[0] == 200
 
 
-async def test_new_connections_are_not_closed_for_newer_ones() -> None:
+async def test_new_connections_are_not_closed_for_newer_ones(caplog: pytest.LogCaptureFixture) -> None:
     """A client that is slower than a flood, as during a TLS handshake, keeps its connection."""
     limits = ServerLimits(waiting=2, grace_seconds=PATIENCE)
     async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
@@ -249,6 +249,8 @@ async def test_new_connections_are_not_closed_for_newer_ones() -> None:
             assert (await slow.response())[0] == 200
             assert server.closed_for_room == 0
         assert (await third.response())[0] == 200
+    (warning,) = caplog.messages
+    assert "2 connections are open; all that wait are new, so further ones stay in the listen queue" in warning
 
 
 async def test_connections_are_closed_for_newer_ones_after_the_grace_time() -> None:

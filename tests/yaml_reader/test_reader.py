@@ -20,6 +20,7 @@ from kubewright.yaml import (
     duplicate_keys,
     load_yaml,
     load_yaml_documents,
+    load_yaml_in_turns,
     plain_value,
 )
 
@@ -233,3 +234,29 @@ def test_depth_and_size_are_bounded_exactly() -> None:
         load_yaml("[a, b]", max_nodes=2)
     with pytest.raises(InvalidYAML, match="larger than 5 bytes"):
         load_yaml("[a, b]", max_size=5)
+
+
+# Turns
+
+
+async def test_reads_in_turns_what_it_reads_at_once() -> None:
+    text = "list:\n" + "".join(f"- {{name: n{number}, value: {number}}}\n" for number in range(5_000))
+    turns = 0
+
+    async def next_turn() -> None:
+        nonlocal turns
+        turns += 1
+
+    assert await load_yaml_in_turns(text, next_turn) == load_yaml(text)
+    assert turns == 15  # 30,000 events
+
+
+async def test_reading_in_turns_rejects_what_reading_at_once_rejects() -> None:
+    async def next_turn() -> None: ...
+
+    with pytest.raises(InvalidYAML, match="nested more than 200 levels deep"):
+        await load_yaml_in_turns("[" * 300, next_turn)
+    with pytest.raises(InvalidYAML, match="more than 10 values"):
+        await load_yaml_in_turns("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]", next_turn, max_nodes=10)
+    assert await load_yaml_in_turns("", next_turn) is None
+    assert await load_yaml_in_turns("a: 1\n---\nb: 2\n", next_turn, first_only=True) == {"a": 1}

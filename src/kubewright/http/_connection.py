@@ -4,9 +4,8 @@
                                   ↘ lingering → closing → closed
                                   ↘ upgraded → closing → closed
 
-llhttp parses what arrives. This file decides what a parser leaves open: which request runs, how much is buffered, how
-long each state may last, and when the connection ends. A connection in a state of `WAITING` waits for its client, and
-may be closed in favor of another client.
+llhttp parses what arrives. This file decides which request runs, how much is buffered, how long each state may last,
+and when the connection ends. In a state of `WAITING`, it may be closed in favor of another client.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from kubewright.http._messages import (
 )
 from kubewright.http._request_head import RequestHead
 from kubewright.http._writing import ResponseWriter
+from kubewright.turns import Turns
 
 __all__ = ["WAITING", "Host", "ServerConnection", "State"]
 
@@ -57,9 +57,12 @@ class Host(Protocol):
     limits: ServerLimits
     cancel_on_disconnect: bool
     stopping: bool
+    turns: Turns
 
     def handler(self, request: ServerRequest, /) -> Awaitable[ServerResponse]:
         """Answers a request."""
+
+    def is_urgent(self, request: ServerRequest, /) -> bool: ...
 
     def entered(self, connection: ServerConnection) -> None:
         """Records that a connection has entered another state."""
@@ -86,7 +89,7 @@ class ServerConnection(asyncio.Protocol):
             "lingering": _LINGER_SECONDS,
             "closing": host.limits.write_seconds,
         }
-        self._writer = ResponseWriter(host.clock)
+        self._writer = ResponseWriter(host.clock, host.turns)
         self._queue: deque[ServerRequest] = deque()
         self._current: ServerRequest | None = None
         self._receiving: ServerRequest | None = None  # its body arrives now
@@ -260,6 +263,7 @@ class ServerConnection(asyncio.Protocol):
         if request.expects_continue and not request.arrived and not request.complete:
             request.expects_continue = False
             self._writer.write_continue()
+        waited = not request.arrived and not request.complete
         while not request.arrived and not request.complete:
             if self._failure is not None:
                 raise self._failure
@@ -268,6 +272,8 @@ class ServerConnection(asyncio.Protocol):
                 await self._wake
             finally:
                 self._wake = None
+        if waited and request.complete:
+            await self._host.turns.next(urgent=self._host.is_urgent(request))
         piece = request.arrived[0] if len(request.arrived) == 1 else b"".join(request.arrived)
         request.arrived.clear()
         self._unread -= len(piece)
@@ -339,6 +345,8 @@ class ServerConnection(asyncio.Protocol):
 
     async def _answer(self, request: ServerRequest) -> ServerResponse:
         try:
+            if request.complete:  # otherwise the work begins when the body has arrived
+                await self._host.turns.next(urgent=self._host.is_urgent(request))
             response = await self._host.handler(request)
             if response.status == 101 and not request.upgrades:
                 raise ValueError("the client did not ask for an upgrade")

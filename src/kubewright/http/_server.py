@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.http._connection import WAITING, ServerConnection
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import ServerRequest, ServerResponse
+from kubewright.turns import Turns
 
 __all__ = ["Handler", "Server"]
 
@@ -48,6 +50,8 @@ class Server:
         tls: serves HTTPS.
         clock: times the deadlines.
         cancel_on_disconnect: cancels the handler when its client goes away.
+        turns: spreads handlers and long responses over turns of the event loop. Default: its own.
+        is_urgent: returns whether a request runs before others that wait, for example a probe.
         drain_seconds: real seconds that running handlers have when the server stops.
     """
 
@@ -61,9 +65,13 @@ class Server:
         limits: ServerLimits | None = None,
         clock: Clock | None = None,
         cancel_on_disconnect: bool = False,
+        turns: Turns | None = None,
+        is_urgent: Callable[[ServerRequest], bool] = lambda _: False,
         drain_seconds: float = 1.0,
     ) -> None:
         self.handler = handler
+        self.turns = turns or Turns()
+        self.is_urgent = is_urgent
         self.limits = limits or ServerLimits()
         self.clock: Clock = clock or SystemClock()
         self.cancel_on_disconnect = cancel_on_disconnect
@@ -87,7 +95,7 @@ class Server:
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
         self._resuming: asyncio.TimerHandle | None = None
-        self._warned_at: float | None = None
+        self._warned_at: dict[str, float] = {}
         self._body_bytes = 0
         self._idle = asyncio.Event()
 
@@ -214,6 +222,7 @@ class Server:
             self._held.append(accepted)
             self._pause(self._grace_left())
         else:  # every connection runs a handler; a reset is better than no answer
+            self.closed_for_room += 1
             accepted.close()
 
     def _is_full(self) -> bool:
@@ -253,10 +262,14 @@ class Server:
 
     def _make_room(self, error: OSError | None = None) -> bool:
         """Closes the connection that has waited longest for its client. Returns False if each is new, or none waits."""
-        self._warn(error)
         oldest = next(iter(self._new or self._served), None)
-        if oldest is None or (oldest in self._new and self._grace_left() > 0):
+        if oldest is None:
+            self._warn(error, "all of them are busy, so new ones are refused")
             return False
+        if oldest in self._new and self._grace_left() > 0:
+            self._warn(error, "all that wait are new, so further ones stay in the listen queue for a moment")
+            return False
+        self._warn(error, "closing the one that has been idle longest for each new one")
         self._drop(oldest)
         return True
 
@@ -292,14 +305,14 @@ class Server:
         if not self._held:
             self._accept_more()
 
-    def _warn(self, error: OSError | None) -> None:
+    def _warn(self, error: OSError | None, action: str) -> None:
         now = self.clock.monotonic()
-        if self._warned_at is not None and now - self._warned_at < _WARNING_SECONDS:
+        if now - self._warned_at.get(action, -math.inf) < _WARNING_SECONDS:
             return
-        self._warned_at = now
+        self._warned_at[action] = now
         reason = f"{len(self.connections)} connections are open" if error is None else error.strerror
         host, port = self._address[0] or "*", self.port
-        logger.warning("%s:%d: %s; closing the one that has been idle longest for each new one", host, port, reason)
+        logger.warning("%s:%d: %s; %s", host, port, reason, action)
 
     # Deadlines and the end
 

@@ -12,6 +12,7 @@ from typing import Final
 from kubewright.clock import Clock
 from kubewright.http._headers import check_headers
 from kubewright.http._messages import ServerRequest, ServerResponse
+from kubewright.turns import Turns
 
 __all__ = ["ResponseWriter"]
 
@@ -23,9 +24,10 @@ _BODILESS: Final = frozenset({101, 204, 304})
 class ResponseWriter:
     """Writes the responses of one connection. A client that goes away raises ConnectionError in `write`."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, turns: Turns) -> None:
         self.transport: asyncio.Transport | None = None
         self._clock = clock
+        self._turns = turns
         self._paused_since: float | None = None
         self._resumed: asyncio.Future[None] | None = None
         self._lost = False
@@ -95,6 +97,8 @@ class ResponseWriter:
     async def _send(self, data: bytes) -> None:
         view = memoryview(data)
         for begin in range(0, len(data), _PIECE_BYTES):
+            if len(data) > _JOINED_BYTES:
+                await self._turns.next()  # TLS encrypts it in this turn of the event loop
             if self._lost or self.transport is None or self.transport.is_closing():
                 raise ConnectionResetError("the client closed the connection")
             self.transport.write(view[begin : begin + _PIECE_BYTES])

@@ -1,6 +1,7 @@
 """Reads and writes YAML, with the rules of Kubernetes and with bounds.
 
-- `load_yaml` returns the value of one document, `load_yaml_documents` the values of several.
+- `load_yaml` returns the value of one document, `load_yaml_documents` the values of several. `load_yaml_in_turns` lets
+  other tasks of the event loop run in between.
 - `compose_yaml` returns the nodes of one document, with their positions in the text.
 - `duplicate_keys` lists the keys that a document sets twice.
 - `plain_value` returns the value of a plain (unquoted) scalar.
@@ -24,6 +25,7 @@ from kubewright.yaml._reader import (
     duplicate_keys,
     load_yaml,
     load_yaml_documents,
+    load_yaml_in_turns,
 )
 from kubewright.yaml._scalars import plain_value
 from kubewright.yaml._writer import dump_yaml
@@ -38,5 +40,6 @@ __all__ = [
     "duplicate_keys",
     "load_yaml",
     "load_yaml_documents",
+    "load_yaml_in_turns",
     "plain_value",
 ]

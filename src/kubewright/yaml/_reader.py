@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from kubewright.yaml._errors import InvalidYAML
@@ -17,6 +17,7 @@ __all__ = [
     "duplicate_keys",
     "load_yaml",
     "load_yaml_documents",
+    "load_yaml_in_turns",
 ]
 
 MAX_DEPTH: Final = 200
@@ -28,6 +29,8 @@ MAX_SIZE: Final = 64 * 1024 * 1024
 
 _MAX_DIRECTIVES: Final = 100
 """libyaml compares each %TAG directive with all others."""
+_STEP_EVENTS: Final = 2_000
+"""libyaml and this reader take about 3 ms for them."""
 _COLLECTION_TAGS: Final = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
@@ -53,6 +56,20 @@ def load_yaml(
         line, name = reader.duplicates[0]
         raise InvalidYAML(f"the key {name:.60} is set twice", line, 1)
     return documents[0] if documents else None
+
+
+async def load_yaml_in_turns(
+    text: str | bytes,
+    next_turn: Callable[[], Awaitable[None]],
+    *,
+    max_nodes: int = MAX_NODES,
+    first_only: bool = False,
+) -> Any:
+    """Returns what `load_yaml` returns. Awaits `next_turn` every few milliseconds, so that other tasks run."""
+    reader = _Values(MAX_DEPTH, max_nodes, MAX_SIZE)
+    for _ in reader.steps(text, single=True, first_only=first_only):
+        await next_turn()
+    return reader.documents[0] if reader.documents else None
 
 
 def load_yaml_documents(text: str | bytes, *, literal_keys: bool = False) -> list[Any]:
@@ -116,7 +133,7 @@ class _Reader:
         self._left = max_nodes
         self._stack: list[_Open] = []
         self._anchors: dict[str, _Built | None] = {}
-        self._documents: list[Any] = []
+        self.documents: list[Any] = []
 
     def scalar(self, event: Any, *, is_key: bool) -> Any:
         raise NotImplementedError
@@ -128,9 +145,17 @@ class _Reader:
         raise NotImplementedError
 
     def read(self, text: str | bytes, *, single: bool, first_only: bool = False) -> list[Any]:
+        for _ in self.steps(text, single=single, first_only=first_only):
+            pass
+        return self.documents
+
+    def steps(self, text: str | bytes, *, single: bool, first_only: bool = False) -> Iterator[None]:
+        """Reads into `documents`. Yields after every `_STEP_EVENTS` events, so that other work can run in between."""
         import yaml
 
-        for event in _events(_checked_text(text, self._max_size)):
+        for number, event in enumerate(_events(_checked_text(text, self._max_size)), 1):
+            if number % _STEP_EVENTS == 0:
+                yield
             if isinstance(event, yaml.ScalarEvent):
                 self._add_scalar(event)
             elif isinstance(event, yaml.CollectionStartEvent):
@@ -140,12 +165,11 @@ class _Reader:
             elif isinstance(event, yaml.AliasEvent):
                 self._add_alias(event)
             elif isinstance(event, yaml.DocumentStartEvent):
-                if first_only and self._documents:
+                if first_only and self.documents:
                     break
-                if single and self._documents:
+                if single and self.documents:
                     raise InvalidYAML("a second document, where one is expected", *_position(event))
                 self._anchors = {}
-        return self._documents
 
     def _add_scalar(self, event: Any) -> None:
         self._count(1, event)
@@ -183,7 +207,7 @@ class _Reader:
 
     def _attach(self, built: _Built, event: Any) -> None:
         if not self._stack:
-            self._documents.append(built.value)
+            self.documents.append(built.value)
             return
         parent = self._stack[-1]
         if parent.expects_key:

@@ -18,9 +18,11 @@ from kubewright.cluster.machinery._responses import ApiResponse, NoResponse, err
 from kubewright.cluster.machinery._unsupported import check_supported
 from kubewright.cluster.output._format import output_format, wants_yaml
 from kubewright.cluster.registry import _create, _delete, _patch, _read, _scale, _update
+from kubewright.cluster.registry._decoding import parse_yaml_in_turns
 from kubewright.cluster.registry._finalize import finalize
 from kubewright.cluster.storage._storage import RevisionConflict
 from kubewright.cluster.watch import _stream
+from kubewright.turns import Turns
 
 if TYPE_CHECKING:
     from kubewright.cluster.audit._log import AuditLog, AuditRecord
@@ -49,6 +51,8 @@ class Dispatcher:
         self.audit: AuditLog | None = None
         self.metrics: Callable[[], bytes] | None = None
         """Returns the page `/metrics`. If None, the path is rejected with 501."""
+        self.turns: Turns | None = None
+        """Spreads the decoding of long bodies over turns of the event loop, if the cluster listens on a port."""
         self._documents = Documents(state)
 
     async def handle(self, request: Request, user: User, *, uri: str = "", source: str = "") -> ApiResponse:
@@ -112,6 +116,8 @@ class Dispatcher:
 
     async def _handle_call(self, call: Call) -> ApiResponse:
         check_supported(call, frozenset(self.supported))
+        if self.turns is not None:
+            await parse_yaml_in_turns(call, self.turns.next)
         if call.type.deprecation_warning:
             call.warnings.append(call.type.deprecation_warning)
         for override in self.overrides:

@@ -69,6 +69,8 @@ class Call:
     """Audit annotations that admission plugins and webhooks add."""
     sent: Mapping[str, str] = field(default_factory=dict)
     """The name, namespace, uid and resourceVersion in the body, as far as present. For the audit log."""
+    parsed_yaml: list[object] = field(default_factory=list)
+    """The value of a long YAML body, or its `InvalidYAML`, if it was parsed in advance. Removed when it is used."""
 
     @property
     def dry_run(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -13,13 +14,23 @@ from kubewright.cluster.machinery._go_types import go_type_of
 from kubewright.cluster.machinery._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster.machinery._responses import encode
-from kubewright.yaml import InvalidYAML, load_yaml
+from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
 
-__all__ = ["UnreadableYAML", "decode_body", "decode_yaml", "fit_to_schema", "media_type_of", "read_object"]
+__all__ = [
+    "UnreadableYAML",
+    "decode_body",
+    "decode_yaml",
+    "fit_to_schema",
+    "media_type_of",
+    "parse_yaml_in_turns",
+    "read_object",
+]
 
 # as in the real server's messages
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _YAML: Final = "application/yaml"
+_APPLY: Final = "application/apply-patch+yaml"
+_LONG_BODY: Final = 16 * 1024  # of YAML; it takes a few milliseconds
 _MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _MAX_VALUES: Final = 250_000  # in a YAML document, so that it is decoded in less than a second
 _SHOWN: Final = 30  # bytes of a body that an error quotes
@@ -97,7 +108,7 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
         decoded = _decode_json(body, type_)
     elif media_type == _YAML:
         try:
-            decoded = decode_yaml(body, untyped=type_ is None or type_.custom)
+            decoded = decode_yaml(call, untyped=type_ is None or type_.custom)
         except UnreadableYAML as error:
             raise bad_request(f"{_unrecognized(type_)}: {error} ({_hex_of(body)})") from None
     elif (decoder := state.decoders.get(media_type)) is not None:
@@ -152,8 +163,25 @@ class UnreadableYAML(ValueError):
     """The body is not YAML. The message is that of the real server."""
 
 
-def decode_yaml(body: bytes, *, untyped: bool) -> Any:
-    """Returns the value of the first YAML document, which may be JSON. Raises `UnreadableYAML`."""
+async def parse_yaml_in_turns(call: Call, next_turn: Callable[[], Awaitable[None]]) -> None:
+    """Parses a long YAML body before it is needed, so that other tasks of the event loop run in between."""
+    body = call.request.body or b""
+    if len(body) < _LONG_BODY or media_type_of(call) not in (_YAML, _APPLY):
+        return
+    if body.lstrip()[:1] == b"{":
+        with suppress(UnreadableJSON):
+            decode_json(body, untyped=True)
+            return
+    try:
+        value = await load_yaml_in_turns(body, next_turn, max_nodes=_MAX_VALUES, first_only=True)
+    except InvalidYAML as error:
+        value = error
+    call.parsed_yaml = [value]
+
+
+def decode_yaml(call: Call, *, untyped: bool) -> Any:
+    """Returns the value of the first YAML document of the body, which may be JSON. Raises `UnreadableYAML`."""
+    body = call.request.body or b""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -162,7 +190,9 @@ def decode_yaml(body: bytes, *, untyped: bool) -> Any:
         with suppress(UnreadableJSON):  # YAML's flow style is similar
             return decode_json(body, untyped=untyped)
     try:
-        value = load_yaml(text, max_nodes=_MAX_VALUES, first_only=True)
+        value = call.parsed_yaml.pop() if call.parsed_yaml else load_yaml(text, max_nodes=_MAX_VALUES, first_only=True)
+        if isinstance(value, InvalidYAML):
+            raise value
         return rounded(value) if untyped else value
     except InvalidYAML as error:
         if error.problem.startswith("unsupported value"):

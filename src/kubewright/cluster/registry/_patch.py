@@ -157,7 +157,7 @@ def _check_duplicates(call: Call) -> None:
 def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
     """Returns the applied configuration, validated but without defaults, because the manager owns only what it says."""
     try:
-        config = decode_yaml(call.request.body or b"", untyped=call.type.custom)
+        config = decode_yaml(call, untyped=call.type.custom)
     except UnreadableYAML as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
     if not isinstance(config, dict):

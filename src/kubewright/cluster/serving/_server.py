@@ -23,6 +23,7 @@ from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 from kubewright.cluster.watchdog import Watchdog
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
+from kubewright.turns import Turns
 
 __all__ = ["LIMITS", "MAX_BODY_BYTES", "Serving"]
 
@@ -34,6 +35,8 @@ _CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
 _NO_CHECK_TIME: Final = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+# As in API Priority and Fairness, health checks and leader election do not wait for other requests.
+_URGENT: Final = ("/healthz", "/livez", "/readyz", "/apis/coordination.k8s.io/")
 # Each watch has a connection. Idle connections have a separate limit, the default.
 LIMITS: Final = ServerLimits(connections=1400)
 
@@ -50,6 +53,7 @@ class Serving:
         self._admin: KeyPair | None = None
         self._server: Server | None = None
         self._watchdog = Watchdog()
+        self._turns = Turns()
         self.url = ""
 
     @classmethod
@@ -67,10 +71,20 @@ class Serving:
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         # Cancels handlers of closed connections: otherwise their watches would stay open.
-        server = Server(self._handle, host=host, port=port, tls=context, limits=LIMITS, cancel_on_disconnect=True)
+        server = Server(
+            self._handle,
+            host=host,
+            port=port,
+            tls=context,
+            limits=LIMITS,
+            cancel_on_disconnect=True,
+            turns=self._turns,
+            is_urgent=_is_urgent,
+        )
         self._server = await server.__aenter__()
         self._watchdog.start()
         self._dispatcher.metrics = self._watchdog.metrics
+        self._dispatcher.turns = self._turns
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
 
@@ -96,7 +110,7 @@ class Serving:
             self._dispatcher.state.end_watches()
             server, self._server = self._server, None
             self._watchdog.stop()
-            self._dispatcher.metrics = None
+            self._dispatcher.metrics = self._dispatcher.turns = None
             await server.__aexit__(None, None, None)
         self._folder.cleanup()
 
@@ -141,6 +155,10 @@ class Serving:
         now = self._dispatcher.state.clock.now().timestamp()
         found = _certificate_user(incoming.certificate, incoming.certificate_bytes, now)
         return found or self._dispatcher.access.authenticate(request)
+
+
+def _is_urgent(incoming: ServerRequest) -> bool:
+    return incoming.path.startswith(_URGENT)
 
 
 def _certificate_user(certificate: Any, content: bytes, now: float) -> User | None:
