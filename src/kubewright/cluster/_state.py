@@ -14,6 +14,7 @@ from kubewright.cluster.admission import Chain
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster.storage._storage import Event, Storage
+from kubewright.cluster.watchdog import SlowCallbacks
 from kubewright.cluster.webhooks._client import WebhookClient
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class State:
         """Limits what clients see, if a laboratory is in use."""
         self.restored: list[Callable[[], None]] = []
         """Called after all objects were restored, so that state outside the storage can be rebuilt."""
+        self.slow_callbacks: SlowCallbacks | None = None
+        """Measures requests and controllers, if the cluster listens on a port."""
         self.ca_certificate = ""
         """The CA certificate of the server in PEM; empty if it is not served over TLS."""
         self._authority: CertificateAuthority | None = None

@@ -83,7 +83,9 @@ class Controllers:
 
     def _schedule(self) -> None:
         if self._task is None and not self._stopped and any(part.busy for part in self._parts):
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="kubewright-cluster-controllers")
+            slow, work = self._state.slow_callbacks, self._run()
+            work = work if slow is None else slow.measured("a controller", work)
+            self._task = asyncio.get_running_loop().create_task(work, name="kubewright-cluster-controllers")
 
     async def _run(self) -> None:
         for part in self._parts:

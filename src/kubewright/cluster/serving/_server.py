@@ -20,7 +20,7 @@ from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure, unauthorized
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
-from kubewright.cluster.watchdog import Watchdog
+from kubewright.cluster.watchdog import SlowCallbacks, Watchdog
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
 from kubewright.turns import Turns
@@ -53,6 +53,7 @@ class Serving:
         self._admin: KeyPair | None = None
         self._server: Server | None = None
         self._watchdog = Watchdog()
+        self._slow_callbacks = SlowCallbacks()
         self._turns = Turns()
         self.url = ""
 
@@ -83,7 +84,8 @@ class Serving:
         )
         self._server = await server.__aenter__()
         self._watchdog.start()
-        self._dispatcher.metrics = self._watchdog.metrics
+        self._dispatcher.metrics = lambda: self._watchdog.metrics() + self._slow_callbacks.metrics()
+        self._dispatcher.state.slow_callbacks = self._slow_callbacks
         self._dispatcher.turns = self._turns
         shown = f"[{host}]" if ":" in host else host
         self.url = f"{'http' if context is None else 'https'}://{shown}:{server.port}"
@@ -110,7 +112,7 @@ class Serving:
             self._dispatcher.state.end_watches()
             server, self._server = self._server, None
             self._watchdog.stop()
-            self._dispatcher.metrics = self._dispatcher.turns = None
+            self._dispatcher.metrics = self._dispatcher.turns = self._dispatcher.state.slow_callbacks = None
             await server.__aexit__(None, None, None)
         self._folder.cleanup()
 
@@ -146,7 +148,8 @@ class Serving:
             return _response(self._dispatcher.reject(request, failure, user, uri=uri, source=incoming.peer))
         try:
             with self._dispatcher.state.clock.serving(incoming.peer_address):
-                response = await self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
+                handling = self._dispatcher.handle(request, user, uri=uri, source=incoming.peer)
+                response = await self._slow_callbacks.measured(f"{request.method} {request.path}", handling)
         except NoResponse:
             raise DropConnection from None
         return _response(response)
