@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, Ty
 
 import msgspec
 
-from kubewright.api import Object, ResourceInfo, Untyped, remove_condition, set_condition
+from kubewright.api import ConditionStatus, Object, ResourceInfo, Untyped, remove_condition, set_condition
 from kubewright.api.kinds import new_status
 from kubewright.cache import ObjectKey
 from kubewright.client import Client, JsonPatch
@@ -44,7 +44,6 @@ from kubewright.controller.status._plain_status import (
 )
 
 if TYPE_CHECKING:
-    from kubewright.api import ConditionStatus
     from kubewright.api.meta.v1 import Condition
 
 __all__ = ["PendingConditions", "StatusTarget", "StatusWriter", "WriteKind"]
@@ -52,7 +51,7 @@ __all__ = ["PendingConditions", "StatusTarget", "StatusWriter", "WriteKind"]
 R = TypeVar("R", bound=Object)
 R_co = TypeVar("R_co", bound=Object, covariant=True)
 
-PendingConditions: TypeAlias = "dict[str, tuple[bool | ConditionStatus, str, str] | None]"
+PendingConditions: TypeAlias = dict[str, tuple[bool | ConditionStatus, str, str] | None]
 """Conditions to be written, by type: status, reason and message; None for one to be removed."""
 
 WriteKind: TypeAlias = Literal["create", "update", "status", "replaced status"]
