@@ -21,7 +21,7 @@ _SUITES = ("listing", "reconciling", "generating", "embedded", "webhooks")
 
 
 def main() -> None:
-    """Run what was asked for. A time that is worse than hoped for is no failure; a program that fails is one."""
+    """Runs the requested benchmarks. A slow result is not a failure; a program that fails is."""
     arguments = _arguments()
     results = Results(
         machine=describe(),

@@ -83,7 +83,7 @@ def run(rounds: int, say: Callable[[str], None]) -> Iterator[Case]:
 
 
 def definition() -> str:
-    """A large definition: several pod templates, told apart by their descriptions, so that few classes are shared."""
+    """Returns a large definition: several pod templates whose descriptions differ, so that few classes are shared."""
     template = schema_of(core.PodTemplateSpec)
     templates = {f"template{number}": _described(template, f"Number {number}.") for number in range(_TEMPLATES)}
     spec = {"type": "object", "properties": templates}

@@ -82,7 +82,7 @@ class Load:
 async def _install(client: Client) -> None:
     await client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body=samples.crd())
     async with asyncio.timeout(30):
-        while not await _is_served(client):  # noqa: ASYNC110  # the server tells nobody when it begins to
+        while not await _is_served(client):  # noqa: ASYNC110  # the server sends no event when it starts to serve
             await asyncio.sleep(0.1)
 
 

@@ -26,7 +26,7 @@ class GoProgram:
     Args:
         name: what it is called; also its folder in the cache.
         module: the folder with `go.mod` and `go.sum`, and the source if it is not another module's.
-        version: of what is built; a new one is built anew. With `digest_of_sources`, so is any change of the module.
+        version: of what is built; a new one is built again. With `digest_of_sources`, so is any change of the module.
         package: what `go build` gets.
         values: variables that the linker sets.
         beside: puts more files into the folder of the program, when it is built: it gets Go and that folder.
@@ -56,7 +56,7 @@ class GoProgram:
                     self._build(go, new)
                     if self.beside:
                         self.beside(go, folder)
-                    # Last: whoever finds it finds everything.
+                    # Last: if the binary exists, everything beside it does, too.
                     (new / self.name).rename(binary)
         return binary
 

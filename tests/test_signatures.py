@@ -1,4 +1,4 @@
-"""Whoever asks Python about one of our values is told: its annotations can be evaluated."""
+"""The annotations of all public functions and classes can be evaluated at run time."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ async def write(client: Client, number: int) -> None:
 
 
 async def follow(cluster: Cluster) -> None:
-    """Read a watch for ever."""
+    """Reads a watch until it is canceled."""
     while True:
         request = Request(method="GET", path=CONFIG_MAPS, query=[("watch", "true")], stream=True)
         async for _ in (await cluster.transport().send(request)).chunks():

@@ -1,4 +1,4 @@
-"""A webhook server in a process of its own: says where it listens, and answers until it is told to end."""
+"""A webhook server in a separate process: prints its address, and serves until it is stopped."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ async def test_installs_its_crd(controller: Controller, client: Client, namespac
     [version] = crd.spec.versions
     assert "ts" in (crd.spec.names.short_names or [])
     assert version.name == "v1beta1"
-    assert version.subresources is None, "the status is no subresource"
+    assert version.subresources is None, "the status is not a subresource"
     columns = [(column.name, column.json_path) for column in version.additional_printer_columns or []]
     assert columns == [("command", ".spec.command")]
     assert version.schema is not None

@@ -26,7 +26,7 @@ def test_percentile_leaves_at_least_that_share_below_or_at_it(values: list[float
 
 
 @pytest.mark.parametrize("percent", [0, -1, 101])
-def test_percentile_refuses_what_is_no_percentage(percent: float) -> None:
+def test_percentile_rejects_invalid_percentage(percent: float) -> None:
     with pytest.raises(ValueError, match="above 0 and at most 100"):
         percentile([1.0], percent)
 

@@ -27,6 +27,6 @@ def test_the_large_definition_is_large_and_becomes_a_module(tmp_path: Path) -> N
     assert "class Large(kw.Resource[LargeSpec, None]):" in out.read_text()
 
 
-def test_a_program_that_fails_is_no_measurement() -> None:
+def test_failed_program_is_not_measured() -> None:
     with pytest.raises(Failed, match="ended with 3"):
         measured([sys.executable, "-c", "raise SystemExit(3)"])

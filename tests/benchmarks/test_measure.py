@@ -15,7 +15,7 @@ def test_cpu_ticks_are_found_behind_any_name_of_a_program() -> None:
     assert parse_cpu_ticks(stat) == 42
 
 
-def test_memory_is_told_in_megabytes() -> None:
+def test_reports_memory_in_megabytes() -> None:
     status = "Name:\tpython\nVmHWM:\t   20480 kB\nVmRSS:\t   10240 kB\n"
     assert parse_memory(status, "VmRSS") == 10
     assert parse_memory(status, "VmHWM") == 20
@@ -26,7 +26,7 @@ def test_memory_of_an_ended_process_is_an_error() -> None:
         parse_memory("Name:\tpython\nState:\tZ (zombie)\n", "VmRSS")
 
 
-def test_a_program_is_measured_when_it_speaks_and_goes_on_when_told_to() -> None:
+def test_measures_program_at_each_event_and_lets_it_continue() -> None:
     program = (
         "import sys; block = bytearray(b'x' * 2**26)\n"
         """print('{"event": "big", "count": 3}', flush=True); sys.stdin.readline()\n"""
@@ -45,7 +45,7 @@ def test_a_program_is_measured_when_it_speaks_and_goes_on_when_told_to() -> None
     assert small.cpu >= big.cpu > 0
 
 
-def test_events_in_one_write_are_told_one_by_one() -> None:
+def test_events_in_one_write_are_reported_one_by_one() -> None:
     program = 'print(\'{"event": "a"}\\n{"event": "b"}\', flush=True); input()'
     with Process(python(program)) as process:
         process.wait_for("a")

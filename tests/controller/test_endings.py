@@ -1,4 +1,4 @@
-"""How a reconcile ends, and what becomes of its key: on a virtual clock, without a server."""
+"""How a reconcile ends, and what happens to its key: on a virtual clock, without a server."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ async def test_logs_each_reconcile_at_debug_level(
     assert lines == ["Thing default/one: reconciled in 0s: success; trigger: added"]
 
 
-@pytest.mark.promise("How a reconcile ends", "`requeue`: the key comes back by its backoff, and that is no error.")
+@pytest.mark.promise("How a reconcile ends", "`requeue`: the key is requeued with backoff, and that is not an error.")
 async def test_requeue_backs_off_without_counting_as_an_error(
     operator: Operator, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -453,7 +453,7 @@ async def test_a_failing_logger_loses_neither_the_key_nor_the_worker(
     assert stage.controller.stats.active == 0
 
 
-# Time-outs
+# Timeouts
 
 
 @pytest.mark.promise(

@@ -96,7 +96,7 @@ async def test_predicates_compare_confirmed_states_so_own_writes_hide_no_change(
     async with working(operator, clock) as stage:
         stage.put(thing(size=1, generation=1))
         await clock.settled()
-        # Somebody asks for size 2, and we write a label on top of that before we have heard of it.
+        # Another client sets size 2. We write a label on that state before the watch delivers it.
         ours = thing(size=2, generation=2, labels={"seen": "yes"}, resource_version="1000")
         stage.informers[Thing].written(ours)
         assert stage.informers[Thing].lister.snapshots()[0].generation == 2
@@ -270,7 +270,7 @@ async def test_a_watched_object_triggers_the_mapped_keys_before_and_after_a_chan
             stage.put(thing(name, size))
         await clock.settled()
         seen.clear()
-        shared = part("nobody")
+        shared = part("unowned")
         shared.spec.size = 1
         stage.put(shared)
         await clock.settled()
@@ -298,7 +298,7 @@ async def test_a_map_function_may_take_only_the_object_and_return_one_key(
     async with working(operator, clock) as stage:
         stage.put(thing("a"))
         await clock.settled()
-        shared = part("nobody")
+        shared = part("unowned")
         shared.metadata.labels = {"for": "a"}
         stage.put(shared)
         await clock.settled()

@@ -30,8 +30,8 @@ def tell(*words: object) -> None:
     print(json.dumps(words), flush=True)
 
 
-class Told(Journal):
-    """A journal that another process keeps."""
+class RemoteJournal(Journal):
+    """A journal in another process."""
 
     @contextmanager
     def working_on(self, toy: Toy, what: str = "reconcile") -> Iterator[None]:
@@ -58,7 +58,7 @@ def reporting(check: Callable[[Fence, str], float]) -> Callable[[Fence, str], fl
 # To hear of each write at the moment that decides.
 setattr(Fence, "check", reporting(Fence.check))  # noqa: B010
 
-journal = Told()
+journal = RemoteJournal()
 journal.word = os.environ["TOYS_WORD"]
 operator = toy_operator(os.environ["TOYS_NAMESPACE"], journal)
 

@@ -21,7 +21,7 @@ from tests.patience import PATIENCE
 PROGRAM = Path(__file__).with_name("replica.py")
 REPOSITORY = Path(__file__).parents[2]
 LEASE = 10.0
-"""Seconds that a lease lasts in these tests: they are waited for, and a machine may stand still for most of them."""
+"""The duration of a lease in these tests, in seconds. Tests wait for it, and a machine may be frozen for most of it."""
 
 
 _AT_ONCE = 20
@@ -43,7 +43,7 @@ class Replica:
         self.process = process
         self.reports: list[list[Any]] = []
         self.remembers = True
-        """Whether what it tells of its work is kept, too; otherwise only its answers are."""
+        """Whether reports of its work are kept; its answers always are."""
         self.on_report: Callable[[Replica, list[Any]], None] = lambda replica, words: None
         self._hearing = asyncio.create_task(self._hear())
 

@@ -104,7 +104,7 @@ class World:
 
     @property
     def leader(self) -> Replica | None:
-        """Whoever began to lead last, if it is still there."""
+        """The replica that became leader last, if it still runs."""
         return self._led[-1] if self._led and self._led[-1].process.returncode is None else None
 
     async def a_leader(self, *, other_than: Replica | None = None) -> Replica:
@@ -116,7 +116,7 @@ class World:
 
     @property
     def fault(self) -> Callable[[Exchange], Fault] | None:
-        """What becomes of the requests of all replicas, also of those that are still to start."""
+        """The fault for the requests of all replicas, including replicas that start later."""
         return self._fault
 
     @fault.setter

@@ -15,7 +15,7 @@ DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 class Spec(kw.Model):
     """What is asked for.
 
-    Several lines, which "quote" and 'quote', and say {{ .Values.something }} to nobody: `{{- if }}`.
+    Several lines, which "quote" and 'quote', and contain {{ .Values.something }} as text: `{{- if }}`.
     """
 
     size: int = 1

@@ -95,10 +95,10 @@ async def live(client: Client, name: str, namespace: str) -> None:
     await client.patch(Gadget, name, MergePatch({"spec": {"parts": 1}}), namespace)
     await client.wait_for(Gadget, name, lambda seen: seen.status.parts == 1, namespace)
 
-    async def told() -> bool:
+    async def has_recorded_event() -> bool:
         return any(event.reason == "Synced" for event in await client.list(Event, namespace))
 
-    await until(told)
+    await until(has_recorded_event)
     await client.delete(Gadget, name, namespace)
 
     async def gone() -> bool:
@@ -121,10 +121,10 @@ async def test_the_example_runs_with_its_roles_alone(
         spec = foo.FooSpec(deployment_name=f"web-{namespace}", replicas=1)
         await client.create(foo.Foo(metadata=ObjectMeta(name="web", namespace=namespace), spec=spec))
 
-        async def told() -> bool:
+        async def has_recorded_event() -> bool:
             return any(event.reason == "Synced" for event in await client.list(Event, namespace))
 
-        await until(told)
+        await until(has_recorded_event)
     assert answers.refused(namespace) == []
     assert "create events.events.k8s.io" in answers.verbs()
     assert "create deployments.apps" in answers.verbs()
@@ -186,12 +186,12 @@ async def test_a_kind_in_no_namespace_is_reconciled_with_a_cluster_role(
             await client.create(Region(metadata=ObjectMeta(name=name), spec=GadgetSpec()))
             await client.wait_for(Region, name, lambda seen: seen.status.parts == 1)
 
-            async def told() -> bool:
+            async def has_recorded_event() -> bool:
                 return any(
                     event.regarding and event.regarding.name == name for event in await client.list(Event, "default")
                 )
 
-            await until(told)
+            await until(has_recorded_event)
             await client.delete(Region, name)
     assert answers.refused() == []
 

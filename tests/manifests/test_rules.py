@@ -189,7 +189,7 @@ def test_needs_takes_names_in_a_list_and_one_namespace(options: dict[str, Any], 
         operator_with().needs(core.ConfigMap, verbs=["get"], **options)
 
 
-def test_a_text_is_no_kind_that_is_needed() -> None:
+def test_needs_rejects_a_string() -> None:
     with pytest.raises(TypeError, match=r"needs takes a kind, such as apps\.Deployment .*, not 'pods'"):
         operator_with().needs("pods")  # type: ignore[arg-type]
 

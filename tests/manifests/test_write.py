@@ -88,7 +88,7 @@ def test_links_are_not_followed_to_what_lies_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("Manifests", "Only generated files are removed or replaced.")
-def test_a_file_of_somebody_is_not_replaced_unless_asked(tmp_path: Path) -> None:
+def test_does_not_replace_foreign_file_by_default(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "one.yaml").write_text("mine: 1\n")
     with pytest.raises(ForeignFile, match=r"a/one\.yaml: not generated, so it is not replaced"):
@@ -155,7 +155,7 @@ def test_a_long_difference_is_cut_short(tmp_path: Path) -> None:
     assert drift.diff.splitlines()[-1] == "  ... 92 more lines"
 
 
-def test_a_file_that_is_no_text_differs(tmp_path: Path) -> None:
+def test_binary_file_differs(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe")
     assert [drift.what for drift in compare(tmp_path, [one("a.yaml")])] == ["changed"]
 

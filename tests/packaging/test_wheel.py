@@ -52,7 +52,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: Path) -> N
     "The wheel has all files of the package and no others; where it alone is installed, a new project passes its "
     "tests.",
 )
-def test_the_wheel_has_what_is_no_code(wheel: Path) -> None:
+def test_wheel_contains_data_files(wheel: Path) -> None:
     """Types for type checkers, the templates of projects, the data of the embedded cluster, the Go module to build."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()

@@ -31,7 +31,7 @@ class Toy(kw.Resource[ToySpec, ToyStatus]):
 
 class OldToySpec(kw.Model):
     extent: int | None = None
-    colour: str | None = None
+    paint: str | None = None
     wheels: list[Wheel] = msgspec.field(default_factory=list)
 
 

@@ -51,13 +51,13 @@ def up(old: OldToy) -> Toy:
     assert old.spec.extent != 14, "a secret"
     return Toy(
         metadata=old.metadata,
-        spec=ToySpec(size=old.spec.extent, color=old.spec.colour, wheels=old.spec.wheels),
+        spec=ToySpec(size=old.spec.extent, color=old.spec.paint, wheels=old.spec.wheels),
         status=old.status,
     )
 
 
 def down(new: Toy) -> OldToy:
-    spec = OldToySpec(extent=new.spec.size, colour=new.spec.color, wheels=new.spec.wheels)
+    spec = OldToySpec(extent=new.spec.size, paint=new.spec.color, wheels=new.spec.wheels)
     return OldToy(metadata=new.metadata, spec=spec, status=new.status)
 
 

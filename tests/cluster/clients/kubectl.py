@@ -1,4 +1,4 @@
-"""Runs the steps of `kubectl.yaml` with the real kubectl and normalises what it prints; see README.md beside it."""
+"""Runs the steps of `kubectl.yaml` with the real kubectl and normalizes its output; see README.md in this folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 from tests.patience import PATIENCE
 
 HERE: Final = Path(__file__).parent
-_KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup", "meanwhile"}
+_KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup", "between"}
 _NAME: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # the letters of generated names
 
 
@@ -61,12 +61,12 @@ class Kubectl:
     home: Path
 
     async def step(self, step: dict[str, Any]) -> Printed:
-        """Run a step, again and again where it waits for something, and normalise what it prints."""
+        """Runs a step, repeatedly if it waits for a condition, and normalizes its output."""
         arguments = shlex.split(step["kubectl"])
         async with asyncio.timeout(PATIENCE):
             while True:
-                if "meanwhile" in step:
-                    printed = await self._watch(arguments, step["meanwhile"])
+                if "between" in step:
+                    printed = await self._watch(arguments, step["between"])
                 else:
                     printed = await self.run(*arguments, stdin=step.get("stdin"), editor=step.get("editor"))
                 if step.get("setup"):
@@ -75,7 +75,7 @@ class Kubectl:
                 if "until" not in step or re.search(step["until"], printed.output):
                     break
                 await asyncio.sleep(0.1)  # between looks at a condition that nothing announces
-        output = self._normalised(printed.output)
+        output = self._normalized(printed.output)
         if step.get("fields"):
             output = fields(output)
         lines = output.splitlines(keepends=True)
@@ -84,10 +84,10 @@ class Kubectl:
                 output = "".join(lines[-1:])
             case "any order":
                 output = "".join(sorted(lines))
-        return Printed(printed.command, printed.code, output, self._normalised(printed.errors))
+        return Printed(printed.command, printed.code, output, self._normalized(printed.errors))
 
-    def _normalised(self, text: str) -> str:
-        return normalised(text.replace(str(self.home), "HOME"))
+    def _normalized(self, text: str) -> str:
+        return normalized(text.replace(str(self.home), "HOME"))
 
     async def run(self, *arguments: str, stdin: Any = None, editor: str | None = None) -> Printed:
         """Run kubectl once; what it prints, as it is."""
@@ -102,13 +102,13 @@ class Kubectl:
         assert process.returncode is not None
         return Printed(shlex.join(arguments), process.returncode, output.decode(), errors.decode())
 
-    async def _watch(self, arguments: list[str], meanwhile: list[str]) -> Printed:
-        """Run a command that goes on for ever; after each line that it prints, one of the others. Then it is ended."""
+    async def _watch(self, arguments: list[str], between: list[str]) -> Printed:
+        """Runs a command that does not end; after each line that it prints, one of the others. Then stops it."""
         process = await self._start(arguments)
         assert process.stdout is not None
         try:
             lines = [await process.stdout.readline()]
-            for command in meanwhile:
+            for command in between:
                 done = await self.run(*shlex.split(command))
                 assert done.code == 0, done
                 lines.append(await process.stdout.readline())
@@ -163,7 +163,7 @@ _RULES: Final = [
 ]
 
 
-def normalised(text: str) -> str:
+def normalized(text: str) -> str:
     """The text without what differs between any two clusters: uids, times, ages, addresses, names made by chance."""
     for pattern, instead in _RULES:
         text = pattern.sub(instead, text)

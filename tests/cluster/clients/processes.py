@@ -27,7 +27,7 @@ async def eventually(look: Callable[[], Awaitable[Found | None]]) -> Found:
 
 @contextlib.asynccontextmanager
 async def running(*command: str | Path, environment: dict[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A program that runs for ever; it is asked to end after the block, and must end well."""
+    """Runs a program until the block ends, then stops it with SIGTERM; it must exit with 0."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env={"PATH": os.environ["PATH"]} | environment,

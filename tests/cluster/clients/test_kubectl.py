@@ -16,7 +16,7 @@ import yaml
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
 from kubewright.testing.binaries import KUBECTL
-from tests.cluster.clients.kubectl import HERE, Kubectl, Printed, Section, normalised, sections
+from tests.cluster.clients.kubectl import HERE, Kubectl, Printed, Section, normalized, sections
 
 KNOWN: dict[str, list[dict[str, str]]] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
 
@@ -74,13 +74,13 @@ def test_every_known_difference_has_a_reason_and_a_step() -> None:
     assert [entry for entry in KNOWN["steps"] if not any(about(entry, *step) for step in steps)] == []
 
 
-def test_what_differs_by_chance_is_normalised_and_what_does_not_is_kept() -> None:
+def test_normalizes_only_what_differs_between_clusters() -> None:
     text = "web-5d9c7b8f6d-x7k2p  1/1  Running  0     12s   10.1.2.3\n"
-    assert normalised(text) == "web-HASH-NAME  1/1  Running  0  AGE  IP\n"
-    assert normalised("Scaled up replica set web-66b9f77c9 from 0 to 2") == "Scaled up replica set web-HASH from 0 to 2"
-    assert normalised('  resourceVersion: "12"\n  generation: 12\n') == "  resourceVersion: RV\n  generation: 12\n"
-    assert normalised("+++ /x/MERGED-2456789/apps.v1.Deployment.x.web") == "+++ FILE"
-    assert normalised("ReplicaSetUpdated node-1 kube-root-ca.crt") == "ReplicaSetUpdated node-1 kube-root-ca.crt"
+    assert normalized(text) == "web-HASH-NAME  1/1  Running  0  AGE  IP\n"
+    assert normalized("Scaled up replica set web-66b9f77c9 from 0 to 2") == "Scaled up replica set web-HASH from 0 to 2"
+    assert normalized('  resourceVersion: "12"\n  generation: 12\n') == "  resourceVersion: RV\n  generation: 12\n"
+    assert normalized("+++ /x/MERGED-2456789/apps.v1.Deployment.x.web") == "+++ FILE"
+    assert normalized("ReplicaSetUpdated node-1 kube-root-ca.crt") == "ReplicaSetUpdated node-1 kube-root-ca.crt"
 
 
 def test_the_order_of_managed_fields_is_not_compared() -> None:
@@ -88,5 +88,5 @@ def test_the_order_of_managed_fields_is_not_compared() -> None:
         f"  - fieldsV1:\n      f:data: {{}}\n    manager: {name}\n" for name in ("kubectl-edit", "kubectl-patch")
     ]
     one, other = (f"metadata:\n  managedFields:\n{''.join(order)}  name: x\n" for order in (entries, entries[::-1]))
-    assert normalised(one) == normalised(other) == one
-    assert normalised(one) != normalised(one.replace("kubectl-edit", "kubectl"))
+    assert normalized(one) == normalized(other) == one
+    assert normalized(one) != normalized(one.replace("kubectl-edit", "kubectl"))

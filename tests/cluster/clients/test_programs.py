@@ -14,7 +14,7 @@ from kubewright.api import Untyped, core, meta
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
-from tests.cluster.clients.kubectl import normalised
+from tests.cluster.clients.kubectl import normalized
 from tests.cluster.clients.processes import eventually, finished, running
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
@@ -33,7 +33,7 @@ async def test_a_script_prints_the_same_on_both_clusters(
         environment = await place(cluster, tmp_path)
         code, output, errors = await finished(sys.executable, PROGRAMS / f"{program}.py", environment=environment)
         assert code == 0, f"on the {name} cluster:\n{output}\n{errors}"
-        printed[name] = normalised(output.replace(environment["NAMESPACE"], "$ns")).splitlines()
+        printed[name] = normalized(output.replace(environment["NAMESPACE"], "$ns")).splitlines()
     assert printed["embedded"] == printed["real"]
     assert len(printed["real"]) > 15
 

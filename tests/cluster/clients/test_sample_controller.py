@@ -34,21 +34,21 @@ async def test_the_sample_controller_runs_on_the_embedded_cluster(served: Cluste
         deployment = await client.get(apps.Deployment, NAME, NAMESPACE)
         assert [owner.kind for owner in deployment.metadata.owner_references] == ["Foo"]
         assert deployment.status.available_replicas == 1
-        assert await eventually(lambda: told(client, "Synced")) == "Foo synced successfully"
+        assert await eventually(lambda: event_message(client, "Synced")) == "Foo synced successfully"
 
         await client.patch(Foo, NAME, MergePatch({"spec": {"replicas": 3}}), NAMESPACE)
         await eventually(lambda: available(client, 3))
 
-        # Somebody else's change of what it controls is undone.
+        # It undoes another client's change to an object that it controls.
         await client.patch(apps.Deployment, NAME, MergePatch({"spec": {"replicas": 5}}), NAMESPACE)
         await eventually(lambda: replicas(client, 3))
 
-        # What it does not control it leaves alone, and says so.
-        await client.create(foreign := deployment_of_somebody_else(deployment))
+        # It does not change an object that it does not control, and records an event.
+        await client.create(foreign := foreign_deployment(deployment))
         other = {"metadata": {"name": "other"}, "spec": {"deploymentName": foreign.metadata.name, "replicas": 1}}
         kind = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
         await client.request("POST", foos, body=kind | other)
-        message = await eventually(lambda: told(client, "ErrResourceExists"))
+        message = await eventually(lambda: event_message(client, "ErrResourceExists"))
         assert message == f'Resource "{foreign.metadata.name}" already exists and is not managed by Foo'
 
         await client.delete(Foo, NAME, NAMESPACE)
@@ -60,7 +60,7 @@ async def created(client: Client, file: str, path: str) -> None:
     await client.request("POST", path, body=yaml.safe_load(example(file)))
 
 
-def deployment_of_somebody_else(model: apps.Deployment) -> apps.Deployment:
+def foreign_deployment(model: apps.Deployment) -> apps.Deployment:
     made = apps.Deployment(metadata=meta.ObjectMeta(name="foreign", namespace=NAMESPACE), spec=model.spec)
     made.spec.replicas = 0
     return made
@@ -76,7 +76,7 @@ async def replicas(client: Client, wanted: int) -> bool | None:
     return True if found.spec.replicas == wanted else None
 
 
-async def told(client: Client, reason: str) -> str | None:
+async def event_message(client: Client, reason: str) -> str | None:
     found = await client.list(core.Event, NAMESPACE, fields=f"reason={reason}")
     return next((each.message for each in found if each.source and each.source.component == "sample-controller"), None)
 

@@ -76,7 +76,7 @@ async def test_the_objects_of_a_list_are_converted_at_once_and_remembered(hooks:
     "Webhooks of the embedded cluster",
     "Storage is migrated by writing each object again; then the old version can be removed.",
 )
-async def test_objects_are_written_anew_after_the_storage_version_has_changed(
+async def test_objects_are_rewritten_after_the_storage_version_has_changed(
     hooks: HookServer, raw: Raw, embedded: Cluster
 ) -> None:
     def stored() -> tuple[str, Any]:

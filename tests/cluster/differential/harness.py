@@ -1,4 +1,4 @@
-"""Runs scenarios on a server and normalises what it answers; see README.md beside this file."""
+"""Runs scenarios on a server and normalizes its responses; see README.md in this folder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Run:
     transport: Transport
     namespace: str
     stranger: Transport | None = None
-    """The way of those who come without credentials: for steps with `token` or `anonymous`."""
+    """The transport without credentials, for steps with `token` or `anonymous`."""
     variables: dict[str, str] = field(default_factory=dict)
     watches: dict[str, tuple[Response, AsyncIterator[Any]]] = field(default_factory=dict)
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Run:
         finally:
             for response, _ in self.watches.values():
                 response.close()
-        return normalised(self.answers, self.namespace)
+        return normalized(self.answers, self.namespace)
 
     async def _prepare(self) -> None:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
@@ -181,7 +181,7 @@ async def taken(events: AsyncIterator[Any], count: int | str) -> list[Any]:
     return found
 
 
-# Normalising
+# Normalization
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -204,7 +204,7 @@ def _claims(token: re.Match[str]) -> str:
     return f"<token {json.dumps(claims, sort_keys=True)}>"
 
 
-def normalised(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, Any]]:
+def normalized(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, Any]]:
     """The answers with uids, times and revisions replaced by what stays the same from run to run."""
     for answer in answers:
         if answer.get("step", "").endswith("GET /apis"):

@@ -31,10 +31,10 @@ class _Mishaps(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.told.append(self.format(record))
+        self.messages.append(self.format(record))
 
 
 class Play:
@@ -131,7 +131,7 @@ def _plain(obj: Any) -> Any:
 
 
 async def play(requests: list[Step], watched: list[tuple[int, str]]) -> list[str]:
-    """Run a sequence; what the cluster told of mistakes of its own."""
+    """Runs a sequence of requests. Returns the errors that the cluster logged."""
     clock, mishaps = VirtualClock(), _Mishaps()
     logger = logging.getLogger("kubewright.cluster")
     logger.addHandler(mishaps)
@@ -145,14 +145,14 @@ async def play(requests: list[Step], watched: list[tuple[int, str]]) -> list[str
                         if when == number and step.path.startswith(path):
                             await played.watch(path, selector)
                 status, body = await played.send(step)
-                assert not mishaps.told, f"{step}: {mishaps.told[0]}"
+                assert not mishaps.messages, f"{step}: {mishaps.messages[0]}"
                 if status < 300 and step.method in ("POST", "PUT", "PATCH", "DELETE"):
                     await played.shows(step, body)
                 await played.acknowledged(step, status)
             await played.compare()
     finally:
         logger.removeHandler(mishaps)
-    return mishaps.told
+    return mishaps.messages
 
 
 @pytest.mark.promise(

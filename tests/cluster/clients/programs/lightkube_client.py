@@ -51,7 +51,7 @@ def config_maps(client: Client) -> None:
     applied.data = {"k": "replaced"}
     print("replaced", client.replace(applied).data)
     refused(lambda: client.replace(applied))
-    refused(lambda: client.get(ConfigMap, "nobody"))
+    refused(lambda: client.get(ConfigMap, "absent"))
     client.delete(ConfigMap, "a2")
     client.delete(ConfigMap, "a1")
     client.delete(ConfigMap, "b1")
@@ -111,9 +111,9 @@ def custom_objects(client: Client) -> None:
 
 def events(client: Client) -> None:
     about = ObjectReference(kind="ConfigMap", name="a1", namespace=NAMESPACE)
-    metadata = ObjectMeta(name="told")
-    told = Event(metadata=metadata, involvedObject=about, reason="Tried", message="a script was here", type="Normal")
-    client.create(told)
+    metadata = ObjectMeta(name="recorded")
+    event = Event(metadata=metadata, involvedObject=about, reason="Tried", message="a script was here", type="Normal")
+    client.create(event)
     print("events", [each.message for each in client.list(Event, fields={"reason": "Tried"})])
 
 

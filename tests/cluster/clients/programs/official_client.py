@@ -54,7 +54,7 @@ def config_maps(core: Any) -> None:
     print("replaced", core.replace_namespaced_config_map("a1", NAMESPACE, read).data)
     refused(lambda: core.replace_namespaced_config_map("a1", NAMESPACE, read))
     refused(lambda: core.create_namespaced_config_map(NAMESPACE, config_map("a1")))
-    refused(lambda: core.read_namespaced_config_map("nobody", NAMESPACE))
+    refused(lambda: core.read_namespaced_config_map("absent", NAMESPACE))
     refused(lambda: core.create_namespaced_config_map(NAMESPACE, config_map("Not_A_Name")))
     print("deleted", core.delete_namespaced_config_map("a2", NAMESPACE)["status"])
     core.delete_collection_namespaced_config_map(NAMESPACE, label_selector="app")
@@ -153,7 +153,7 @@ def dynamic() -> None:
 def events(core: Any) -> None:
     """An event by itself, found by what it is about."""
     body = {
-        "metadata": {"name": "told"},
+        "metadata": {"name": "recorded"},
         "involvedObject": {"kind": "ConfigMap", "name": "a1", "namespace": NAMESPACE},
         "reason": "Tried",
         "message": "a script was here",
