@@ -6,10 +6,8 @@ second implementation.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
-import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -18,6 +16,7 @@ from kubewright.api import ResourceInfo
 from kubewright.client._client import Client
 from kubewright.client._discovery import ServedResource, ServerVersion
 from kubewright.client._load_config import load_config
+from kubewright.tasks import LoopThread
 
 __all__ = ["BlockingClient", "BlockingDiscovery"]
 
@@ -72,9 +71,7 @@ class BlockingClient:
 
     def __init__(self, client: Client | None = None) -> None:
         self.client = client or Client(load_config())
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-blocking-client", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread("kubewright-blocking-client")
 
     @classmethod
     def connect(
@@ -128,11 +125,9 @@ class BlockingClient:
 
     def close(self) -> None:
         """Closes all connections and ends the thread."""
-        if not self._loop.is_closed():
+        if not self._thread.closed:
             self._wait(self.client.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+            self._thread.close()
 
     def __enter__(self) -> Self:
         return self
@@ -152,15 +147,10 @@ class BlockingClient:
             raise AttributeError(message, name=name, obj=self)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop.is_closed():
+        if self._thread.closed:
             work.close()
             raise RuntimeError("this BlockingClient is closed")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except BaseException:  # Ctrl-C while waiting must also cancel the request
-            future.cancel()
-            raise
+        return self._thread.call(work)
 
 
 class BlockingDiscovery:

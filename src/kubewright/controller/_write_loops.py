@@ -11,15 +11,16 @@ last status of a rollout is written immediately, because its cause is another ob
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Set
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from kubewright.api import Object
+from kubewright.backoff import doubled
 from kubewright.cache import Change, ObjectKey, Snapshot
 from kubewright.clock import Clock
+from kubewright.lru import LRUMemory
 
 __all__ = ["Loop", "Part", "PartName", "WriteLoops", "Written", "part_of", "written_part"]
 
@@ -109,7 +110,7 @@ class WriteLoops:
 
     def __init__(self, clock: Clock) -> None:
         self._now = clock.monotonic
-        self._loops: OrderedDict[ObjectKey, Loop] = OrderedDict()
+        self._loops: LRUMemory[ObjectKey, Loop] = LRUMemory(_REMEMBERED)
 
     def __len__(self) -> int:
         """Returns the number of keys that are slowed down."""
@@ -118,12 +119,12 @@ class WriteLoops:
 
     def of(self, key: ObjectKey) -> Loop | None:
         """Returns the loop of a key that is slowed down."""
-        loop = self._loops.get(key)
+        loop = self._loops.peek(key)
         return loop if loop is not None and loop.pause else None
 
     def wait(self, key: ObjectKey, part: Part | None) -> float:
         """Returns the delay in seconds for a trigger of the key by this part; mostly 0."""
-        loop = self._loops.get(key)
+        loop = self._loops.peek(key)
         if loop is None or not loop.pause or part not in loop.parts:
             return 0.0
         return max(loop.until - self._now(), 0.0)
@@ -133,26 +134,22 @@ class WriteLoops:
 
         Returns the loop if the key is slowed down because of it.
         """
-        now, loop = self._now(), self._loops.get(key)
+        now, loop = self._now(), self._loops.peek(key)
         if loop is not None and now - loop.last > _FORGET_AFTER:
-            del self._loops[key]
+            self._loops.discard(key)
             loop = None
         if not causes or not causes <= wrote:
             if loop is not None and loop.pause and causes and not loop.parts & wrote:
-                del self._loops[key]  # nothing to write: the other writer has stopped
+                self._loops.discard(key)  # nothing to write: the other writer has stopped
             return None
         if loop is None or (not loop.pause and now - loop.since > WINDOW):
-            loop = self._loops[key] = Loop(
-                since=now, last=now, reported_at=loop.reported_at if loop is not None else None
-            )
-            if len(self._loops) > _REMEMBERED:
-                self._loops.popitem(last=False)
+            loop = Loop(since=now, last=now, reported_at=loop.reported_at if loop is not None else None)
         loop.rounds, loop.last = loop.rounds + 1, now
         loop.parts |= frozenset(part for part in causes if part is not None)
-        self._loops.move_to_end(key)
+        self._loops.put(key, loop)
         if loop.rounds < LIMIT:
             return None
-        loop.pause = min(loop.pause * 2 or FIRST_PAUSE, LONGEST_PAUSE)
+        loop.pause = doubled(loop.rounds - LIMIT, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         loop.until = now + loop.pause
         return loop
 
@@ -166,4 +163,4 @@ class WriteLoops:
 
     def forget(self, key: ObjectKey) -> None:
         """Drops the loop of a key."""
-        self._loops.pop(key, None)
+        self._loops.discard(key)

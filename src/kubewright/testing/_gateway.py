@@ -8,16 +8,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import ssl
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
+from typing import Final, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 
 from kubewright.client import ConnectionLost, HttpOrigin, Request, RequestHeaders, ResponseBody
 from kubewright.http import DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
+from kubewright.tasks import LoopThread
 
 __all__ = ["Exchange", "Fault", "Gateway", "Refusal", "every"]
 
@@ -85,10 +85,8 @@ class Gateway:
         self._serving.load_cert_chain(certificate, key)
         self._contexts = [ssl.create_default_context(cafile=str(ca)) for _ in ("admin", "anonymous")]
         self._contexts[0].load_cert_chain(*admin)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-gateway", daemon=True)
-        self._thread.start()
-        self._call(self._open())
+        self._thread = LoopThread("kubewright-gateway")
+        self._thread.call(self._open())
 
     @property
     def url(self) -> str:
@@ -102,25 +100,19 @@ class Gateway:
 
     def cut(self) -> None:
         """Resets every open connection of clients, including watches. New ones are accepted."""
-        self._call(self._cut())
+        self._thread.call(self._cut())
 
     def close(self) -> None:
         """Resets every connection and stops listening. Does nothing if it is already closed."""
-        if self._loop.is_closed():
-            return
-        self._call(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        if not self._thread.closed:
+            self._thread.call(self._close())
+            self._thread.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _call(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _open(self) -> None:
         self._admin, self._anonymous = (

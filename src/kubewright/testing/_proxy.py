@@ -10,10 +10,10 @@ import asyncio
 import contextlib
 import socket
 import struct
-import threading
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
+
+from kubewright.tasks import LoopThread
 
 __all__ = ["Proxy"]
 
@@ -37,12 +37,10 @@ class Proxy:
         self._open: dict[asyncio.Task[None], list[asyncio.StreamWriter]] = {}
         self._accepted = 0
         self.refusing = False
-        self._loop = asyncio.new_event_loop()
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="kubewright-proxy", daemon=True)
-        self._thread.start()
-        self._server = self._call(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_CHUNK))
+        self._thread = LoopThread("kubewright-proxy")
+        self._server = self._thread.call(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_CHUNK))
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     @property
@@ -62,33 +60,27 @@ class Proxy:
 
     def cut(self) -> int:
         """Resets every open connection on both sides, and returns their number. New ones are accepted."""
-        return self._call(self._cut())
+        return self._thread.call(self._cut())
 
     def stall(self) -> None:
         """Keeps connections open and accepts new ones, but forwards nothing, like a lost route."""
-        self._call(self._set_flowing(False))
+        self._thread.call(self._set_flowing(False))
 
     def resume(self) -> None:
         """Forwards again after `stall`, starting with the delayed bytes."""
-        self._call(self._set_flowing(True))
+        self._thread.call(self._set_flowing(True))
 
     def close(self) -> None:
         """Resets every connection and stops listening. Does nothing if it is already closed."""
-        if self._loop.is_closed():
-            return
-        self._call(self._close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        if not self._thread.closed:
+            self._thread.call(self._close())
+            self._thread.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _call(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # `cut` cancels handlers; Python 3.11 and 3.12 log an error about a canceled handler.

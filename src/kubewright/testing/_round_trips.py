@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib.util
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeAlias
 
@@ -14,6 +12,7 @@ import msgspec
 from kubewright.api import Object, encode, from_dict, info_of, to_dict
 from kubewright.diff import ListKeys, diff
 from kubewright.operator import Operator
+from kubewright.tasks import LoopThread
 from kubewright.testing._objects import objects_of
 from kubewright.webhook import Conversions
 
@@ -81,12 +80,8 @@ def _message(start: type[Object], over: type[Object], obj: Object, lost: list[st
 @contextlib.contextmanager
 def _loop() -> Iterator[_Run]:
     """Yields a function that runs coroutines in a separate event loop: the test may run in another."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="round trips")
-    thread.start()
+    thread = LoopThread("round trips")
     try:
-        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result()
+        yield thread.call
     finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        thread.close()

@@ -15,6 +15,7 @@ from typing import Final
 
 from kubewright.clock import Clock, SystemClock
 from kubewright.console.access._viewers import Viewer
+from kubewright.lru import LRUMemory
 
 __all__ = ["INVITATION", "MAX_PER_VIEWER", "MAX_SESSIONS", "Session", "Sessions", "digest_of"]
 
@@ -60,7 +61,7 @@ class Sessions:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._invitations: OrderedDict[str, float] = OrderedDict()
+        self._invitations: LRUMemory[str, float] = LRUMemory(_MAX_INVITATIONS)
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -134,12 +135,10 @@ class Sessions:
     def invite(self) -> str:
         """Returns a random string that signs in one user within a day."""
         invitation = secrets.token_urlsafe(32)
-        self._invitations[digest_of(invitation)] = self._clock.monotonic() + _INVITATION_SECONDS
-        while len(self._invitations) > _MAX_INVITATIONS:
-            self._invitations.popitem(last=False)
+        self._invitations.put(digest_of(invitation), self._clock.monotonic() + _INVITATION_SECONDS)
         return invitation
 
     def redeem(self, invitation: str) -> bool:
         """Whether the invitation is valid. It is invalid afterwards."""
-        until = self._invitations.pop(digest_of(invitation), None)
+        until = self._invitations.pop(digest_of(invitation))
         return until is not None and self._clock.monotonic() < until
