@@ -1,4 +1,4 @@
-"""What every test of Kubewright can rely on."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def _no_cluster_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may find its way to the cluster that the person running it works with."""
+    """Hides the developer's own kubeconfig, so that no test can reach that cluster."""
     for variable in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(autouse=True)
 def _no_module_of_another_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A module that a test wrote and loaded is gone after it: the next test may have one of the same name."""
+    """Removes modules that a test has loaded: the next test may write one of the same name."""
     before = set(sys.modules)
     yield
     written = str(tmp_path_factory.getbasetemp())

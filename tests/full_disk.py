@@ -1,4 +1,4 @@
-"""A disk that is full, without one: what a file may have is limited for a while."""
+"""Simulates a full disk with a limit on the size of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_file_larger_than(most: int) -> Iterator[None]:
-    """What a full disk is to a file that does not fit any more: its first bytes are written, the rest is refused."""
+    """Limits the size of files, like a full disk: the first bytes are written, the rest is rejected."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))

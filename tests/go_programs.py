@@ -1,4 +1,4 @@
-"""Programs in Go that tests compare Kubewright with, each built once from a module beside its tests and kept."""
+"""Go programs that tests compare Kubewright with. Each is built once, from a module beside its tests, and cached."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ _FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
 
 @dataclass(frozen=True, kw_only=True)
 class GoProgram:
-    """A program and where it comes from.
+    """A program and its sources.
 
     Args:
-        name: what it is called; also its folder in the cache.
-        module: the folder with `go.mod` and `go.sum`, and the source if it is not another module's.
-        version: of what is built; a new one is built again. With `digest_of_sources`, so is any change of the module.
-        package: what `go build` gets.
+        name: the name of the program, and of its folder in the cache.
+        module: the folder with `go.mod`, `go.sum` and, unless `package` is in another module, the source.
+        version: the version of the program. A new version is built again.
+        digest_of_sources: whether any change of the module is built again, too.
+        package: the package for `go build`.
         values: variables that the linker sets.
-        beside: puts more files into the folder of the program, when it is built: it gets Go and that folder.
+        beside: a function that adds files to the program's folder after a build, from Go and that folder.
     """
 
     name: str
@@ -41,7 +42,7 @@ class GoProgram:
     beside: Callable[[Go, Path], None] | None = None
 
     def binary(self) -> Path:
-        """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
+        """Returns the path of the program, and builds it if necessary. Skips the test if Go cannot be installed."""
         folder = cache_directory() / self.name / f"{self._key()}-{platform_name()}"
         binary = folder / self.name
         if binary.is_file():

@@ -1,4 +1,4 @@
-"""Children to attack, and ways to talk to them."""
+"""Child processes to attack, and clients for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/probe?fieldManag
 
 
 class Api:
-    """Talks HTTP to an embedded cluster in a child, as its administrator."""
+    """Sends HTTP requests to an embedded cluster in a child process, as its administrator."""
 
     def __init__(self, victim: Victim, session: aiohttp.ClientSession) -> None:
         self.victim, self._session = victim, session
@@ -38,7 +38,7 @@ class Api:
     async def send(
         self, method: str, path: str, body: bytes | dict[str, Any] | None = None, kind: str = "application/json"
     ) -> tuple[int, str]:
-        """Sends a request. The status and the text of the answer; 0 when the server closed the connection."""
+        """Sends a request. Returns the status and the body; status 0 if the server closed the connection."""
         given: dict[str, Any] = (
             {"json": body} if isinstance(body, dict) else {"data": None if body is None else io.BytesIO(body)}
         )
@@ -51,7 +51,7 @@ class Api:
             return 0, str(error)
 
     async def probe(self) -> None:
-        """Asks for its readiness and renews a lease, on a new connection."""
+        """Checks its readiness and renews a lease, on a new connection."""
         connector = aiohttp.TCPConnector(ssl=trusting(), force_close=True)
         token = {"Authorization": f"Bearer {self.victim.facts['token']}"}
         async with aiohttp.ClientSession(connector=connector, headers=token, timeout=_patience()) as session:
@@ -71,7 +71,7 @@ class Api:
 
 @asynccontextmanager
 async def attacked_cluster() -> AsyncIterator[Api]:
-    """An embedded cluster over TLS, in a child."""
+    """An embedded cluster over TLS, in a child process."""
     connector = aiohttp.TCPConnector(ssl=trusting(), limit=0)
     async with running("cluster") as victim, aiohttp.ClientSession(connector=connector, timeout=_patience()) as session:
         yield Api(victim, session)
@@ -79,7 +79,7 @@ async def attacked_cluster() -> AsyncIterator[Api]:
 
 @pytest.fixture
 async def api() -> AsyncIterator[Api]:
-    """An embedded cluster over TLS, in a child."""
+    """An embedded cluster over TLS, in a child process."""
     async with attacked_cluster() as made:
         yield made
 
@@ -94,7 +94,7 @@ async def home() -> AsyncIterator[Cluster]:
 
 @pytest.fixture
 async def operator(home: Cluster) -> AsyncIterator[Victim]:
-    """An operator that leads, with webhooks, health pages and metrics, in a child."""
+    """A leading operator with webhooks, health pages and metrics, in a child process."""
     async with running("operator", str(home.kubeconfig())) as victim:
         yield victim
 
@@ -108,7 +108,7 @@ async def console(home: Cluster) -> AsyncIterator[Victim]:
 
 @pytest.fixture
 async def caller() -> AsyncIterator[Victim]:
-    """A child that calls servers with our client."""
+    """A child process that sends requests with Kubewright's client."""
     async with running("idle") as victim:
         yield victim
 

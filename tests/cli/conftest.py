@@ -1,4 +1,4 @@
-"""What commands that run inside a test leave behind is taken away again."""
+"""Removes the traces of commands that run inside the test process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def nothing_imported_stays(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A program is imported by its name: the next test's program of that name is another one."""
+    """Removes imported programs: the next test may use the same module name for another one."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield
     temporary = tmp_path_factory.getbasetemp()

@@ -37,12 +37,12 @@ class ThingStatus(Model):
 
 @resource("example.com/v1")
 class Thing(Resource[ThingSpec, ThingStatus]):
-    """What the tests reconcile."""
+    """The kind that the tests reconcile."""
 
 
 @resource("example.com/v1")
 class Part(Resource[ThingSpec, None]):
-    """What things own."""
+    """The kind that things own."""
 
 
 class NoServer:
@@ -97,19 +97,19 @@ class Stage:
         return self.controllers[0]
 
     def put(self, obj: Object, *, initial: bool = False, raw: bytes | None = None) -> None:
-        """The server has this state now."""
+        """Delivers a new state of an object, as the watch would."""
         obj.metadata.resource_version = str(next(self._revisions))
         informer = self.informers[type(obj)]
         self._writer(informer).put(informer._decoder.snapshot(raw or stored(obj)), initial=initial)
 
     def remove(self, obj: Object) -> None:
-        """The server has deleted the object."""
+        """Delivers the deletion of an object."""
         obj.metadata.resource_version = str(next(self._revisions))
         informer = self.informers[type(obj)]
         self._writer(informer).remove(informer._decoder.snapshot(encode(obj)))
 
     def synced(self) -> None:
-        """The initial list is complete; resyncs begin."""
+        """Completes the initial list; resyncs begin."""
         for informer in self.informers.values():
             informer._handlers.synced = True
             informer._handlers.start()
@@ -127,7 +127,7 @@ class Stage:
 async def working(
     operator: Operator, clock: Clock, *, transport: Transport | None = None, observer: Observer | None = None
 ) -> AsyncIterator[Stage]:
-    """A stage whose controllers work."""
+    """Runs the controllers of a stage."""
     stage = Stage(operator, clock, transport=transport, observer=observer)
     stage.synced()
     for controller in stage.controllers:
@@ -160,7 +160,7 @@ def key(name: str = "one") -> ObjectKey:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    """Wait for what threads do. The limit only keeps a broken test from hanging."""
+    """Waits for a condition that a thread fulfills. The limit only keeps a broken test from hanging."""
     async with asyncio.timeout(PATIENCE):
         while True:
             if condition():

@@ -1,4 +1,4 @@
-"""Clusters that know roles and run Deployments, and that write down what they answered to service accounts."""
+"""Clusters with RBAC, workloads, and an audit log of the requests of service accounts."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def control_plane(audit_log: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def cluster_settings() -> dict[str, Any]:
-    """The embedded cluster is as the real one: with roles, controllers and workloads."""
+    """Configures the embedded cluster like the real one: RBAC, controllers and workloads."""
     return {"controllers": True, "workloads": True, "rbac": True}
 
 
 @pytest.fixture
 async def nodes(cluster: Cluster | RealCluster, client: Client, namespace: str) -> AsyncIterator[None]:
-    """Machines for the pods in the test's namespace, on both clusters; the pods of operators stay without."""
+    """Nodes for the pods in the test's namespace, on both clusters. Pods of operators are not scheduled."""
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(cluster, RealCluster):
             await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
@@ -48,7 +48,7 @@ async def nodes(cluster: Cluster | RealCluster, client: Client, namespace: str) 
 
 @pytest.fixture
 def record(request: pytest.FixtureRequest, cluster: Cluster | RealCluster) -> Record:
-    """What the server has answered, by its own account."""
+    """The responses in the server's audit log."""
     if isinstance(cluster, Cluster):
         return Requests(cluster)
     return AuditLog(request.getfixturevalue("audit_log"))

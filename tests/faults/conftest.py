@@ -1,4 +1,4 @@
-"""The control planes that are disturbed, the namespaces in them, and the toys' definition."""
+"""Control planes for fault tests, with namespaces and the definition of toys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session", autouse=True)
 def minute(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str] | None]:
-    """A program that waits for a minute, for a test that comes last. Not started when that test was not asked for."""
+    """A program that runs for a minute beside the other tests. Started only if the test that needs it is selected."""
     if not any(item.path.name == "test_stall.py" for item in request.session.items):
         yield None
         return
@@ -39,14 +39,14 @@ def minute(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str] | N
 
 @pytest.fixture(scope="package")
 def plane() -> Iterator[ControlPlane]:
-    """A control plane to hurt: its server is killed, and made to forget. Tests leave it working."""
+    """A control plane whose server tests kill, and whose history they expire. Tests leave it working."""
     with ControlPlane() as own:
         yield own
 
 
 @pytest.fixture
 async def admin(plane: ControlPlane) -> AsyncIterator[Client]:
-    """The way to that control plane past everything that is in the operator's way. It knows toys."""
+    """A direct client of that control plane, without the faults of the operator's connection."""
     async with Client.connect(kubeconfig=plane.kubeconfig) as client:
         await install(client, Toy)
         yield client
@@ -62,7 +62,7 @@ async def room(admin: Client) -> str:
 
 @pytest.fixture
 def journal() -> Iterator[Journal]:
-    """What the operator was called for. Whatever else happens: no key twice at once, nothing after the clean-up."""
+    """Records the calls of reconcilers. Checks that no key runs twice concurrently, and none after its cleanup."""
     kept = Journal()
     yield kept
     assert kept.twice_at_once == []

@@ -1,4 +1,4 @@
-"""Waiting for what an operator does, and listening to what the server answers."""
+"""Helpers that wait for an operator's work and record the server's responses."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ T = TypeVar("T")
 
 @dataclass
 class Answers:
-    """The answers that operators got while a test ran."""
+    """The responses that operators received during a test."""
 
     all: list[tuple[str, int]] = field(default_factory=list)
 
     def refused(self, namespace: str = "") -> list[str]:
-        """The requests that were answered with 401 or 403; with a namespace, without those in other namespaces.
+        """Returns the requests that failed with 401 or 403; with a namespace, without those in namespaces of other tests.
 
-        An operator of all namespaces meets what other tests left behind, in namespaces that will never be emptied and
-        take nothing new.
+        An operator for all namespaces also sees objects of other tests, in terminating namespaces that reject creates.
         """
         refused = [request for request, status in self.all if status in (401, 403)]
         return [each for each in refused if not namespace or "test-" not in each or namespace in each]
 
     def verbs(self) -> set[str]:
-        """What was asked for, as `verb resource`."""
+        """Returns the requests as `verb resource`."""
         return {" ".join(request.split(" ")[:2]) for request, _ in self.all}
 
 
@@ -48,7 +47,7 @@ def answers() -> Iterator[Answers]:
 
 
 async def until(check: Callable[[], Awaitable[T | None]]) -> T:
-    """Ask again until the answer is true."""
+    """Repeats a check until it returns true."""
     async with asyncio.timeout(PATIENCE):
         while True:
             if answer := await check():

@@ -1,4 +1,4 @@
-"""A server in memory that takes every write, and what the tests of controllers have."""
+"""An in-memory server that accepts every write, and the fixtures of the controller tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.transports.scripted import ScriptedResponse, status_response
 
 
 class Agreeable:
-    """A server that answers a write with what was sent, and the status that the test has put in `answers`."""
+    """A server that responds to a write with the sent object, or with the status in `answers`."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []

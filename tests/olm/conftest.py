@@ -1,4 +1,4 @@
-"""OLM's own definitions in the cluster of a test."""
+"""Installs OLM's definitions in a test's cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _definitions() -> list[Definition]:
 
 @pytest.fixture
 async def olm(client: Client) -> None:
-    """The definitions that OLM brings along; OLM itself is not there. The real server keeps them for the next test."""
+    """Installs OLM's definitions, but not OLM. The real server keeps them for the next test."""
     definitions = _definitions()
     found = {one.metadata.name for one in await client.list(Definition) if is_condition_true(one.status, "Established")}
     for definition in definitions:

@@ -1,4 +1,4 @@
-"""Foo, its definition on the server, and ways to wait for what an operator does."""
+"""The example Foo, its definition, and helpers that wait for an operator's work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def example(namespace: str) -> Iterator[ModuleType]:
 
 
 def load(path: Path) -> ModuleType:
-    """A module of its own, from a file."""
+    """Loads a file as a separate module."""
     spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -53,12 +53,12 @@ def load(path: Path) -> ModuleType:
 
 @pytest.fixture
 async def foos(client: Client) -> None:
-    """The server knows Foo."""
+    """Installs the definition of Foo."""
     await install(client, yaml.safe_load((EXAMPLE / "config/crd/bases/example.com_foos.yaml").read_text()))
 
 
 async def install(client: Client, definition: dict[str, Any]) -> None:
-    """Install a definition and wait until the server serves it."""
+    """Installs a definition and waits until the server serves it."""
     wanted = from_dict(CustomResourceDefinition, definition)
     with contextlib.suppress(AlreadyExists):
         await client.create(wanted)
@@ -69,7 +69,7 @@ async def install(client: Client, definition: dict[str, Any]) -> None:
 
 @dataclass
 class Calls:
-    """A client that notes what it was asked to send, watches aside."""
+    """A client that records its requests, except watches."""
 
     client: Client
     requests: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ async def calls(cluster: Cluster | RealCluster) -> AsyncIterator[Calls]:
 
 
 async def until(check: Callable[[], Awaitable[T | None]]) -> T:
-    """Ask again until the answer is true."""
+    """Repeats a check until it returns true."""
     async with asyncio.timeout(PATIENCE):
         while True:
             if answer := await check():
@@ -101,7 +101,7 @@ async def until(check: Callable[[], Awaitable[T | None]]) -> T:
 
 
 async def settled(running: Running, *seen: Object) -> None:
-    """Wait until the caches have heard of all that was written, of these objects too, and nothing runs or waits."""
+    """Waits until the caches have all writes, including these objects, and the queues are idle."""
     caches = running.controllers[0]._environment.caches
 
     async def quiet() -> bool:
@@ -117,7 +117,7 @@ async def settled(running: Running, *seen: Object) -> None:
 
 
 async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | None:
-    """The object on the server, or None."""
+    """Returns the object on the server, or None."""
     try:
         return await client.get(kind, name, namespace)
     except NotFound:
@@ -125,5 +125,5 @@ async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | 
 
 
 async def events(client: Client, namespace: str, reason: str) -> list[Event]:
-    """The events with that reason."""
+    """Returns the events with that reason."""
     return [event for event in await client.list(Event, namespace) if event.reason == reason]

@@ -20,7 +20,7 @@ def queue(clock: VirtualClock) -> WorkQueue[str]:
 
 
 async def take(queue: WorkQueue[str]) -> str | None:
-    """The next key, or None when a worker would have to wait."""
+    """Returns the next key, or None if a worker would have to wait."""
     getting = asyncio.ensure_future(queue.get())
     await VirtualClock().settled()
     if getting.done():
@@ -31,7 +31,7 @@ async def take(queue: WorkQueue[str]) -> str | None:
 
 
 async def work_off(queue: WorkQueue[str]) -> list[str]:
-    """Everything that is ready, in the order of one worker."""
+    """Returns all ready keys, in the order of one worker."""
     keys = []
     while (key := await take(queue)) is not None:
         keys.append(key)

@@ -1,4 +1,4 @@
-"""Webhooks that are really served, on loopback, and asked as the API server asks."""
+"""Webhooks served on loopback, and a client that calls them like the API server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 
 class Asker:
-    """Stands for the API server."""
+    """Calls webhooks like the API server."""
 
     def __init__(self, server: WebhookServer, session: aiohttp.ClientSession) -> None:
         self.server = server
@@ -30,7 +30,7 @@ class Asker:
         return f"https://127.0.0.1:{self.server.port}"
 
     async def post(self, path: str, body: bytes, **query: str) -> dict[str, Any]:
-        """The answer's review, which there must be."""
+        """Returns the review in the response. Fails if there is none."""
         headers = {"Content-Type": "application/json"}
         async with self.session.post(self.url + path, data=body, params=query, headers=headers) as answer:
             assert answer.status == 200, await answer.text()
@@ -39,7 +39,7 @@ class Asker:
             return found
 
     async def ask(self, path: str, review: dict[str, Any], **query: str) -> dict[str, Any]:
-        """The response in the answer to an AdmissionReview."""
+        """Returns the admission response to an AdmissionReview."""
         answer = await self.post(path, msgspec.json.encode(review), **query)
         assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
         response: dict[str, Any] = answer["response"]
@@ -49,7 +49,7 @@ class Asker:
 
 @asynccontextmanager
 async def asking(operator: kw.Operator, clock: Clock | None = None, **options: Any) -> AsyncIterator[Asker]:
-    """Serve an operator's webhooks at a free port, without any cluster."""
+    """Serves an operator's webhooks at a free port, without a cluster."""
     certificate = EphemeralCertificate(["127.0.0.1"])
     trust = ssl.create_default_context(cadata=certificate.ca_bundle.decode())
     server = WebhookServer(operator.webhooks, certificate, port=0, clock=clock, **options)
