@@ -23,13 +23,6 @@ FAR = 1_000_000  # the embedded revisions begin here, so that none of them is so
 
 
 @pytest_asyncio.fixture
-async def real(control_plane: ControlPlane) -> AsyncIterator[Transport]:
-    transport = HttpTransport(load_config(kubeconfig=control_plane.kubeconfig), SystemClock())
-    yield transport
-    await transport.close()
-
-
-@pytest_asyncio.fixture
 async def real_stranger(control_plane: ControlPlane) -> AsyncIterator[Transport]:
     config = replace(load_config(kubeconfig=control_plane.kubeconfig), credentials=Credentials())
     transport = HttpTransport(config, SystemClock())

@@ -14,7 +14,8 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, invalid
 from kubewright.cluster.machinery._field_errors import FieldError
 from kubewright.cluster.machinery._field_errors import invalid as invalid_field
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.machinery._responses import ApiResponse, encode
+from kubewright.cluster.machinery._responses import ApiResponse
+from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of
 from kubewright.cluster.registry._store import NAMESPACE_MISMATCH
@@ -101,7 +102,7 @@ def request_token(state: State, call: Call, tokens: Tokens) -> ApiResponse:
     claims = _claims(state, call, spec, uid, int(now.timestamp()))
     ends = format_time(now + timedelta(seconds=spec["expirationSeconds"]))
     asked["status"] = {"token": tokens.issue(claims), "expirationTimestamp": ends}
-    return ApiResponse(encode(asked), status=201, warnings=call.warnings)
+    return ApiResponse(output_format(call).encode_object(state, asked), status=201, warnings=call.warnings)
 
 
 def _errors(spec: JSONObject) -> list[FieldError]:

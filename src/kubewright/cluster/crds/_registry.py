@@ -194,12 +194,11 @@ class Definitions:
 
     async def _delete(self, call: Call) -> ApiResponse:
         """Marks a definition for deletion, like the real server. It is kept until its objects are gone."""
-        state = self._state
+        state, options = self._state, read_options(self._state, call)
         entry = state.storage.get(self._type.storage, "", call.name)
         if entry is None:
             raise not_found(self._type, call.name)
         definition = decoded(self._type, entry)
-        options = read_options(state, call)
         check_preconditions(self._type, definition, options)
         metadata, status, now = definition["metadata"], definition["status"], state.now()
         if options.dry_run or metadata.get("deletionTimestamp"):

@@ -12,6 +12,7 @@ from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Su
 from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.machinery._unsupported import REFUSED_PAGES
 from kubewright.cluster.openapi import OpenApiDocuments
+from kubewright.cluster.output._format import check_document
 from kubewright.cluster.registry._builtin_resources import group_order, server_version
 
 __all__ = ["Documents"]
@@ -51,6 +52,8 @@ class Documents:
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             body = self._kept(path, version, lambda: _aggregated(self._state, path, version))
             return ApiResponse(body, content_type=kind)
+        if path.startswith("/api"):
+            check_document(accept)
         return ApiResponse(self._kept(path, "", lambda: self._plain(path)))
 
     def _kept(self, path: str, form: str, make: Any) -> bytes:

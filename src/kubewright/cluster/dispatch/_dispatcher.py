@@ -120,6 +120,8 @@ class Dispatcher:
             await parse_yaml_in_turns(call, self.turns.next)
         if call.type.deprecation_warning:
             call.warnings.append(call.type.deprecation_warning)
+        if call.verb not in ("get", "list", "watch"):
+            output_format(call)  # rejects an unsupported format before anything is written
         for override in self.overrides:
             if (response := await override(self.state, call)) is not None:
                 return response
@@ -149,7 +151,6 @@ class Dispatcher:
 
         Admission may wait for webhooks. If the object changes during that time, the write starts over.
         """
-        output_format(call)  # rejects an unsupported format before anything is written
         warned = len(call.warnings)
         while True:
             try:

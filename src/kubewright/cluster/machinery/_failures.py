@@ -29,6 +29,7 @@ __all__ = [
     "no_such_resource",
     "not_acceptable",
     "not_found",
+    "only_accepts",
     "too_large_revision",
     "uid_mismatch",
     "unauthorized",
@@ -177,6 +178,11 @@ def not_acceptable(accepted: str) -> Failure:
     """406: the server cannot produce any media type that the client accepts."""
     text = f"406: Not Acceptable\n\nAvailable representations: {accepted}"
     return Failure(406, "NotAcceptable", text, {})
+
+
+def only_accepts(accepted: str) -> Failure:
+    """406: the endpoint produces the media type, but not in the requested form."""
+    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
 
 
 def unsupported_media_type(accepted: str) -> Failure:

@@ -216,6 +216,8 @@ class ResourceType:
     """Columns for `kubectl get`. None: name and age."""
     custom: bool = False
     """Whether a CRD defines it. Items of its lists have apiVersion and kind; strategic merge patches are rejected."""
+    go_package: str = ""
+    """The package of its Go type in messages. Default: that of its group, or `unstructured` for custom resources."""
     deprecation_warning: str = ""
     """Sent as a warning with each response, if not empty."""
 
@@ -232,6 +234,14 @@ class ResourceType:
     def qualified(self) -> str:
         """The resource as in error messages: `deployments.apps`, `pods`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def go_name(self) -> str:
+        """The name of its Go type, as in messages: `core.Pod`."""
+        if self.custom:
+            return "unstructured.Unstructured"
+        group = "" if self.kind == "Event" else self.group  # events of both groups share a type
+        return f"{self.go_package or group.partition('.')[0] or 'core'}.{self.kind}"
 
     @property
     def has_status(self) -> bool:

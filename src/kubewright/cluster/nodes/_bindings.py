@@ -19,7 +19,7 @@ async def bind(state: State, call: Call) -> ApiResponse:
     """Assigns a pod to a node, once. As on a real server, nodeName has no field manager afterwards."""
     binding = decode_body(state, call, None)
     metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
-    if metadata.get("name") and metadata["name"] != call.name:
+    if metadata.get("name") != call.name:
         raise bad_request("name in URL does not match name in Binding object")
     if target.get("kind") not in (None, "", "Node"):
         raise Failure(500, "", str(not_supported("target.kind", target["kind"], ["Node", "<empty>"])))

@@ -13,19 +13,19 @@ from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.conversion._webhook import AsyncConversion
 from kubewright.cluster.machinery._calls import Call
-from kubewright.cluster.machinery._failures import Failure, not_acceptable
+from kubewright.cluster.machinery._failures import Failure, not_acceptable, only_accepts
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.machinery._responses import encode
-from kubewright.cluster.output._tables import table_columns, table_row
+from kubewright.cluster.output._tables import SCALE_PRINTER, table_columns, table_row
 from kubewright.cluster.storage._storage import Entry
 
-__all__ = ["YAML", "OutputFormat", "output_format", "wants_yaml"]
+__all__ = ["YAML", "OutputFormat", "check_document", "output_format", "wants_yaml"]
 
 YAML: Final = "application/yaml"
 
 _ACCEPTED: Final = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _STREAMED: Final = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-_WITHOUT_TABLE: Final = frozenset({"binding", "eviction", "token"})
+_WITHOUT_TABLE: Final = frozenset({"approval", "binding", "eviction", "token"})
 _PARAMETER: Final = re.compile(r";\s*([a-zA-Z]+)\s*=\s*([^;,\s]+)")
 
 
@@ -47,6 +47,8 @@ class OutputFormat:
     form: str = ""
     version: str = "v1"
     include: str = "Metadata"
+    lists: bool | None = None
+    """Whether the requested form is that of a list; None if both are returned."""
 
     @property
     def content_type(self) -> str:
@@ -55,6 +57,7 @@ class OutputFormat:
 
     def encode_entry(self, state: State, entry: Entry) -> bytes:
         """Encodes a stored object with apiVersion and kind."""
+        self._check(of_list=False)
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
         if self.form:
@@ -77,6 +80,7 @@ class OutputFormat:
 
     def encode_list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
         """Encodes a list of stored objects."""
+        self._check(of_list=True)
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
         kind = self.type.list_kind if not self.form else f"{self.form}List"
@@ -89,6 +93,7 @@ class OutputFormat:
 
     def encode_object(self, state: State, obj: JSONObject) -> bytes:
         """Encodes an object that is not stored (a dry run, a Scale)."""
+        self._check(of_list=False)
         if self.form == "Table":
             return encode(self.table(state, [obj], {}, first=True))
         if self.form:
@@ -121,6 +126,19 @@ class OutputFormat:
             metadata = encode(decoded(self.type, entry)["metadata"])
         return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
 
+    def _check(self, *, of_list: bool) -> None:
+        """Raises `Failure` if the client requested the metadata of a list, and this is an object, or vice versa."""
+        if self.lists is None or self.lists == of_list:
+            return
+        kind = self.type.go_name
+        if of_list:
+            text = f"you requested PartialObjectMetadata, but the requested object is a list (*{kind}List)"
+        elif self.type.custom:
+            raise Failure(500, "", "content is not a list")
+        else:
+            text = f"you requested PartialObjectMetadataList, but the requested object is not a list (*{kind})"
+        raise Failure(406, "NotAcceptable", text)
+
     def _prefix(self, kind: str) -> bytes:
         version = f"meta.k8s.io/{self.version}" if self.form else self.type.api_version
         return f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
@@ -131,7 +149,7 @@ def output_format(call: Call) -> OutputFormat:
     accept = call.header("Accept")
     if not accept or accept == "application/json":
         return OutputFormat(call.type)
-    without_table = False
+    type_, of_known_type = _type_of(call), False
     for choice in accept.split(","):
         media_type = choice.partition(";")[0].strip().lower()
         parameters: dict[str, Any] = dict(_PARAMETER.findall(choice))
@@ -141,21 +159,45 @@ def output_format(call: Call) -> OutputFormat:
         ):
             continue
         if not form:
-            return OutputFormat(call.type)
+            return OutputFormat(type_)
+        of_known_type = True
         if parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
             continue
         if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-            return OutputFormat(call.type, "PartialObjectMetadata", version)
-        if form == "Table":
-            if _has_tables(call):
-                return OutputFormat(call.type, "Table", version, call.query.get("includeObject", "Metadata"))
-            without_table = True
+            lists = None if call.verb == "watch" else form.endswith("List")
+            return OutputFormat(type_, "PartialObjectMetadata", version, lists=lists)
+        if form == "Table" and _has_tables(call):
+            return OutputFormat(type_, "Table", version, call.query.get("includeObject", "Metadata"))
     if call.verb == "watch" and wants_yaml(accept):
-        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_STREAMED}")
-    if without_table:
-        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_ACCEPTED}")
+        raise only_accepts(_STREAMED)
+    if of_known_type or call.type.custom:  # custom resources have no routes that reject a media type earlier
+        raise only_accepts(_ACCEPTED)
     streamed = f", {_STREAMED}" if call.verb in ("list", "watch") else ""
     raise not_acceptable(f"{_ACCEPTED}{streamed}")
+
+
+def _type_of(call: Call) -> ResourceType:
+    """Returns the type of the response: that of the subresource if it has its own kind, such as Scale."""
+    sub = call.type.subresources.get(call.subresource)
+    if sub is None or sub.kind in ("", call.type.kind):
+        return call.type
+    return ResourceType(
+        group=sub.group or call.type.group,
+        version=sub.version or call.type.version,
+        kind=sub.kind,
+        plural=sub.name,
+        singular=sub.name,
+        namespaced=call.type.namespaced,
+        printer=SCALE_PRINTER if sub.kind == "Scale" else None,
+        go_package="v1" if call.type.custom else "",
+    )
+
+
+def check_document(accept: str) -> None:
+    """Raises a 406 if the Accept header of a discovery request only names Tables and other forms of objects."""
+    forms = [dict(_PARAMETER.findall(choice)).get("as", "") for choice in accept.split(",")]
+    if all(forms):
+        raise only_accepts(_ACCEPTED)
 
 
 def _has_tables(call: Call) -> bool:

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.columns import TableColumn, age
 
-__all__ = ["table_columns", "table_row"]
+__all__ = ["SCALE_PRINTER", "table_columns", "table_row"]
 
 _DEFAULT: Final = (
     TableColumn(name="Name", format="name"),
     TableColumn(name="Age", type="date"),
 )
+
+
+class _ScalePrinter:
+    """The columns of a Scale."""
+
+    columns: Sequence[TableColumn] = (
+        TableColumn(name="Name"),
+        TableColumn(name="Desired", type="integer"),
+        TableColumn(name="Available", type="integer"),
+        TableColumn(name="Age"),
+    )
+
+    def cells(self, obj: JSONObject, now: datetime) -> list[Any]:
+        desired, available = ((obj.get(part) or {}).get("replicas", 0) for part in ("spec", "status"))
+        return [obj["metadata"]["name"], desired, available, age(obj["metadata"].get("creationTimestamp"), now)]
+
+
+SCALE_PRINTER: Final = _ScalePrinter()
 
 
 def table_columns(type_: ResourceType) -> list[JSONObject]:

@@ -16,7 +16,7 @@ import msgspec
 from kubewright.api import format_micro_time, format_time
 from kubewright.cluster.protobuf._wire import LENGTH, ProtobufError, WireValue, fields, signed, varints
 
-__all__ = ["CONTENT_TYPE", "ProtobufError", "decode"]
+__all__ = ["CONTENT_TYPE", "ProtobufError", "UnknownKind", "decode"]
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _META: Final = frozenset(
@@ -29,6 +29,15 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _Scalar: TypeAlias = Callable[[WireValue], Any]
 _Reader: TypeAlias = Callable[[bytes, int], Any]
 """Decodes a message at a depth."""
+
+
+class UnknownKind(ProtobufError):
+    """A body of a kind without a known protobuf form."""
+
+    def __init__(self, api_version: str, kind: str) -> None:
+        super().__init__(f"the kind {kind!r} of {api_version!r} has no protobuf form that is known here")
+        self.api_version = api_version
+        self.kind = kind
 
 
 class _Facts(msgspec.Struct):
@@ -52,7 +61,7 @@ def _decode(body: bytes, depth: int) -> dict[str, Any]:
     # Request options are registered in every group version, including those of custom resources.
     message = _facts().kinds.get(f"{api_version} {kind}") or _facts().kinds.get(f"v1 {kind}" if kind in _META else "")
     if message is None:
-        raise ProtobufError(f"the kind {kind!r} of {api_version!r} has no protobuf form that is known here")
+        raise UnknownKind(api_version, kind)
     content = _message(message)(_bytes(envelope.get(2, b"")), depth)
     return {"apiVersion": api_version, "kind": kind, **content}
 

@@ -18,7 +18,6 @@ from kubewright.cluster.machinery._failures import (
 )
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.machinery._responses import ApiResponse
-from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import read_object
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of
 from kubewright.cluster.registry._store import check_path, check_path_namespace, object_response, store
@@ -34,7 +33,6 @@ _NAMESPACES: Final = "/namespaces"
 
 async def create(state: State, call: Call) -> ApiResponse:
     """Handles POST to a collection."""
-    output_format(call)  # rejects an unsupported format before anything is written
     call.check_options()
     obj = read_object(state, call)
     check_path(call, obj)

@@ -10,11 +10,12 @@ from kubewright.cluster._state import State
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, bad_request, invalid_as, unsupported_media_type
 from kubewright.cluster.machinery._field_errors import invalid
-from kubewright.cluster.machinery._go_types import go_type_of
 from kubewright.cluster.machinery._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster.machinery._responses import encode
 from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
+from kubewright.cluster.registry._scheme import wrong_kind
+from kubewright.yaml import InvalidYAML, load_yaml
 
 __all__ = [
     "UnreadableYAML",
@@ -221,9 +222,6 @@ def _check_kind(call: Call, type_: ResourceType, obj: JSONObject) -> None:
     kind, version = kind or type_.kind, version or type_.api_version
     if (kind, version) == (type_.kind, type_.api_version):
         return
-    problem = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
-    if go_type_of(version, kind) is not None:
-        internal = f"{type_.group.partition('.')[0] or 'core'}.{type_.kind}"
-        problem = f"converting ({version.rpartition('/')[2]}.{kind}) to ({internal}): unknown conversion"
+    problem = wrong_kind(type_, version, kind)
     shown = version.rpartition("/")[2]
     raise bad_request(f'{kind} in version "{shown}" cannot be handled as a {type_.kind}: {problem}')

@@ -20,6 +20,7 @@ from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import decode_body
 from kubewright.cluster.registry._read import select
+from kubewright.cluster.registry._scheme import check_delete_options
 from kubewright.cluster.registry._store import store
 from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
@@ -71,6 +72,7 @@ def read_options(state: State, call: Call) -> DeleteOptions:
     given: JSONObject = {}
     if call.request.body:
         body = decode_body(state, call, None)
+        check_delete_options(body)
         try:
             given = reader_of("meta/v1.DeleteOptions")(body, "", None)
         except UnreadableObject as error:

@@ -14,10 +14,12 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, conflic
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, Subresource, UnreadableObject
-from kubewright.cluster.machinery._responses import ApiResponse, encode
+from kubewright.cluster.machinery._responses import ApiResponse
+from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import decode_body, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, merge_failure
 from kubewright.cluster.registry._patch import APPLY, PATCHES, applied_config, patched_document
+from kubewright.cluster.registry._store import check_path_name
 from kubewright.cluster.registry._update import update_object
 from kubewright.cluster.storage._storage import Entry
 
@@ -28,8 +30,9 @@ _SCALE = "autoscaling/v1.Scale"
 
 def get_scale(state: State, call: Call) -> ApiResponse:
     """Handles GET of the Scale."""
-    found = _found(state, call)
-    return ApiResponse(encode(scale_of(call.type, call.type.subresources["scale"], decoded(call.type, found))))
+    output, found = output_format(call), _found(state, call)
+    scale = scale_of(call.type, call.type.subresources["scale"], decoded(call.type, found))
+    return ApiResponse(output.encode_object(state, scale))
 
 
 def _found(state: State, call: Call) -> Entry:
@@ -65,15 +68,16 @@ async def write_scale(state: State, call: Call) -> ApiResponse:
     obj["metadata"] = _parent_metadata(call, obj["metadata"], wanted["metadata"], mappings)
     represent = partial(scale_of, type_, sub)
     stored = await update_object(state, call, obj, found, old, managed=True, representation=represent)
-    return ApiResponse(
-        encode(represent(decoded(type_, stored) if isinstance(stored, Entry) else stored)), warnings=call.warnings
-    )
+    scale = represent(decoded(type_, stored) if isinstance(stored, Entry) else stored)
+    return ApiResponse(output_format(call).encode_object(state, scale), warnings=call.warnings)
 
 
 def _given(state: State, call: Call, scale: JSONObject) -> JSONObject:
     """Returns the Scale in the body, or the result of the patch in it."""
     if call.verb == "update":
-        return _read(decode_body(state, call, None))
+        given = _read(decode_body(state, call, None))
+        check_path_name(call, given.setdefault("metadata", {}))
+        return given
     media_type = media_type_of(call)
     kind = PATCHES.get(media_type)
     if kind is None or (kind == "strategic" and call.type.custom):

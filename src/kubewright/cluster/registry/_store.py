@@ -18,6 +18,7 @@ from kubewright.cluster.storage._storage import Entry
 __all__ = [
     "NAMESPACE_MISMATCH",
     "check_path",
+    "check_path_name",
     "check_path_namespace",
     "commit",
     "object_response",
@@ -40,11 +41,19 @@ def check_path(call: Call, obj: JSONObject) -> None:
     metadata = obj.setdefault("metadata", {})
     check_path_namespace(call, obj)
     if call.name and call.verb != "create":
-        name = metadata.get("name", "")
-        if not name:
-            metadata["name"] = call.name
-        elif name != call.name:
-            raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+        check_path_name(call, metadata)
+
+
+def check_path_name(call: Call, metadata: JSONObject) -> None:
+    """Sets the object's name from the path, except for a PUT. Raises `Failure` if the body has another one."""
+    name = metadata.get("name", "")
+    if not name and call.verb == "update":
+        problem = "name must be provided"
+        raise bad_request(f"the name of the object ({call.name} based on URL) was undeterminable: {problem}")
+    if not name:
+        metadata["name"] = call.name
+    elif name != call.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
 
 def check_path_namespace(call: Call, obj: JSONObject) -> None:
