@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from kubewright.api import ObjectMeta, authorization
-from kubewright.api.core.v1 import ConfigMap, Node
+from kubewright.api.core.v1 import ConfigMap, Namespace, Node, Service, ServiceAccount
+from kubewright.api.rbac.v1 import ClusterRole
 from kubewright.cli import run
 from kubewright.client import BlockingClient
 from tests.patience import PATIENCE
@@ -52,6 +53,29 @@ def test_runs_until_ctrl_c_and_restores_its_state_from_a_snapshot(tmp_path: Path
     assert not kubeconfig.exists()
     with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
         assert client.get(ConfigMap, "a").data == {"k": "v"}
+
+
+@pytest.mark.promise(
+    "The embedded cluster",
+    "`--controllers none` starts a bare API server, with the objects that kube-apiserver creates.",
+)
+def test_runs_a_bare_server_without_controllers(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    arguments = ("--controllers", "none", "--rbac", "--write-kubeconfig", str(kubeconfig))
+    with started(*arguments), BlockingClient.connect(kubeconfig=kubeconfig) as client:
+        client.create(Namespace(metadata=ObjectMeta(name="a")))
+        assert list(client.list(ServiceAccount, namespace="a")) == []
+        assert list(client.list(ServiceAccount, namespace="default")) == []
+        assert list(client.list(ConfigMap, namespace="a")) == []
+        names = {namespace.metadata.name for namespace in client.list(Namespace)}
+        assert names == {"a", "default", "kube-node-lease", "kube-public", "kube-system"}
+        assert client.get(Service, "kubernetes", namespace="default").spec.cluster_ip == "10.96.0.1"
+        assert client.get(ClusterRole, "cluster-admin").rules
+
+
+def test_controllers_are_required_by_workloads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["cluster", "start", "--workloads", "--controllers", "none"]) == 2
+    assert "--controllers none and --workloads exclude each other" in capsys.readouterr().err
 
 
 def test_writes_an_audit_log(tmp_path: Path) -> None:

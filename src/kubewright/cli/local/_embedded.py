@@ -9,7 +9,7 @@ import shlex
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,6 +42,14 @@ def command() -> None:
     metavar="N",
     help="With --workloads: the number of nodes. Default: 1.",
 )
+@click.option(
+    "--controllers",
+    type=click.Choice(["all", "none"]),
+    default="all",
+    show_default=True,
+    help="Which controllers run. none: a bare API server, without service accounts, garbage collection and deletion of "
+    "namespaces, as envtest provides it.",
+)
 @click.option("--rbac", is_flag=True, help="Enforce RBAC: users may do only what roles grant.")
 @click.option(
     "--port",
@@ -67,6 +75,7 @@ def command() -> None:
 def start(
     workloads: bool,
     nodes: int | None,
+    controllers: str,
     rbac: bool,
     port: int,
     write_kubeconfig: Path | None,
@@ -82,11 +91,19 @@ def start(
     """
     if nodes is not None and not workloads:
         raise click.UsageError("--nodes requires --workloads: without workloads nothing runs on nodes")
+    if workloads and controllers == "none":
+        raise click.UsageError("--controllers none and --workloads exclude each other: workloads need the controllers")
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
     try:
-        count = (nodes or 1) if workloads else 0
-        _run(_serve(output, port, write_kubeconfig, nodes=count, snapshot=snapshot, audit_log=audit_log, rbac=rbac))
+        settings: dict[str, Any] = {  # arguments of Cluster
+            "workloads": _workloads((nodes or 1) if workloads else 0),
+            "controllers": controllers == "all",
+            "snapshot": snapshot,
+            "audit_log": audit_log,
+            "rbac": rbac,
+        }
+        _run(_serve(output, port, write_kubeconfig, settings))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise click.ClickException(
@@ -118,16 +135,7 @@ def _workloads(nodes: int) -> Workloads | bool:
     return Workloads(nodes=nodes)
 
 
-async def _serve(
-    output: Output,
-    port: int,
-    write_kubeconfig: Path | None,
-    *,
-    nodes: int,
-    snapshot: Path | None,
-    audit_log: Path | None,
-    rbac: bool,
-) -> None:
+async def _serve(output: Output, port: int, write_kubeconfig: Path | None, settings: dict[str, Any]) -> None:
     from kubewright.cluster import Cluster
 
     stopped = asyncio.Event()
@@ -135,12 +143,13 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             loop.add_signal_handler(number, stopped.set)
-    async with Cluster(snapshot=snapshot, audit_log=audit_log, workloads=_workloads(nodes), rbac=rbac) as cluster:
+    async with Cluster(**settings) as cluster:
         url = await cluster.serve(port=port)
         kubeconfig = cluster.kubeconfig(write_kubeconfig)
         output.line(f"The embedded cluster is ready at {url}. In another terminal:\n")
         output.line(f"  export KUBECONFIG={shlex.quote(str(kubeconfig.absolute()))}")
         output.line("  kubectl get namespaces\n")
+        snapshot = settings["snapshot"]
         lost = f"keeps its state in {snapshot}" if snapshot else "deletes all its data"
         output.line(f"Ctrl-C stops the cluster; it {lost}.")
         output.document(url=url, kubeconfig=str(kubeconfig.absolute()))

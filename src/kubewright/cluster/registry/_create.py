@@ -68,8 +68,6 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
     assert obj is not None
     obj = {**obj, "metadata": {**obj["metadata"]}}
     metadata = obj["metadata"]
-    if metadata.get("resourceVersion"):
-        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(field, None)
     metadata["uid"] = state.uid()
@@ -96,11 +94,18 @@ async def _create_prepared(state: State, call: Call, attributes: Attributes, obj
     call.warnings += _object_meta.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)
     type_.strategy.canonicalize(obj)
     await state.admission.validate(replace(attributes, object=obj, name=metadata["name"]))
+    if not call.dry_run and _is_revision(metadata.get("resourceVersion", "")):  # checked by the storage
+        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
     if state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"]) is not None:
         raise already_exists(type_, metadata["name"])
     if call.dry_run:
         return await stored_and_read(type_, obj)
     return await store(state, type_, obj, None)
+
+
+def _is_revision(text: str) -> bool:
+    """Returns whether the storage reads a resourceVersion as a revision. It ignores zero, and everything else."""
+    return text.isascii() and text.isdigit() and int(text) != 0
 
 
 def _clear_status(type_: ResourceType, obj: JSONObject) -> None:

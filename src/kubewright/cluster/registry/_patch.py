@@ -128,7 +128,8 @@ async def apply(state: State, call: Call) -> ApiResponse:
     _check_duplicates(call)
     obj = fit_to_schema(call, type_, made)
     if found is None or live is None:
-        obj["metadata"].pop("resourceVersion", None)
+        if not call.dry_run:
+            obj["metadata"].pop("resourceVersion", None)
         if obj["metadata"].get("uid"):
             text = "and no existing object was found"
             uid = obj["metadata"]["uid"]

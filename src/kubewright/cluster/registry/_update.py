@@ -51,7 +51,8 @@ async def _create_by_update(state: State, call: Call, obj: JSONObject) -> ApiRes
         raise not_found(call.type, call.name)
     if obj["metadata"].get("uid"):
         raise uid_mismatch(call.type, call.namespace, call.name, obj["metadata"]["uid"], "")
-    obj["metadata"].pop("resourceVersion", None)
+    if not call.dry_run:
+        obj["metadata"].pop("resourceVersion", None)
     obj = manager_of(state, call.type).update(None, obj, manager_name_of(call), state.now())
     return object_response(state, call, await create_object(state, call, obj), 201)
 
