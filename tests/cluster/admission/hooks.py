@@ -28,13 +28,8 @@ class HookServer:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._authority = CertificateAuthority("webhooks")
-        certificate, key = self._authority.issue("hooks", hosts=["127.0.0.1", "hooks.default.svc"]).write(
-            folder, "hooks"
-        )
-        self.certificate = Path(certificate).read_bytes()
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(certificate, key)
+        self._authority, self._folder = CertificateAuthority("webhooks"), folder
+        self.renew()
         self._runner: web.ServerRunner | None = None
         self.url = ""
         self.port = 0
@@ -45,6 +40,14 @@ class HookServer:
         self.behaviors: dict[str, Any] = {}
         self.received: dict[str, list[Any]] = {}
         self.hanging = asyncio.Event()
+
+    def renew(self) -> None:
+        """Uses a new certificate of the same authority from the next start on."""
+        pair = self._authority.issue("hooks", hosts=["127.0.0.1", "hooks.default.svc"])
+        certificate, key = pair.write(self._folder, "hooks")
+        self.certificate = Path(certificate).read_bytes()
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate, key)
 
     @property
     def bundle(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,54 @@ async def test_first_request_after_a_webhook_server_starts_reaches_it(hooks: Hoo
             assert failed.body["message"].endswith(f'Post "{hooks.url}/deny?timeout=10s": {reason}')
         await hooks.__aenter__()
     assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 400
+
+
+async def test_ignored_failures_do_not_delay_the_first_call(hooks: HookServer, raw: Raw) -> None:
+    hooks.behaviors["deny"] = {"allowed": False}
+    config = {"url": f"{hooks.url}/deny", "caBundle": hooks.bundle}
+    await hooks.__aexit__()
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config, failurePolicy="Ignore"))
+    for name in "abc":
+        assert (await raw("POST", MAPS, {"metadata": {"name": name}})).status == 201
+    await hooks.__aenter__()
+    assert (await raw("POST", MAPS, {"metadata": {"name": "d"}})).status == 400
+
+
+@pytest.mark.promise(
+    "Webhooks of the embedded cluster",
+    "The next write after a webhook server starts, restarts or changes its certificate reaches it.",
+)
+async def test_first_request_after_a_new_certificate_and_bundle_reaches_the_server(raw: Raw, tmp_path: Path) -> None:
+    servers = []
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        servers.append(HookServer(tmp_path / name))
+    old, new = servers
+    async with old:
+        body = configuration(clientConfig={"url": f"{old.url}/see", "caBundle": old.bundle})
+        await raw("POST", CONFIGURATIONS, body)
+        assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    new.port = old.port
+    async with new:
+        failed = await raw("POST", MAPS, {"metadata": {"name": "b"}})
+        assert failed.body["message"].endswith("x509: certificate signed by unknown authority")
+        body["webhooks"][0]["clientConfig"]["caBundle"] = new.bundle
+        stored = (await raw("GET", f"{CONFIGURATIONS}/hooks")).body["metadata"]
+        body["metadata"]["resourceVersion"] = stored["resourceVersion"]
+        assert (await raw("PUT", f"{CONFIGURATIONS}/hooks", body)).status == 200
+        assert (await raw("POST", MAPS, {"metadata": {"name": "b"}})).status == 201
+        assert len(new.received["see"]) == 1
+
+
+async def test_a_certificate_of_the_same_authority_is_used_without_a_change(hooks: HookServer, raw: Raw) -> None:
+    config = {"url": f"{hooks.url}/see", "caBundle": hooks.bundle}
+    await raw("POST", CONFIGURATIONS, configuration(clientConfig=config))
+    assert (await raw("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    await hooks.__aexit__()
+    hooks.renew()
+    await hooks.__aenter__()
+    assert (await raw("POST", MAPS, {"metadata": {"name": "b"}})).status == 201
+    assert len(hooks.received["see"]) == 2
 
 
 async def test_calls_to_one_webhook_share_a_connection(hooks: HookServer, raw: Raw) -> None:
