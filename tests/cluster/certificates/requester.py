@@ -51,7 +51,7 @@ def asked(
     names: Sequence[x509.GeneralName] = (),
     *,
     key: Key | None = None,
-    attributes: Sequence[x509.NameAttribute] = (),
+    attributes: Sequence[x509.NameAttribute[str]] = (),
     extensions: Sequence[x509.ExtensionType] = (),
 ) -> Asked:
     """Returns a new request."""

@@ -76,7 +76,7 @@ async def test_both_servers_refuse_cbor(both: Both, version: str) -> None:
                     answers[method, type_] = await answer(transport, method, target, b"\xd9\xd9\xf7\xa0", type_=type_)
                 answers["delete", type_] = await answer(transport, "DELETE", f"{path}/none", accept=type_)
                 target = f"{path}/none?fieldManager=a"
-                answers["apply"] = await answer(
+                answers["apply", type_] = await answer(
                     transport, "PATCH", target, b"\xd9\xd9\xf7\xa0", type_="application/apply-patch+cbor"
                 )
         found.append(answers)

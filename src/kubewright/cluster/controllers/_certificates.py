@@ -102,8 +102,8 @@ class CertificateController:
         """Processes everything recorded so far."""
         if self._cleans:
             self._cleans = False
-            for entry in list(self._state.storage.entries(_STORAGE)):
-                await self._clean_up(entry)
+            for each in list(self._state.storage.entries(_STORAGE)):
+                await self._clean_up(each)
                 await turns.spend(PROCESSED)
         for name in list(self._todo):
             self._todo.pop(name, None)
