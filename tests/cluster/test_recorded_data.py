@@ -9,11 +9,16 @@ from kubewright.cluster.machinery import go_type_of, reader_of
 from kubewright.cluster.registry import builtin_types
 from kubewright.columns import builtin_columns_data
 from kubewright.testing import ControlPlane
-from tools.generate_cluster.__main__ import printer_columns, resources
+from tools.generate_cluster.__main__ import api_services, printer_columns, resources
 
 
 def test_recorded_columns_equal_those_of_the_real_server(control_plane: ControlPlane) -> None:
     assert builtin_columns_data() == printer_columns(control_plane), "run: python -m tools.generate_cluster"
+
+
+def test_recorded_priorities_equal_those_of_the_real_server(control_plane: ControlPlane) -> None:
+    kept = msgspec.json.decode(read_data("api_services.json"))
+    assert kept == api_services(control_plane), "run: python -m tools.generate_cluster"
 
 
 def test_recorded_discovery_equals_that_of_the_real_server(control_plane: ControlPlane) -> None:

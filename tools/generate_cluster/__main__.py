@@ -27,6 +27,7 @@ def main() -> None:
         write(DATA / "resources.json", resources(plane))
         write(COLUMNS, printer_columns(plane))
         write(DATA / "roles.json", roles(plane))
+        write(DATA / "api_services.json", api_services(plane))
         (DATA / "openapi.bin").write_bytes(packed_documents(plane))
 
 
@@ -71,6 +72,16 @@ def roles(plane: ControlPlane) -> dict[str, Any]:
                 del entry["time"]
             facts[f"{plural}/{metadata.get('namespace', '')}/{metadata['name']}"] = obj
     return facts
+
+
+def api_services(plane: ControlPlane) -> dict[str, list[int]]:
+    """Returns the priorities of built-in group versions: of the group, and of the version."""
+    found = plane.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices")["items"]
+    return {
+        each["metadata"]["name"]: [each["spec"]["groupPriorityMinimum"], each["spec"]["versionPriority"]]
+        for each in found
+        if each["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
+    }
 
 
 def group_versions(plane: ControlPlane) -> Iterator[tuple[str, str]]:

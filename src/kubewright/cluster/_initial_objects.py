@@ -1,5 +1,5 @@
 """The objects that kube-apiserver creates itself: namespaces, the `kubernetes` Service with its endpoints, the range of
-cluster IPs, and with RBAC the default roles."""
+cluster IPs, APIServices, and with RBAC the default roles."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from kubewright.cluster._state import State
 from kubewright.cluster.access import add_default_roles
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry._api_services import add_api_services
 
 __all__ = ["NAMESPACES", "add_initial_objects", "publish_endpoint"]
 
@@ -29,6 +30,7 @@ def add_initial_objects(state: State, *, rbac: bool = False) -> None:
     _add(state, "/services", _SERVICE)
     for storage, content in _endpoints(_UNREACHABLE, _PORT, state.now()).items():
         _add(state, storage, content)
+    add_api_services(state)
     if rbac:
         add_default_roles(state)
 

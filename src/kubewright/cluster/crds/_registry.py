@@ -24,6 +24,7 @@ from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
+from kubewright.cluster.registry._api_services import sync_api_services
 from kubewright.cluster.registry._delete import (
     DeleteOptions,
     admit_deletion,
@@ -106,6 +107,7 @@ class Definitions:
             if name in self._served and self._served[name][0] == entry.revision:
                 continue
             self._settle_one(name, entry)
+        sync_api_services(self._state)
 
     def _settle_one(self, name: str, entry: Entry) -> None:
         definition = decoded(self._type, entry)
@@ -274,6 +276,7 @@ class Definitions:
             entry = self._state.storage.get(self._type.storage, "", name)
             if entry is not None:
                 self._settle_one(name, entry)
+        sync_api_services(self._state)
 
 
 def _custom_kind(type_: ResourceType) -> CustomKind:

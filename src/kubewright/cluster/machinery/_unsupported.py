@@ -32,7 +32,8 @@ REFUSED_PAGES: Final = {
 _ADMISSION: Final = "admission: what is registered here would never be asked"
 REFUSED_WRITES: Final = {
     "customresourcedefinitions.apiextensions.k8s.io": "custom resource definitions",
-    "apiservices.apiregistration.k8s.io": "aggregated API servers",
+    "apiservices.apiregistration.k8s.io": "aggregated API servers: it does not forward requests to the Service of an "
+    "APIService. The server creates the APIServices of its own group versions",
     "mutatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _ADMISSION,
     "validatingadmissionpolicies.admissionregistration.k8s.io": _ADMISSION,
