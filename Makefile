@@ -61,6 +61,7 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(BIN)/mypy
 	$(RUN) tools.generate_api --check
 	$(RUN) tools.generate_schemas --check
+	$(RUN) tools.unsupported --check
 	$(RUN) tools.promises --check
 	$(RUN) tools.words
 	$(RUN) tools.collected
