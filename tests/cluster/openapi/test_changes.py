@@ -153,7 +153,7 @@ async def test_documents_follow_the_definitions(life: str, embedded: Server, ser
 
 async def test_real_server_keeps_the_v3_document_of_a_removed_version(embedded: Server, server: Server) -> None:
     """A known difference: if it is gone, remove it from the list."""
-    assert [entry["difference"] for entry in KNOWN] == ["the v3 document of a version that is no longer served"]
+    assert [entry["scenario"] for entry in KNOWN] == ["the v3 document of a version that is no longer served"]
     group, path = f"stale.{SUFFIX}", f"/openapi/v3/apis/stale.{SUFFIX}/v1"
     for step in (
         create("One", *versions(v2=PLAIN, v1=PLAIN)),
