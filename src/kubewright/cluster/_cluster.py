@@ -25,7 +25,7 @@ from kubewright.cluster.kubelets import PodStreams
 from kubewright.cluster.limits import LimitRanger, QuotaAdmission
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
-from kubewright.cluster.nodes import add_node_calls
+from kubewright.cluster.nodes import RuntimeClasses, add_node_calls
 from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 from kubewright.cluster.registry._builtin_resources import builtin_types
@@ -392,6 +392,7 @@ def _install_features(dispatcher: Dispatcher) -> None:
     add_certificates(dispatcher)
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
+    state.admission.add(RuntimeClasses(state))
     if dispatcher.access.authorizer.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
         state.admission.add(NoEscalation(dispatcher.access.authorizer))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Final
 
+from kubewright.api import parse_time
 from kubewright.cluster._state import State
+from kubewright.cluster.controllers._namespace_conditions import Leftovers, changed_conditions
 from kubewright.cluster.controllers._writing import controller_user, create, delete, type_of, update
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
@@ -17,6 +20,7 @@ __all__ = ["Namespaces"]
 
 _NAMESPACES: Final = "/namespaces"
 _CONFIG_MAPS: Final = "/configmaps"
+_PODS: Final = "/pods"
 _ROOT_CA: Final = "kube-root-ca.crt"
 _DESCRIPTION: Final = "kubernetes.io/description"
 _ABOUT: Final = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints."
@@ -83,8 +87,8 @@ class Namespaces:
         namespace = decoded(type_, entry)
         if not namespace["metadata"].get("deletionTimestamp"):
             await self._fill(name)
-        elif await self._emptied(name, turns):
-            await self._finalize(entry, namespace)
+        else:
+            await self._empty(namespace, turns)
 
     async def _fill(self, name: str) -> None:
         accounts = type_of(self._state, "/serviceaccounts")
@@ -109,33 +113,88 @@ class Namespaces:
             metadata = {**obj["metadata"], "annotations": {**annotations, _DESCRIPTION: _ABOUT}}
             await update(self._state, maps, found, {**obj, "metadata": metadata, "data": data}, _ROOT_CA_USER)
 
-    async def _emptied(self, name: str, turns: Turns) -> bool:
-        """Deletes everything in the namespace. Returns whether it is empty."""
-        storage = self._state.storage
-        left = False
-        for kind in storage.names():
-            type_ = type_of(self._state, kind)
-            if type_ is None or not type_.namespaced:
-                continue
-            for entry in list(storage.entries(kind, name)):
-                type_ = type_of(self._state, kind, entry) or type_
-                if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
-                    left = True
-                    await turns.spend(SCANNED)
-                    continue
-                if storage.get(kind, name, entry.name) is not entry:
-                    left = True  # it changed during the admission of another object
-                    self._todo[name] = None
-                    continue
-                _, gone = await delete(self._state, type_, entry, DeleteOptions(policy="Background"), _USER)
-                left |= not gone
-                await turns.spend(PROCESSED)
+    async def _empty(self, namespace: JSONObject, turns: Turns) -> None:
+        """Deletes everything in the namespace, pods first, reports what is left, and releases an empty namespace."""
+        name = namespace["metadata"]["name"]
+        left = Leftovers()
+        await self._delete_all(_PODS, name, left, turns)
+        pods = list(self._state.storage.entries(_PODS, name))
+        if pods:
+            # As on the real server, the conditions do not mention pods that are expected to end.
+            if self._is_overdue(pods, namespace):
+                left.errors.append(f"unexpected items still remain in namespace: {name} for gvr: /v1, Resource=pods")
+        else:
+            for storage in self._state.storage.names():
+                await self._delete_all(storage, name, left, turns)
+            async for resource, finalizers in self._remaining(name, turns):
+                left.resources[resource] += 1
+                left.finalizers.update(finalizers)
         self._terminating.add(name)
-        return not left
+        if left.errors:
+            self.later[name] = None
+        entry = await self._report(name, left)
+        if entry is not None and not (pods or left.resources or left.errors):
+            await self._finalize(entry)
 
-    async def _finalize(self, entry: Entry, namespace: JSONObject) -> None:
+    async def _delete_all(self, storage: str, name: str, left: Leftovers, turns: Turns) -> None:
+        type_ = type_of(self._state, storage)
+        if type_ is None or not type_.namespaced:
+            return
+        for entry in list(self._state.storage.entries(storage, name)):
+            if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
+                await turns.spend(SCANNED)
+                continue
+            if self._state.storage.get(storage, name, entry.name) is not entry:
+                self._todo[name] = None  # it changed during the admission of another object
+                continue
+            found = type_of(self._state, storage, entry) or type_
+            try:
+                await delete(self._state, found, entry, DeleteOptions(policy="Background"), _USER)
+            except Failure as failure:  # the other kinds are deleted nevertheless
+                left.errors.append(str(failure))
+                return
+            await turns.spend(PROCESSED)
+
+    def _is_overdue(self, pods: list[Entry], namespace: JSONObject) -> bool:
+        """Returns whether pods without finalizers exist longer than their grace periods."""
+        longest = 0
+        for entry in pods:
+            pod = entry.decode()
+            if pod["metadata"].get("finalizers"):
+                return False
+            if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+                longest = max(longest, (pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0)
+        passed = self._state.clock.now() - parse_time(namespace["metadata"]["deletionTimestamp"])
+        return passed.total_seconds() >= longest
+
+    async def _remaining(self, name: str, turns: Turns) -> AsyncIterator[tuple[str, list[str]]]:
+        """Yields resource and finalizers of each object that is left. A resource of several groups counts in each."""
+        seen: set[tuple[str, str]] = set()
+        for type_ in self._state.types:
+            if not type_.namespaced or "delete" not in type_.verbs or (type_.group, type_.plural) in seen:
+                continue
+            seen.add((type_.group, type_.plural))
+            for entry in list(self._state.storage.entries(type_.storage, name)):
+                yield f"{type_.plural}.{type_.group}", entry.decode()["metadata"].get("finalizers") or []
+                await turns.spend(SCANNED)
+
+    async def _report(self, name: str, left: Leftovers) -> Entry | None:
+        """Writes the conditions if they changed. Returns the namespace; None if it is gone."""
+        type_, entry = type_of(self._state, _NAMESPACES), self._state.storage.get(_NAMESPACES, "", name)
+        if entry is None or type_ is None:
+            return None
+        namespace = decoded(type_, entry)
+        status = namespace.get("status") or {}
+        conditions = changed_conditions(status.get("conditions") or [], left, self._state.now())
+        if conditions is None:
+            return entry
+        changed = {**namespace, "status": {**status, "conditions": conditions}}
+        return await update(self._state, type_, entry, changed, _USER, "status")
+
+    async def _finalize(self, entry: Entry) -> None:
         type_ = type_of(self._state, _NAMESPACES)
         assert type_ is not None
+        namespace = decoded(type_, entry)
         spec = {**namespace["spec"]}
         spec["finalizers"] = [each for each in spec.get("finalizers") or () if each != "kubernetes"]
         if not spec["finalizers"]:

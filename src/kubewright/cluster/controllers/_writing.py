@@ -47,9 +47,8 @@ async def update(
     Raises the failure of admission, and `RevisionConflict` if the object changed during admission.
     """
     old, given = decoded(type_, entry), changed
-    changed = await retry_converting(
-        lambda: manager_of(state, type_, subresource).update(old, given, MANAGER, state.now())
-    )
+    manager = manager_of(state, type_, subresource if subresource in type_.strategy.status_subresources else "")
+    changed = await retry_converting(lambda: manager.update(old, given, MANAGER, state.now()))
     asked = Attributes(
         operation="UPDATE",
         type=type_,

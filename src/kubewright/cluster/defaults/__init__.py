@@ -13,11 +13,25 @@ from collections.abc import Callable
 from typing import Final
 
 from kubewright.cluster.defaults import _batch, _others, _pods, _services, _workloads
-from kubewright.cluster.defaults._new import complete_changed_pod, complete_job, complete_pod, label_job
+from kubewright.cluster.defaults._new import (
+    add_default_tolerations,
+    complete_changed_pod,
+    complete_job,
+    complete_pod,
+    label_job,
+)
 from kubewright.cluster.defaults._workloads import TEMPLATE_GENERATION
 from kubewright.cluster.machinery._resources import JSONObject
 
-__all__ = ["TEMPLATE_GENERATION", "complete_changed_pod", "complete_job", "complete_pod", "defaults_of", "label_job"]
+__all__ = [
+    "TEMPLATE_GENERATION",
+    "add_default_tolerations",
+    "complete_changed_pod",
+    "complete_job",
+    "complete_pod",
+    "defaults_of",
+    "label_job",
+]
 
 _DEFAULTS: Final[dict[tuple[str, str], Callable[[JSONObject], None]]] = {
     ("", "Pod"): _pods.pod,

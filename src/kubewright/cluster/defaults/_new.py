@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubewright.cluster.defaults._fill import each, part
 from kubewright.cluster.machinery._resources import JSONObject
 
-__all__ = ["complete_changed_pod", "complete_job", "complete_pod", "label_job", "qos_class"]
+__all__ = ["add_default_tolerations", "complete_changed_pod", "complete_job", "complete_pod", "label_job", "qos_class"]
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _PATIENCE: Final = 300
@@ -19,7 +19,7 @@ def complete_pod(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-    _add_default_tolerations(spec)
+    add_default_tolerations(spec)
 
 
 def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
@@ -28,10 +28,11 @@ def complete_changed_pod(obj: JSONObject, old: JSONObject) -> None:
     for field in ("priority", "preemptionPolicy"):
         if field in before:
             spec.setdefault(field, before[field])
-    _add_default_tolerations(spec)
+    add_default_tolerations(spec)
 
 
-def _add_default_tolerations(spec: dict[str, Any]) -> None:
+def add_default_tolerations(spec: dict[str, Any]) -> None:
+    """Lets a pod stay on an unreachable node for a while, unless it says how long."""
     tolerations = spec.get("tolerations") or []
     for taint in _TAINTS:
         if not any(_tolerates(toleration, taint) for toleration in tolerations):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes._fake_node import FakeNode
     from kubewright.cluster.nodes._placement import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
     from kubewright.cluster.nodes._plan import Plan, PodPlan
+    from kubewright.cluster.nodes._runtime_classes import RuntimeClasses
     from kubewright.cluster.nodes._scheduler import Scheduler
     from kubewright.cluster.nodes._status_writing import write_status
 
@@ -34,6 +35,7 @@ __all__ = [
     "Plan",
     "PodAddresses",
     "PodPlan",
+    "RuntimeClasses",
     "Scheduler",
     "add_node_calls",
     "is_selected",
@@ -53,6 +55,7 @@ _MODULES = {
     "Plan": "_plan",
     "PodAddresses": "_addresses",
     "PodPlan": "_plan",
+    "RuntimeClasses": "_runtime_classes",
     "Scheduler": "_scheduler",
     "add_node_calls": "_calls",
     "is_selected": "_placement",

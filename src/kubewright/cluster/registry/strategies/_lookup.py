@@ -20,6 +20,7 @@ from kubewright.cluster.registry.strategies._specs import (
     IngressStrategy,
     LeaseStrategy,
     NetworkPolicyStrategy,
+    RuntimeClassStrategy,
 )
 from kubewright.cluster.registry.strategies._volumes import ClaimStrategy, VolumeStrategy
 from kubewright.cluster.registry.strategies._workloads import (
@@ -57,6 +58,7 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("networking.k8s.io", "ServiceCIDR"): AddressRangeStrategy,
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
+    ("node.k8s.io", "RuntimeClass"): RuntimeClassStrategy,
     **ROLE_STRATEGIES,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.validation._addresses import (
@@ -16,6 +16,7 @@ from kubewright.cluster.registry.validation._autoscaling import autoscaler_error
 from kubewright.cluster.registry.validation._coordination import lease_errors
 from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
+from kubewright.cluster.registry.validation._runtime_classes import runtime_class_errors
 
 __all__ = [
     "AddressRangeStrategy",
@@ -25,6 +26,7 @@ __all__ = [
     "IngressStrategy",
     "LeaseStrategy",
     "NetworkPolicyStrategy",
+    "RuntimeClassStrategy",
     "SpecStrategy",
 ]
 
@@ -127,3 +129,17 @@ class AddressRangeStrategy(SpecStrategy):
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects other changes of the ranges."""
         return [] if subresource else range_update_errors(obj, old)
+
+
+class RuntimeClassStrategy(SpecStrategy):
+    """RuntimeClasses, whose handler is immutable."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the class."""
+        return runtime_class_errors(obj)
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects a change of the handler; as on the real server, nothing else is validated."""
+        given = obj.get("handler", "")
+        return [] if given == old.get("handler", "") else [invalid("handler", given, "field is immutable")]

@@ -27,8 +27,9 @@ from kubewright.cluster.registry.validation._common import (
     port_or_name_errors,
 )
 from kubewright.cluster.registry.validation._security import container_security_errors
+from kubewright.names import qualified_name_problems
 
-__all__ = ["container_errors"]
+__all__ = ["amount_errors", "container_errors"]
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -97,7 +98,7 @@ def _container(container: JSONObject, path: str, volumes: set[str], *, host_user
     errors += _sources(container.get("envFrom") or (), f"{path}.envFrom")
     errors += _mounts(container, f"{path}.volumeMounts", volumes)
     errors += one_of(container, "imagePullPolicy", path, _PULL_POLICIES)
-    errors += _amounts(container.get("resources") or {}, f"{path}.resources")
+    errors += amount_errors(container.get("resources") or {}, f"{path}.resources")
     return errors + container_security_errors(
         container.get("securityContext"), f"{path}.securityContext", host_users=host_users
     )
@@ -263,15 +264,25 @@ def _mounts(container: JSONObject, path: str, volumes: set[str]) -> list[FieldEr
     return errors
 
 
-def _amounts(resources: JSONObject, path: str) -> list[FieldError]:
+def amount_errors(resources: JSONObject, path: str) -> list[FieldError]:
+    """Validates the limits and requests of a container."""
     errors: list[FieldError] = []
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for field, amounts in (("limits", limits), ("requests", requests)):
         for resource, amount in amounts.items():
+            place = f"{path}.{field}[{resource}]"
+            errors += [invalid(place, resource, problem) for problem in _resource_problems(resource)]
             if Quantity(amount) < Quantity("0"):
                 text = "must be greater than or equal to 0"
-                errors.append(invalid(f"{path}.{field}[{resource}]", amount, text))
+                errors.append(invalid(place, amount, text))
             if field == "requests" and resource in limits and Quantity(amount) > Quantity(limits[resource]):
                 text = f"must be less than or equal to {resource} limit of {limits[resource]}"
                 errors.append(invalid(f"{path}.requests", amount, text))
     return errors
+
+
+def _resource_problems(name: str) -> list[str]:
+    """Returns the problems of the name of a resource: a standard one, or one with a domain."""
+    standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
+    text = "must be a standard resource for containers"
+    return [*qualified_name_problems(name), *([] if standard or "/" in name else [text])]
