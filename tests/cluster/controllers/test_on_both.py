@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
+import pytest_asyncio
 
-from kubewright.api import core, meta
+from kubewright.api import core, discovery, meta
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
 from tests.patience import PATIENCE
@@ -107,3 +108,128 @@ async def test_namespace_deletes_pods_before_everything_else(client: Client) -> 
     }
     await client.patch(core.ConfigMap, "held", release, name)
     await eventually(lambda: client.find(core.Namespace, name), lambda found: found is None)
+
+
+# Mirroring of Endpoints
+
+SERVICE_NAME = "kubernetes.io/service-name"
+MIRRORED = {
+    SERVICE_NAME: "outside",
+    "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io",
+}
+
+
+def endpoints(namespace: str, *subsets: core.EndpointSubset, **metadata: Any) -> core.Endpoints:
+    made = meta.ObjectMeta(name="outside", namespace=namespace, **metadata)
+    return core.Endpoints(metadata=made, subsets=list(subsets))
+
+
+def subset(*ready: str, port: int = 80, unready: tuple[str, ...] = ()) -> core.EndpointSubset:
+    return core.EndpointSubset(
+        addresses=[core.EndpointAddress(ip=each) for each in ready] or None,
+        not_ready_addresses=[core.EndpointAddress(ip=each) for each in unready] or None,
+        ports=[core.EndpointPort(name=f"p{port}", port=port)],
+    )
+
+
+class Outside:
+    """A Service without a selector."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+
+    async def slices(self) -> list[discovery.EndpointSlice]:
+        return list(await self.client.list(discovery.EndpointSlice, self.namespace, labels={SERVICE_NAME: "outside"}))
+
+    async def content(self) -> list[tuple[str, list[int | None], list[tuple[str, bool | None]]]]:
+        """Returns family, ports, and addresses with their readiness."""
+        return sorted(
+            (
+                each.address_type,
+                sorted((port.port for port in each.ports or ()), key=str),
+                sorted((one.addresses[0], one.conditions and one.conditions.ready) for one in each.endpoints or ()),
+            )
+            for each in await self.slices()
+        )
+
+    async def becomes(self, *wanted: tuple[str, list[int | None], list[tuple[str, bool | None]]]) -> None:
+        await eventually(self.content, lambda found: found == sorted(wanted))
+
+    async def write(self, *subsets: core.EndpointSubset) -> None:
+        found = await self.client.get(core.Endpoints, "outside", self.namespace)
+        found.subsets = list(subsets)
+        await self.client.update(found)
+
+
+@pytest_asyncio.fixture
+async def outside(client: Client, namespace: str) -> Outside:
+    spec = core.ServiceSpec(ports=[core.ServicePort(name="p", port=80)])
+    await client.create(core.Service(metadata=meta.ObjectMeta(name="outside", namespace=namespace), spec=spec))
+    return Outside(client, namespace)
+
+
+@pytest.mark.promise("The embedded cluster", "Endpoints of Services without a selector are mirrored to EndpointSlices.")
+@pytest.mark.filterwarnings("ignore")
+async def test_mirrors_endpoints_through_create_update_and_delete(outside: Outside) -> None:
+    client, namespace = outside.client, outside.namespace
+    labels, annotations = {"team": "a"}, {"note": "x", "kubectl.kubernetes.io/last-applied-configuration": "y"}
+    await client.create(endpoints(namespace, subset("10.1.2.3"), labels=labels, annotations=annotations))
+    await outside.becomes(("IPv4", [80], [("10.1.2.3", True)]))
+    (mirror,) = await outside.slices()
+    assert mirror.metadata.labels == {"team": "a", **MIRRORED}
+    assert mirror.metadata.annotations == {"note": "x"}
+    assert mirror.metadata.generate_name == "outside-"
+    (owner,) = mirror.metadata.owner_references
+    assert (owner.api_version, owner.kind, owner.name, owner.controller) == ("v1", "Endpoints", "outside", True)
+
+    await outside.write(subset("10.2.3.4", unready=("10.2.3.5",), port=81))
+    await outside.becomes(("IPv4", [81], [("10.2.3.4", True), ("10.2.3.5", False)]))
+    assert [each.metadata.name for each in await outside.slices()] == [mirror.metadata.name]
+
+    await outside.write(subset("10.0.0.1", "2001:db8::1"), subset("10.0.0.1", port=443))
+    await outside.becomes(
+        ("IPv4", [443], [("10.0.0.1", True)]),
+        ("IPv4", [80], [("10.0.0.1", True)]),
+        ("IPv6", [80], [("2001:db8::1", True)]),
+    )
+    await client.delete(core.Endpoints, "outside", namespace)
+    await outside.becomes()
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param({"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}}, id="skip-mirror"),
+        pytest.param({"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}}, id="leader election"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+async def test_stops_mirroring_endpoints_that_ask_for_it(outside: Outside, patch: dict[str, Any]) -> None:
+    client, namespace = outside.client, outside.namespace
+    await client.create(endpoints(namespace, subset("10.1.2.3")))
+    await outside.becomes(("IPv4", [80], [("10.1.2.3", True)]))
+    await client.patch(core.Endpoints, "outside", MergePatch({"metadata": patch}), namespace)
+    await outside.becomes()
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_mirrors_only_for_services_without_selector(outside: Outside) -> None:
+    client, namespace = outside.client, outside.namespace
+    await client.create(endpoints(namespace, subset("10.1.2.3")))
+    await outside.becomes(("IPv4", [80], [("10.1.2.3", True)]))
+    await client.delete(core.Service, "outside", namespace)
+    await outside.becomes()
+
+
+@pytest.mark.filterwarnings("ignore")
+async def test_mirrors_at_most_a_thousand_addresses(outside: Outside) -> None:
+    addresses = [f"10.1.{number // 250}.{number % 250 + 1}" for number in range(1001)]
+    await outside.client.create(endpoints(outside.namespace, subset(*addresses)))
+    found = await eventually(outside.content, bool)
+    assert [len(members) for _, _, members in found] == [1000]
+    events = await eventually(
+        lambda: outside.client.list(core.Event, outside.namespace, fields="reason=TooManyAddressesToMirror"), len
+    )
+    rule = "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped"
+    assert {event.message for event in events} == {rule}

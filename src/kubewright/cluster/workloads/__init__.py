@@ -6,6 +6,7 @@
 - ReplicationControllers, StatefulSets, DaemonSets and Jobs create pods, and CronJobs create Jobs;
 - pods are bound to simulated nodes and become ready, fail or crash, as their `PodPlan` describes;
 - claims get volumes, and Services get Endpoints and EndpointSlices of their pods;
+- Endpoints that users write for Services without a selector are mirrored to EndpointSlices;
 - the allowed disruptions of disruption budgets are computed, for evictions.
 
 The controllers are an ordinary `Operator`: it runs in this process, with a client and the clock of the cluster.

@@ -16,6 +16,7 @@ _CONTROLLERS: Final = {
     "CronJob": "cronjob-controller",
     "DaemonSet": "daemonset-controller",
     "Deployment": "deployment-controller",
+    "Endpoints": "endpoint-slice-mirroring-controller",
     "Job": "job-controller",
     "PersistentVolumeClaim": "persistentvolume-controller",
     "Pod": "taint-eviction-controller",

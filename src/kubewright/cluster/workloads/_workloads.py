@@ -54,6 +54,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _endpoints,
         _job_pods,
         _jobs,
+        _mirroring,
         _nodes,
         _replica_sets,
         _stateful_sets,
@@ -72,6 +73,7 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
         _cron_jobs,
         _volumes,
         _endpoints,
+        _mirroring,
         _nodes,
         _disruptions,
     ):
