@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 import pytest_asyncio
 
-from kubewright.api import core, discovery, meta
+from kubewright.api import Quantity, core, discovery, meta
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
 from tests.patience import PATIENCE
@@ -233,3 +233,83 @@ async def test_mirrors_at_most_a_thousand_addresses(outside: Outside) -> None:
     )
     rule = "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. 1 addresses were skipped"
     assert {event.message for event in events} == {rule}
+
+
+# ReplicationControllers
+
+
+def replication_controller(namespace: str, replicas: int) -> core.ReplicationController:
+    pod = core.PodSpec(containers=[core.Container(name="c", image="i")])
+    template = core.PodTemplateSpec(metadata=meta.ObjectMeta(labels={"name": "rc"}), spec=pod)
+    spec = core.ReplicationControllerSpec(replicas=replicas, selector={"name": "rc"}, template=template)
+    return core.ReplicationController(metadata=meta.ObjectMeta(name="rc", namespace=namespace), spec=spec)
+
+
+def controllers_of(pod: core.Pod) -> list[tuple[str, str, str]]:
+    return [(each.api_version, each.kind, each.name) for each in pod.metadata.owner_references if each.controller]
+
+
+async def pods_of(client: Client, namespace: str) -> list[core.Pod]:
+    found = await client.list(core.Pod, namespace)
+    return [each for each in found if each.metadata.deletion_timestamp is None]
+
+
+OWNED = [("v1", "ReplicationController", "rc")]
+
+
+@pytest_asyncio.fixture
+async def account(client: Client, namespace: str) -> None:
+    """Waits for the service account, without which the real server rejects pods."""
+    await eventually(lambda: client.find(core.ServiceAccount, "default", namespace), lambda found: found is not None)
+
+
+@pytest.mark.promise("The embedded cluster", "ReplicationControllers adopt, release, create and delete pods.")
+@pytest.mark.usefixtures("account")
+async def test_replication_controller_adopts_releases_and_scales(client: Client, namespace: str) -> None:
+    spec = core.PodSpec(containers=[core.Container(name="c", image="i")])
+    orphan = meta.ObjectMeta(name="orphan", namespace=namespace, labels={"name": "rc"})
+    await client.create(core.Pod(metadata=orphan, spec=spec))
+    await client.create(replication_controller(namespace, 1))
+    adopted = await eventually(
+        lambda: client.get(core.Pod, "orphan", namespace), lambda pod: controllers_of(pod) == OWNED
+    )
+    assert [each.metadata.name for each in await pods_of(client, namespace)] == [adopted.metadata.name]
+
+    await client.patch(core.Pod, "orphan", MergePatch({"metadata": {"labels": {"name": "free"}}}), namespace)
+    await eventually(lambda: client.get(core.Pod, "orphan", namespace), lambda pod: not controllers_of(pod))
+    await eventually(lambda: pods_of(client, namespace), lambda pods: len(pods) == 2)
+
+    await client.patch(core.ReplicationController, "rc", MergePatch({"spec": {"replicas": 3}}), namespace)
+    found = await eventually(
+        lambda: client.get(core.ReplicationController, "rc", namespace),
+        lambda rc: rc.status is not None and (rc.status.replicas, rc.status.observed_generation) == (3, 2),
+    )
+    assert found.status is not None
+    assert found.status.fully_labeled_replicas == 3
+    await client.patch(core.ReplicationController, "rc", MergePatch({"spec": {"replicas": 1}}), namespace)
+    await eventually(lambda: pods_of(client, namespace), lambda pods: len(pods) == 2)
+
+    await client.delete(core.ReplicationController, "rc", namespace)  # its default is to orphan the pods
+    await eventually(lambda: client.find(core.ReplicationController, "rc", namespace), lambda found: found is None)
+    left = await pods_of(client, namespace)
+    assert [controllers_of(each) for each in left] == [[], []]
+
+
+@pytest.mark.usefixtures("account")
+async def test_replication_controller_reports_exceeded_quota(client: Client, namespace: str) -> None:
+    quota = core.ResourceQuotaSpec(hard={"pods": Quantity("2")})
+    metadata = meta.ObjectMeta(name="few", namespace=namespace)
+    await client.create(core.ResourceQuota(metadata=metadata, spec=quota))
+    await eventually(
+        lambda: client.get(core.ResourceQuota, "few", namespace), lambda found: found.status.hard is not None
+    )
+    await client.create(replication_controller(namespace, 3))
+
+    async def failures() -> list[tuple[str, str | None]]:
+        found = await client.get(core.ReplicationController, "rc", namespace)
+        given = [] if found.status is None else found.status.conditions or []
+        return [(each.status, each.reason) for each in given if each.type == "ReplicaFailure"]
+
+    await eventually(failures, lambda found: found == [("True", "FailedCreate")])
+    await client.patch(core.ReplicationController, "rc", MergePatch({"spec": {"replicas": 2}}), namespace)
+    await eventually(failures, lambda found: not found)

@@ -14,6 +14,7 @@ __all__ = ["left"]
 KINDS: tuple[type[Object], ...] = (
     apps.Deployment,
     apps.ReplicaSet,
+    core.ReplicationController,
     apps.StatefulSet,
     apps.DaemonSet,
     apps.ControllerRevision,

@@ -439,7 +439,20 @@ async def a_pod_goes_as_its_budget_allows(client: Client) -> None:
     await until(client, policy.PodDisruptionBudget, "guard", allows_all_it_can)
 
 
+async def a_replication_controller_is_scaled(client: Client) -> None:
+    spec = core.ReplicationControllerSpec(replicas=3, selector=dict(LABELS), template=template(), min_ready_seconds=1)
+    await client.create(core.ReplicationController(metadata=meta.ObjectMeta(name="web"), spec=spec))
+    await until(client, core.ReplicationController, "web", lambda found: found.status.available_replicas == 3)
+
+    def shrink(found: core.ReplicationController) -> None:
+        found.spec.replicas = 1
+
+    await change(client, core.ReplicationController, "web", shrink)
+    await until(client, core.ReplicationController, "web", lambda found: found.status.replicas == 1)
+
+
 CASES: list[Case] = [
+    a_replication_controller_is_scaled,
     budgets_are_counted,
     a_pod_goes_as_its_budget_allows,
     pods_have_to_leave_a_tainted_node,

@@ -110,7 +110,10 @@ NAMED_BY_LABEL: Final = frozenset({"namespaces", "services", "statefulsets.apps"
 """Resources whose names are DNS labels."""
 
 NAMED_BY_BYTES: Final = frozenset({"replicationcontrollers", "deviceclasses.resource.k8s.io"})
-"""Resources with a newer check of names: its message counts bytes, and it ignores generateName."""
+"""Resources with a newer check of names, whose message counts bytes."""
+
+PREFIXED_FREELY: Final = NAMED_BY_BYTES | {"events", "poddisruptionbudgets.policy"}
+"""Resources whose generateName is not checked."""
 
 NAMED_FREELY: Final = frozenset(
     [

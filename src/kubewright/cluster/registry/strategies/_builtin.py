@@ -66,8 +66,7 @@ class BuiltinStrategy(Strategy):
 
     def prefix_problems(self, prefix: str) -> list[str]:
         """Checks the prefix of a generated name like a name, except for kinds that do not check it."""
-        unchecked = _behavior.NAMED_FREELY | _behavior.NAMED_BY_BYTES
-        return [] if self.resource in unchecked else super().prefix_problems(prefix)
+        return [] if self.resource in _behavior.PREFIXED_FREELY else super().prefix_problems(prefix)
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
         """Resets what a write to the status must not change, metadata included."""
