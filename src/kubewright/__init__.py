@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kubewright.client import ConfigError as ConfigError
     from kubewright.client import load_config as load_config
     from kubewright.controller import BlockingContext as BlockingContext
+    from kubewright.controller import Child as Child
     from kubewright.controller import Context as Context
     from kubewright.controller import Dependency as Dependency
     from kubewright.controller import ImmutableFields as ImmutableFields
@@ -122,6 +123,7 @@ _MODULES = {
     "ObjectKey": "kubewright.cache",
     "BlockingContext": "kubewright.controller",
     "WriteConflict": "kubewright.controller",
+    "Child": "kubewright.controller",
     "Context": "kubewright.controller",
     "Dependency": "kubewright.controller",
     "ImmutableFields": "kubewright.controller",

@@ -9,7 +9,8 @@
 - `Owns` and `Watch`, for `owns=` and `watches=`;
 - `Dependency`, for values that `operator.provides` and `ctx.use` pass to reconcilers.
 
-The sub-rooms: `registration` (declarations and their checks), `apply` (`ctx.apply` and `ctx.prune`), `status` (the
+The sub-rooms: `registration` (declarations and their checks), `apply` (`ctx.apply` and `ctx.prune`),
+`children` (`ctx.apply_all`), `readiness` (whether an object has reached its desired state), `status` (the
 status and its conditions), `fields` (pure functions over managed fields). `kubewright.operator` composes controllers
 and runs them.
 """
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from kubewright.controller.apply import NotOwned as NotOwned
     from kubewright.controller.apply import Outdated as Outdated
     from kubewright.controller.apply import WriteConflict as WriteConflict
+    from kubewright.controller.children import Child as Child
+    from kubewright.controller.children import Children as Children
+    from kubewright.controller.readiness import Readiness as Readiness
+    from kubewright.controller.readiness import readiness_of as readiness_of
     from kubewright.controller.registration import Owns as Owns
     from kubewright.controller.registration import Predicate as Predicate
     from kubewright.controller.registration import Reader as Reader
@@ -69,6 +74,8 @@ _MODULES = {
     "BlockingContext": "_context",
     "WriteConflict": "kubewright.controller.apply",
     "CachedKinds": "_cached_kinds",
+    "Child": "kubewright.controller.children",
+    "Children": "kubewright.controller.children",
     "Context": "_context",
     "Controller": "_controller",
     "ControllerStats": "_controller",
@@ -85,6 +92,7 @@ _MODULES = {
     "Permission": "kubewright.rbac",
     "Predicate": "kubewright.controller.registration",
     "Reader": "kubewright.controller.registration",
+    "Readiness": "kubewright.controller.readiness",
     "ReconcileTimeout": "_reconcile",
     "Registration": "kubewright.controller.registration",
     "RepeatedError": "_repeated_errors",
@@ -98,6 +106,7 @@ _MODULES = {
     "labels_changed": "kubewright.controller.registration",
     "owner_keys": "kubewright.controller.registration",
     "predicate": "kubewright.controller.registration",
+    "readiness_of": "kubewright.controller.readiness",
     "replace_status": "_context",
     "resource_version_changed": "kubewright.controller.registration",
     "start_dependencies": "_dependencies",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubewright.controller._dependencies import Dependency
     from kubewright.controller._object_logger import ObjectLogger
     from kubewright.controller.apply import ImmutablePolicy
+    from kubewright.controller.children import Child, Children
     from kubewright.events import EventType
 
 __all__ = ["BlockingContext", "Context", "replace_status"]
@@ -204,6 +205,30 @@ class Context(_BaseContext[R_co]):
             obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock, immutable=immutable
         )
 
+    async def apply_all(
+        self,
+        children: Iterable[Object | Child[Any]],
+        *,
+        prune: bool = False,
+        condition: str | None = None,
+    ) -> Children:
+        """Applies a set of children in order, and returns their states and progress.
+
+        A child is an object, or `Child(obj, after=[other], ...)` with the options of `apply`. A child with `after` is
+        applied when those children are ready; until then it stays as it is, or absent. Readiness follows the rules of
+        kstatus. A change of a child triggers the next reconcile if its kind is in `owns`.
+
+        With `prune`, objects of the kinds in `owns` that this operator applied for the reconciled object, and that this
+        reconcile has not applied, are deleted. That happens only after every child was applied. Without `prune`, a
+        warning names such objects once.
+
+        `condition` names a condition of the reconciled object that shows the progress: True when all are ready.
+
+        Raises ValueError for an order that cannot work. Raises RuntimeError for a second call with `prune` in one
+        reconcile, and if another controller of the same kind owns the same kinds.
+        """
+        return await self._backend.apply_all(children, prune=prune, condition=condition)
+
     async def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """Deletes objects of these kinds that were applied for this one and are not in `keep`. Returns their number.
 
@@ -300,6 +325,16 @@ class BlockingContext(_BaseContext[R_co]):
                 obj, adopt=adopt, owned=owned, release=release, optimistic_lock=optimistic_lock, immutable=immutable
             )
         )
+
+    def apply_all(
+        self,
+        children: Iterable[Object | Child[Any]],
+        *,
+        prune: bool = False,
+        condition: str | None = None,
+    ) -> Children:
+        """See `Context.apply_all`."""
+        return self._wait(self._backend.apply_all(children, prune=prune, condition=condition))
 
     def prune(self, kinds: Iterable[type[Object]], *, keep: Iterable[Object]) -> int:
         """See `Context.prune`."""

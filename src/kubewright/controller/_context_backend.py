@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -21,12 +19,14 @@ from kubewright.api import (
 )
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.client import NotFound, Propagation, Status
-from kubewright.client.wire import info_of_object, object_name
+from kubewright.client.wire import object_name
 from kubewright.controller._enqueuing import Enqueuer
-from kubewright.controller._environment import Environment
+from kubewright.controller._interruption import Interruptible
 from kubewright.controller._object_logger import ObjectLogger
+from kubewright.controller._placement import placed
 from kubewright.controller._write_loops import Written, written_part
 from kubewright.controller.apply import ImmutablePolicy, WriteConflict
+from kubewright.controller.children import Child, ChildApplier, ChildKey, ChildRecord, Children
 from kubewright.controller.status import (
     FieldConflict,
     PendingConditions,
@@ -47,10 +47,9 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 T = TypeVar("T")
 
 
-class ContextBackend(msgspec.Struct, Generic[R], eq=False):
+class ContextBackend(Interruptible, Generic[R], eq=False):
     """The state of one reconcile. All writes go through it, and the caches see them immediately."""
 
-    environment: Environment
     kind: type[R]
     info: ResourceInfo
     key: ObjectKey
@@ -68,11 +67,13 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
     """Is notified of each write, because the event about it may not need a reconcile."""
     paused_until: float | None = None
     """The end of the first pause because of a write conflict, by the monotonic clock."""
+    prunable: tuple[type[Object], ...] = ()
+    """The kinds of children that `apply_all` may delete."""
+    children: ChildRecord | None = None
+    """What this reconcile has applied and pruned; None if nothing."""
     _created: list[Object] = msgspec.field(default_factory=list)
     """Objects that were created since the last write of another kind."""
     _raw: bytes | None = None
-    _stopped: BaseException | None = None
-    _pending: Future[Any] | None = None
     _log: ObjectLogger | None = None
 
     def __repr__(self) -> str:
@@ -98,36 +99,6 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         if self._log is None:
             self._log = ObjectLogger(self.trace.controller, self.info.kind, self.key, self.trace)
         return self._log
-
-    def stop(self, reason: BaseException) -> None:
-        """Makes every further call raise `reason`. A thread that still runs stops at its next call."""
-        self._stopped = reason
-        if self._pending is not None:
-            self._pending.cancel()
-
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine in the operator's event loop, from a thread, and waits for it."""
-        if self._stopped is not None:
-            work.close()
-            raise self._stopped
-        self._pending = future = asyncio.run_coroutine_threadsafe(self._served(work), self.environment.loop)
-        try:
-            return future.result()
-        except CancelledError:
-            self.check()
-            raise
-        finally:
-            self._pending = None
-
-    async def _served(self, work: Coroutine[Any, Any, T]) -> T:
-        """Awaits a coroutine for a thread, which does not hold the clock during that time."""
-        with self.environment.clock.serving(self):
-            return await work
-
-    def check(self) -> None:
-        """Raises the reason if the reconcile was stopped."""
-        if self._stopped is not None:
-            raise self._stopped
 
     # The object itself
 
@@ -199,14 +170,16 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         """See `Context.apply`."""
         self.check()
         owner = (self.object or self.primary()) if owned else None
-        placed = self._placed(obj)
-        if advice := self.environment.undeclared_writes.check(self.trace.controller, placed):
+        child = self._placed(obj)
+        if owned:
+            self.children = (self.children or ChildRecord()).with_child(child, self.prunable)
+        if advice := self.environment.undeclared_writes.check(self.trace.controller, child):
             self.log.warning("%s", advice)
-        before = self.environment.caches.get(type(obj), ObjectKey.of(placed))
+        before = self.environment.caches.get(type(obj), ObjectKey.of(child))
         try:
             applied = await self.environment.applier.apply(
                 owner,
-                placed,
+                child,
                 adopt=adopt,
                 release=release,
                 optimistic_lock=optimistic_lock,
@@ -217,7 +190,7 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
             return self._during_pause(error, type(obj))
         if fields := applied.kept or applied.recreated:
             done = "are kept" if applied.kept else "would change, so it was deleted and created again"
-            self.log.info("%s: its immutable fields %s %s", placed, ", ".join(fields), done)
+            self.log.info("%s: its immutable fields %s %s", child, ", ".join(fields), done)
         if applied.written:
             self.changed = True
             raw = before.raw if before is not None else None
@@ -242,10 +215,50 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
         self.check()
         if isinstance(kinds, type):
             raise TypeError(f"prune takes the kinds in a list: prune([{kinds.__name__}], keep=...)")
-        kept = [self._placed(obj) for obj in keep]
+        kept, kinds = [self._placed(obj) for obj in keep], list(kinds)
+        self.children = self.children or ChildRecord()
+        self.children.pruned.update(kinds)
         pruned = await self.environment.applier.prune(self.object or self.primary(), kinds, kept)
         self.changed = self.changed or bool(pruned)
         return len(pruned)
+
+    async def apply_all(
+        self, children: Iterable[Object | Child[Any]], *, prune: bool, condition: str | None
+    ) -> Children:
+        """See `Context.apply_all`."""
+        self.check()
+        record = self.children = self.children or ChildRecord()
+        if prune:
+            record.check_may_prune(self.kind, self.prunable, self.environment.shared_children)
+        return await ChildApplier(self, record, self._prune_children if prune else None).apply(children, condition)
+
+    async def _prune_children(self) -> int:
+        """Deletes the children that no call of this reconcile has applied. Nothing while a cache is not in sync."""
+        assert self.children is not None
+        if not all(self.environment.caches.informer(kind).synced for kind in self.prunable):
+            return 0
+        self.children.pruned_set = True
+        return await self.prune(self.prunable, self.children.applied)
+
+    def warn_about_leftovers(self) -> None:
+        """Logs children that were applied earlier, are not in the complete set of this reconcile, and stay."""
+        record = self.children
+        if record is None or not record.complete:
+            return
+        kinds = [kind for kind in self.prunable if kind not in record.pruned]
+        with contextlib.suppress(NotFound):  # the object itself is gone
+            found = self.environment.applier.leftovers(self.object or self.primary(), kinds, record.applied)
+            for one in self.environment.leftovers.new(found):
+                self.log.warning(
+                    "%s %s was applied for this object earlier and is not applied any more; nothing deletes it before"
+                    " its owner. Pass prune=True to ctx.apply_all, or delete it",
+                    one.kind.__name__,
+                    one.key,
+                )
+
+    def child_key(self, obj: Object) -> ChildKey:
+        """Returns the key of a child, in its own namespace or that of the reconciled object."""
+        return ChildKey.of(self._placed(obj))
 
     async def create(self, obj: O, *, owned: bool) -> O:
         """See `Context.create`."""
@@ -383,14 +396,4 @@ class ContextBackend(msgspec.Struct, Generic[R], eq=False):
 
         Raises ValueError if its kind and its namespace do not fit, because the server's answer does not name the fix.
         """
-        info, meta = info_of_object(obj), obj.metadata
-        namespace = self._namespace(info, meta.namespace)
-        if meta.namespace and not info.namespaced:
-            raise ValueError(f"{obj} cannot be in a namespace: {info} is cluster-scoped. Leave metadata.namespace out")
-        if info.namespaced and not namespace:
-            raise ValueError(
-                f"{obj} needs a namespace: {self.info.kind} {self.key} has none to share. Set metadata.namespace"
-            )
-        placed = msgspec.structs.replace(meta, namespace=namespace, owner_references=list(meta.owner_references))
-        placed.remember(meta.origin)
-        return msgspec.structs.replace(obj, metadata=placed)
+        return placed(obj, self.key, f"{self.info.kind} {self.key}")

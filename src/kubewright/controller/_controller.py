@@ -66,7 +66,12 @@ class Controller(Generic[R]):
         self._records = KeyRecords()
         self._enqueuer = Enqueuer(self.queue, clock, self._records, environment.statuses.is_own)
         self._backend = partial(
-            ContextBackend, environment, registration.kind, registration.info, enqueuer=self._enqueuer
+            ContextBackend,
+            environment,
+            registration.kind,
+            registration.info,
+            enqueuer=self._enqueuer,
+            prunable=tuple(one.kind for one in registration.owns if one.verbs is None or "delete" in one.verbs),
         )
         failures = FailureEvents(self._generation_of, self._record_event) if environment.failure_events else None
         self._reports = FailureReports(environment.former_finalizers, self._record_event, failures)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from kubewright.api import Object
 from kubewright.client import Client
 from kubewright.clock import Clock
 from kubewright.controller._cached_kinds import CachedKinds
 from kubewright.controller._dependencies import Dependencies
 from kubewright.controller.apply import Applier
+from kubewright.controller.children import LeftoverWarnings
 from kubewright.controller.status import StatusDeclarations
 from kubewright.events import EventRecorder
 from kubewright.observe import FormerFinalizers, Observer, UndeclaredWrites
@@ -36,6 +38,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     former_finalizers: FormerFinalizers = msgspec.field(default_factory=FormerFinalizers)
     dependencies: Dependencies = msgspec.field(default_factory=Dependencies)
     statuses: StatusDeclarations = msgspec.field(default_factory=StatusDeclarations)
+    shared_children: frozenset[tuple[type[Object], type[Object]]] = frozenset()
+    """The pairs of a reconciled kind and an owned kind that several controllers have."""
+    leftovers: LeftoverWarnings = msgspec.field(default_factory=LeftoverWarnings)
     failure_events: bool = True
     """Whether failures of reconciles are events on their objects."""
     observer: Observer = msgspec.field(default_factory=Observer)

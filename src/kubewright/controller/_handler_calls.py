@@ -91,6 +91,8 @@ class HandlerCalls(Generic[R]):
         backend.check()
         if backend.conditions:
             await backend.flush()
+        if backend.children is not None:
+            backend.warn_about_leftovers()
         if result is not None and not isinstance(result, Result):
             raise TerminalError(f"{handler.name} must return a Result or None, but returned {result!r}")
         return result

@@ -24,6 +24,7 @@ from kubewright.controller import (
     Replacement,
     start_dependencies,
 )
+from kubewright.controller.children import shared_child_kinds
 from kubewright.controller.registration import key_of_kind
 from kubewright.durations import Duration, check_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources, UndeclaredWrites
@@ -217,6 +218,7 @@ class Running:
             rng=operator.rng or random.Random(),  # noqa: S311  # for trace ids, which are not secret
             leads=None if elector is None else lambda: elector.is_leader,
             undeclared_writes=UndeclaredWrites(registrations, operator.needed),
+            shared_children=shared_child_kinds((one.kind, owns.kind) for one in registrations for owns in one.owns),
             failure_events=self.settings.failure_events is not False,
             observer=self.observer,
             dependencies=self._dependencies,

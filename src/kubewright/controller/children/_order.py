@@ -1,0 +1,127 @@
+"""`Child`: an object of a set, and the order of the set."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from kubewright.api import Object
+from kubewright.arguments import known_options
+from kubewright.cache import ObjectKey
+from kubewright.client.wire import info_of_object
+from kubewright.controller.apply import ImmutablePolicy
+
+__all__ = ["Child", "ChildKey", "PlacedChild", "in_order"]
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+class Child(Generic[O]):
+    """A child with options: `Child(web, after=[migration])`. A child without options is the object itself.
+
+    Args:
+        obj: the object, as for `ctx.apply`.
+        after: apply it only when these children are ready. Each is in the same set.
+        ready: whether the object is ready, from its current state. Default: the rules of `readiness_of`.
+        adopt: as for `ctx.apply`, and so are the others.
+        owned: see `ctx.apply`.
+        release: see `ctx.apply`.
+        optimistic_lock: see `ctx.apply`.
+        immutable: see `ctx.apply`.
+    """
+
+    __slots__ = ("after", "object", "options", "owned", "ready")
+
+    @known_options
+    def __init__(
+        self,
+        obj: O,
+        *,
+        after: Object | Sequence[Object] = (),
+        ready: Callable[[O], bool] | None = None,
+        adopt: bool = False,
+        owned: bool = True,
+        release: Sequence[str] = (),
+        optimistic_lock: bool = False,
+        immutable: ImmutablePolicy = "fail",
+    ) -> None:
+        if not isinstance(obj, Object):
+            raise TypeError(f"Child takes an object, such as core.ConfigMap(...), not {obj!r}")
+        self.object = obj
+        self.after = (after,) if isinstance(after, Object) else tuple(after)
+        for one in self.after:
+            if not isinstance(one, Object):
+                raise TypeError(f"after takes objects of the same set, not {one!r}")
+        if ready is not None and not callable(ready):
+            raise TypeError(f"ready is a function of the object's current state, not {ready!r}")
+        self.ready = ready
+        self.owned = owned
+        self.options: dict[str, Any] = {
+            "adopt": adopt,
+            "owned": owned,
+            "release": release,
+            "optimistic_lock": optimistic_lock,
+            "immutable": immutable,
+        }
+
+    def __repr__(self) -> str:
+        return f"Child({self.object})"
+
+
+class ChildKey(NamedTuple):
+    """Identifies a child, in any version of its kind."""
+
+    group: str
+    kind: str
+    key: ObjectKey
+
+    @classmethod
+    def of(cls, obj: Object) -> ChildKey:
+        """Returns the key of an object that has its namespace."""
+        info = info_of_object(obj)
+        return cls(info.group, info.kind, ObjectKey.of(obj))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+
+class PlacedChild(NamedTuple):
+    """A child whose namespace is known."""
+
+    key: ChildKey
+    child: Child[Any]
+    after: tuple[ChildKey, ...]
+
+
+def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object], ChildKey]) -> list[PlacedChild]:
+    """Returns the children in the order in which they are applied: after what they wait for, else as given.
+
+    Raises TypeError for a child that is not an object, and ValueError for two children of one name, for an `after` that
+    is not in the set, and for a cycle.
+    """
+    if isinstance(children, Object | Child):
+        raise TypeError(f"apply_all takes a list of children, [{children!r}]")
+    placed: dict[ChildKey, PlacedChild] = {}
+    for given in children:
+        child: Child[Any] = given if isinstance(given, Child) else Child(given)
+        key = key_of(child.object)
+        if key in placed:
+            raise ValueError(f"apply_all got two children {key}: give them different names")
+        placed[key] = PlacedChild(key, child, tuple(key_of(one) for one in child.after))
+    for one in placed.values():
+        for wait in one.after:
+            if wait not in placed:
+                raise ValueError(f"{one.key} is applied after {wait}, which is not in the set: add it to apply_all")
+    sorter = graphlib.TopologicalSorter({key: one.after for key, one in placed.items()})
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        raise ValueError(f"children wait for each other: {' after '.join(map(str, error.args[1]))}") from None
+    position = {key: number for number, key in enumerate(placed)}
+    order: list[PlacedChild] = []
+    while sorter.is_active():
+        free = sorted(sorter.get_ready(), key=position.__getitem__)
+        order += (placed[key] for key in free)
+        sorter.done(*free)
+    return order
