@@ -13,6 +13,7 @@ from kubewright.causes import error_text
 from kubewright.client import Conflict
 from kubewright.clock import Clock
 from kubewright.controller._context_backend import ContextBackend
+from kubewright.controller._daemons import RESET_AFTER, DaemonBackend
 from kubewright.controller._decoding import Undecodable
 from kubewright.controller._deletions import DeletionCallbacks
 from kubewright.controller._enqueuing import Enqueuer
@@ -29,7 +30,7 @@ from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
 from kubewright.controller._retries import Retries
 from kubewright.controller._sources import from_owned, from_referenced, from_trigger, from_watched, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
-from kubewright.controller.registration import Registration
+from kubewright.controller.registration import Registration, Role
 from kubewright.durations import Duration, check_duration, format_duration
 from kubewright.observe import ControllerStats, Ending, Inspection, Reconcile, inspect
 from kubewright.queue import WorkQueue
@@ -59,6 +60,7 @@ class Controller(Generic[R]):
             registration.name, rate_limiter=registration.rate_limiter(), clock=clock
         )
         self._registration = registration
+        self._is_daemon = registration.role == "daemon"
         self._environment = environment
         self._informer = environment.caches.find(registration.kind, registration.labels)
         by_object = registration.priority
@@ -66,7 +68,7 @@ class Controller(Generic[R]):
         self._records = KeyRecords()
         self._enqueuer = Enqueuer(self.queue, clock, self._records, environment.statuses.is_own)
         self._backend = partial(
-            ContextBackend,
+            DaemonBackend if self._is_daemon else ContextBackend,
             environment,
             registration.kind,
             registration.info,
@@ -105,10 +107,11 @@ class Controller(Generic[R]):
         )
         for number, watch in enumerate(registration.watches):
             if watch.referenced_by is not None:
-                self._informer.add_index(self._index_of(number), watch.references)
+                self._informer.add_index(f"{self.name} watches[{number}]", watch.references)
         environment.statuses.add_controller(registration.kind, registration.name)
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._started = False
 
     # Lifecycle
 
@@ -127,31 +130,33 @@ class Controller(Generic[R]):
             if watch.referenced_by is None:
                 handler = from_watched(watch, caches, self.enqueue)
             else:
-                handler = from_referenced(watch, partial(self._referring, self._index_of(number)), self.enqueue)
+                find = partial(self._referring, f"{self.name} watches[{number}]")
+                handler = from_referenced(watch, find, self.enqueue)
             predicate = "" if watch.when is None else f"predicate {watch.when} or "
             name = f"{predicate}map function {watch.map_name} of Watch({watch.kind.__name__})"
             listen(caches.find(watch.kind, watch.labels).add_handler(handler, name=name))
-
-    def _index_of(self, number: int) -> str:
-        """Returns the name of the index for the `referenced_by` of a watch."""
-        return f"{self.name} watches[{number}]"
 
     def _referring(self, index: str, value: str) -> list[ObjectKey]:
         return [snapshot.key for snapshot in self._informer.lister.snapshots_by_index(index, value)]
 
     def start(self) -> None:
         """Starts the workers and the external triggers. The caches must be in sync."""
-        for number in range(self._registration.concurrency):
-            self._tasks.append(asyncio.create_task(self._work(), name=f"{self.name} worker {number}"))
+        self._started = True
+        self._add_workers(len(self._informer.lister) if self._is_daemon else self._registration.concurrency)
         for trigger in self._registration.triggers:
             coroutine = from_trigger(trigger, self._registration.info, self.enqueue, self._environment.clock)
             self._tasks.append(asyncio.create_task(coroutine, name=f"{self.name} trigger"))
+
+    def _add_workers(self, wanted: int) -> None:
+        for number in range(len(self._tasks), wanted):
+            self._tasks.append(asyncio.create_task(self._work(), name=f"{self.name} worker {number}"))
 
     async def stop(self, grace: Duration) -> None:
         """Takes no more keys, waits up to `grace` for the running reconciles, then interrupts them."""
         for handler in self._handlers:
             handler.remove()
         self.queue.shutdown(drain=False)
+        self._calls.end_daemons()
         if (seconds := check_duration("grace", grace)) > 0:
             timer = self._environment.clock.limit(seconds, self.interrupt)
             try:
@@ -193,8 +198,13 @@ class Controller(Generic[R]):
 
     @property
     def idle(self) -> bool:
-        """Whether no key is ready or running. Keys that are due later do not count."""
-        return not len(self.queue) and not self.stats.active
+        """Whether no key is ready or running. Keys that are due later do not count, nor do running daemons."""
+        return not len(self.queue) and (self._is_daemon or not self.stats.active)
+
+    @property
+    def role(self) -> Role:
+        """Whether it reconciles, or is a timer or a daemon."""
+        return self._registration.role
 
     @property
     def info(self) -> ResourceInfo:
@@ -242,6 +252,8 @@ class Controller(Generic[R]):
 
     def _changed(self, change: Change[R]) -> None:
         key, when = change.key, self._registration.when
+        if self._is_daemon:
+            self._fit_daemons(change)
         if change.type == "deleted":
             if (record := self._records.get(key)) is not None:
                 record.finalized = record.undecodable = None
@@ -254,6 +266,14 @@ class Controller(Generic[R]):
         elif when is not None and not passes(when, change) and not self._finalizers.must_see(change):
             return
         self.enqueue(key, change.type, priority_of(change), change=change)
+
+    def _fit_daemons(self, change: Change[R]) -> None:
+        """Cancels the daemon of an object that is gone or going, and makes sure that each object has a worker."""
+        old, new = change.old, change.new
+        if new is None or new.deleting or (old is not None and old.uid != new.uid):
+            self._calls.end_daemons(change.key)
+        if self._started:
+            self._add_workers(len(self._informer.lister))
 
     # Workers
 
@@ -340,6 +360,8 @@ class Controller(Generic[R]):
             self._retries.quietly_after(run, error)
             return "error"
         except (Exception, asyncio.CancelledError) as error:
+            if self._is_daemon and (queue.state(key).running_for or 0.0) >= RESET_AFTER:
+                queue.forget(key)
             self._retries.after(run, error)
             return "error"
         if result is None or result == NOTHING:

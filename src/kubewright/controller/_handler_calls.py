@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar
 from kubewright.api import Object
 from kubewright.cache import ObjectKey
 from kubewright.causes import raise_cause
-from kubewright.clock import Clock
+from kubewright.clock import CancelScope, Clock
 from kubewright.controller._context import BlockingContext, Context
 from kubewright.controller._context_backend import ContextBackend
+from kubewright.controller._daemons import DaemonEnded
 from kubewright.controller._deadline import Deadline
 from kubewright.controller._reconcile import Result, TerminalError
 from kubewright.controller.registration import Handler, Registration
@@ -40,6 +41,8 @@ class HandlerCalls(Generic[R]):
     ) -> None:
         self.running: set[ContextBackend[R]] = set()
         self._timeout = registration.timeout
+        self._is_daemon = registration.role == "daemon"
+        self._scopes: dict[ContextBackend[R], CancelScope] = {}
         self._clock = clock
         self._revisit = revisit
         self._slow_reconciles = SlowReconciles(clock, self.running, running_for)
@@ -57,6 +60,23 @@ class HandlerCalls(Generic[R]):
             backend.stop(TerminalError("the operator is stopping"))
         return len(running)
 
+    def end_daemons(self, key: ObjectKey | None = None) -> None:
+        """Cancels the daemon of a key; without a key, all of them."""
+        for backend, scope in list(self._scopes.items()):
+            if key is None or backend.key == key:
+                scope.cancel(DaemonEnded())
+
+    async def _until_cancelled(self, handler: Handler, backend: ContextBackend[R]) -> Result | None:
+        scope = self._scopes[backend] = CancelScope()
+        try:
+            with scope, containment:
+                result: Result | None = await self._invoked(handler, backend)
+                return result
+        except DaemonEnded:
+            return None
+        finally:
+            del self._scopes[backend]
+
     def close(self) -> None:
         """Releases the timer and the threads."""
         self._slow_reconciles.stop()
@@ -66,10 +86,13 @@ class HandlerCalls(Generic[R]):
     async def call(self, handler: Handler, backend: ContextBackend[R]) -> Result | None:
         """Calls a handler, and writes the conditions that it has set."""
         self.running.add(backend)
-        self._slow_reconciles.start()
+        if not self._is_daemon:
+            self._slow_reconciles.start()
         backend.ended = False
         try:
-            if self._timeout is None:
+            if self._is_daemon:
+                result = await self._until_cancelled(handler, backend)
+            elif self._timeout is None:
                 result = await self._invoked(handler, backend)
             else:
                 with Deadline(backend, self._timeout, blocking=handler.blocking), containment:

@@ -22,7 +22,12 @@ class NotIdempotent(AssertionError):
 async def check_idempotent(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
     """Reconciles every object once more. Raises `NotIdempotent` if a reconcile writes anything or fails."""
     await settled()
-    keys = [(controller, key) for controller in controllers for key in controller.object_keys()]
+    keys = [
+        (controller, key)
+        for controller in controllers
+        if controller.role == "reconciler"
+        for key in controller.object_keys()
+    ]
     for controller, key in keys:
         controller.enqueue(key, _TRIGGER)
     await settled()

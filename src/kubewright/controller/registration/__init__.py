@@ -42,6 +42,7 @@ from kubewright.controller.registration._registration import (
     PriorityFunction,
     RateLimiterFactory,
     Registration,
+    Role,
     Trigger,
     check_concurrency,
     check_list,
@@ -55,9 +56,11 @@ from kubewright.controller.registration._registration import (
     check_watches,
     check_when,
 )
+from kubewright.controller.registration._repeating import NEW_OBJECTS, timer_handler
 
 __all__ = [
     "DEFAULT_CONCURRENCY",
+    "NEW_OBJECTS",
     "Handler",
     "Handlers",
     "MapFunction",
@@ -69,6 +72,7 @@ __all__ = [
     "Reader",
     "Reconciler",
     "Registration",
+    "Role",
     "Trigger",
     "Watch",
     "annotations_changed",
@@ -96,4 +100,5 @@ __all__ = [
     "parse_key",
     "predicate",
     "resource_version_changed",
+    "timer_handler",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar, get_origin
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
@@ -28,6 +28,9 @@ DEFAULT_CONCURRENCY = 10
 
 Trigger: TypeAlias = "AsyncIterable[ObjectKey] | asyncio.Queue[ObjectKey] | Callable[[], AsyncIterable[ObjectKey]]"
 """A source of keys outside of Kubernetes. A function is called at each start, and again if its iterator fails."""
+
+Role: TypeAlias = Literal["reconciler", "timer", "daemon"]
+"""What a controller does: it reconciles objects, or calls a function for each at intervals, or runs one beside each."""
 
 PriorityFunction: TypeAlias = Callable[[R], int]
 """Returns the priority of an object in the queue: higher goes first. It must not block."""
@@ -57,6 +60,7 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     deleted: list[Handler] = msgspec.field(default_factory=list)
     class_finalizer: str | None = None
     """The finalizer for the `finalize` method of the class form."""
+    role: Role = "reconciler"
     verbs: tuple[str, ...] | None = None
     """The only verbs on objects of the reconciled kind, if they are declared."""
 

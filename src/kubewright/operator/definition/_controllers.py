@@ -36,6 +36,7 @@ from kubewright.controller.registration import (
     handler_factory,
 )
 from kubewright.operator.definition._decorators import ObjectDecorator, ReconcileDecorator
+from kubewright.operator.definition._repeating import RepeatingRegistration
 from kubewright.operator.settings import Settings
 from kubewright.rbac import Permission, check_verbs
 from kubewright.signatures import can_take, is_async, name_of
@@ -51,15 +52,15 @@ R = TypeVar("R", bound=Object)
 F = TypeVar("F")
 
 
-class ControllerRegistration:
+class ControllerRegistration(RepeatingRegistration):
     """The part of an operator that registers controllers."""
 
     def __init__(self, name: str, settings: Settings) -> None:
+        super().__init__()
         self.name = name
         self.settings = settings
         self.needed: list[Permission] = []
         self.indexed: list[tuple[type[Object], str, IndexFunction[Any]]] = []
-        self._registrations: list[Registration[Any]] = []
         self._inherited: dict[str, set[str]] = {}
         self._finalizers: list[tuple[type[Object], str, Handler]] = []
         self._deleted: list[tuple[type[Object], Handler]] = []
@@ -121,11 +122,7 @@ class ControllerRegistration:
             "verbs": None if verbs is None else check_verbs(what, verbs, must=("list", "watch")),
         }
         controller = check_string(f"{what}: name", name or info.kind.lower(), example=info.kind.lower())
-        if any(other.name == controller for other in self._registrations):
-            raise ValueError(
-                f"this operator already has a controller {controller!r}: give the second one another name, "
-                f'reconciles({kind.__name__}, name="...")'
-            )
+        self._check_new_name(controller, f'reconciles({kind.__name__}, name="...")')
         inherited = {name for name, value in (("concurrency", concurrency), ("resync", resync)) if value is None}
 
         def register(reconciler: Any) -> None:
@@ -258,4 +255,4 @@ class ControllerRegistration:
             first_of(kind).finalizers.append((finalizer, form))
         for kind, form in self._deleted:
             first_of(kind).deleted.append(form)
-        return registrations
+        return [*registrations, *self._repeating]

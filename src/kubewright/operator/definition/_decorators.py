@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kubewright.controller import BlockingContext, Context, Result
     from kubewright.controller.registration import Reconciler
 
-__all__ = ["ObjectDecorator", "ReconcileDecorator"]
+__all__ = ["DaemonDecorator", "ObjectDecorator", "ReconcileDecorator"]
 
 R = TypeVar("R", bound=Object)
 C = TypeVar("C")
@@ -45,6 +45,20 @@ class ReconcileDecorator(Generic[R]):
     @overload
     def __call__(self, handler: Reconciler[R]) -> Reconciler[R]: ...
     def __call__(self, handler: Any) -> Any:
+        """Registers the handler and returns it."""
+        self._register(handler)
+        return handler
+
+
+class DaemonDecorator(Generic[R]):
+    """Registers an async function of an object of `R` and its context, and returns it unchanged."""
+
+    def __init__(self, register: Callable[[Any], None]) -> None:
+        self._register = register
+
+    def __call__(
+        self, handler: Callable[[R, Context[R]], Awaitable[Result | None]]
+    ) -> Callable[[R, Context[R]], Awaitable[Result | None]]:
         """Registers the handler and returns it."""
         self._register(handler)
         return handler

@@ -57,7 +57,7 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         return replace(self.settings, **check_options("Operator", options))
 
     def __repr__(self) -> str:
-        names = ", ".join(registration.name for registration in self._registrations)
+        names = ", ".join(one.name for one in (*self._registrations, *self._repeating))
         return f"<Operator {self.name!r}: {names or 'no controllers yet'}>"
 
     def permissions(self, settings: Settings | None = None) -> list[Permission]:
@@ -72,5 +72,5 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         if settings.has_secure_metrics:
             needs = [*needs, *for_reviewing()]
         if settings.install_crds:
-            needs = [*needs, *for_installing(*defined_kinds(self._registrations))]
+            needs = [*needs, *for_installing(*defined_kinds([*self._registrations, *self._repeating]))]
         return permissions_of(self.registrations(settings), settings.namespaces, needs, events=settings.event_version)
