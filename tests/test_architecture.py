@@ -54,6 +54,7 @@ FLOORS = [
         "turns",
         "user_code",
         "version",
+        "watchdog",
     },
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

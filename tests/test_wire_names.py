@@ -36,6 +36,8 @@ METRICS = {
     "kubewright_cache_bytes",
     "kubewright_cache_objects",
     "kubewright_cache_synced",
+    "kubewright_event_loop_blocked_seconds_total",
+    "kubewright_event_loop_blocked_total",
     "kubewright_events_aggregated_total",
     "kubewright_events_dropped_total",
     "kubewright_events_recorded_total",

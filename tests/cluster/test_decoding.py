@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from kubewright.cluster.machinery import ReadProblem, UnreadableObject, duplicate_fields, read_metadata, reader_of
 from kubewright.cluster import Cluster
+from kubewright.cluster.machinery import ReadProblem, UnreadableObject, duplicate_fields, read_metadata, reader_of
 from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
 from kubewright.cluster.machinery._go_types import read_metadata, reader_of
 from kubewright.cluster.machinery._resources import ReadProblem, UnreadableObject

@@ -13,7 +13,6 @@ ROOT = Path(kubewright.cluster.__file__).parent
 # crds, policies, limits, admission webhooks, controllers, nodes, workloads, laboratory.
 LAYERS = (
     "serving",
-    "watchdog",
     "dispatch",
     "discovery",
     "audit",
@@ -32,7 +31,6 @@ LAYERS = (
     "merge",
     "schema",
     "machinery",
-    "watchdog",
     "data",
 )
 FEATURES = ("admission/webhooks",)

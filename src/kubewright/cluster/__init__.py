@@ -16,7 +16,7 @@ imports only those below it in this table (`tests/cluster/test_layers.py`):
 
 | folder | responsibility |
 |---|---|
-| `serving`, `watchdog` | receives requests: in-process transport, HTTP with TLS; reports a blocked event loop |
+| `serving` | receives requests: in-process transport, HTTP with TLS; reports a blocked event loop |
 | `dispatch` | parses the request and calls the code of its verb |
 | `discovery`, `audit` | discovery and OpenAPI documents; the audit log |
 | `access` | authentication, impersonation, authorization (RBAC), tokens |

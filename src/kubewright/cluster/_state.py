@@ -13,8 +13,8 @@ from kubewright.clock import Clock
 from kubewright.cluster.admission import Chain
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, ResourceTypes
+from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
 from kubewright.cluster.storage._storage import Event, Storage
-from kubewright.cluster.watchdog import SlowCallbacks
 from kubewright.cluster.webhooks._client import WebhookClient
 
 if TYPE_CHECKING:

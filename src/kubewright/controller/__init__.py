@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kubewright.controller._dependencies import Replacement as Replacement
     from kubewright.controller._dependencies import start_dependencies as start_dependencies
     from kubewright.controller._environment import Environment as Environment
+    from kubewright.controller._handler_calls import handler_in as handler_in
     from kubewright.controller._object_logger import ObjectLogger as ObjectLogger
     from kubewright.controller._reconcile import NotDeclared as NotDeclared
     from kubewright.controller._reconcile import ReconcileTimeout as ReconcileTimeout
@@ -103,6 +104,7 @@ _MODULES = {
     "Watch": "kubewright.controller.registration",
     "annotations_changed": "kubewright.controller.registration",
     "generation_changed": "kubewright.controller.registration",
+    "handler_in": "_handler_calls",
     "labels_changed": "kubewright.controller.registration",
     "owner_keys": "kubewright.controller.registration",
     "predicate": "kubewright.controller.registration",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from kubewright.api import Object
@@ -20,9 +21,22 @@ from kubewright.controller.registration import Handler, Registration
 from kubewright.observe import SlowReconciles
 from kubewright.user_code import THREAD_NAME_PREFIX, containment, has_to_pass, in_thread, no_exception
 
-__all__ = ["HandlerCalls"]
+__all__ = ["HandlerCalls", "handler_in"]
 
 R = TypeVar("R", bound=Object)
+
+
+def handler_in(frame: FrameType | None) -> str:
+    """Returns the handler that a stack is in, and its object: `sync of Site shop/a`. Empty if it is in none.
+
+    Reading the stack costs nothing while nothing is wrong, unlike a record of each call.
+    """
+    while frame is not None:
+        if frame.f_code is HandlerCalls.call.__code__:
+            handler, backend = frame.f_locals["handler"], frame.f_locals["backend"]
+            return f"{handler.name} of {backend.info.kind} {backend.key}"
+        frame = frame.f_back
+    return ""
 
 
 class HandlerCalls(Generic[R]):

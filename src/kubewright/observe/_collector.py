@@ -57,6 +57,13 @@ class Collector:
             yield from _events(recorders)
         if webhooks := sources.webhooks():
             yield from _webhooks(webhooks)
+        if watchdogs := sources.watchdogs():
+            counts = {
+                "kubewright_event_loop_blocked": ("Calls that blocked the event loop.", "count"),
+                "kubewright_event_loop_blocked_seconds": ("Seconds for which they blocked it.", "seconds"),
+            }
+            for name, (text, field) in counts.items():
+                yield CounterMetricFamily(name, text, value=sum(getattr(one, field) for one in watchdogs))
         for certificate in sources.certificates():
             yield GaugeMetricFamily(
                 "kubewright_webhook_certificate_expiration_timestamp_seconds",

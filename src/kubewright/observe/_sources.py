@@ -13,6 +13,7 @@ from kubewright.events import EventRecorder
 from kubewright.observe._inspection import Observed
 from kubewright.observe._requests import RequestStats
 from kubewright.observe._webhooks import Expiring, WebhookStats
+from kubewright.watchdog import LoopWatchdog
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionStatus
@@ -48,4 +49,5 @@ class Sources(msgspec.Struct, kw_only=True):
     electors: Callable[[], Sequence[Elector]] = _none
     webhooks: Callable[[], Sequence[WebhookStats]] = _none
     certificates: Callable[[], Sequence[Expiring]] = _none
+    watchdogs: Callable[[], Sequence[LoopWatchdog]] = _none
     clock: Clock | None = None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any, Protocol, TypeGuard
+import random
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol, TypeGuard, cast
 
-from kubewright.client import Client
+from kubewright.client import Client, load_config
+from kubewright.clock import Clock
+from kubewright.operator.settings import Settings
 
-__all__ = ["HasClient", "HasKubeconfig", "check_cluster", "makes_clients"]
+__all__ = ["HasClient", "HasKubeconfig", "check_cluster", "connect"]
 
 
 class HasKubeconfig(Protocol):
@@ -37,6 +41,23 @@ def check_cluster(cluster: Any) -> Client | HasClient | HasKubeconfig | None:
         "running takes a client, or a cluster: one with a method client(), such as an embedded Cluster, or with a"
         f" kubeconfig, such as a ControlPlane; not {cluster!r}"
     )
+
+
+def connect(
+    cluster: Client | HasClient | HasKubeconfig | None,
+    settings: Settings,
+    *,
+    clock: Clock | None,
+    rng: random.Random | None,
+) -> AbstractAsyncContextManager[Client]:
+    """Returns a client of the cluster; default: of the settings. At its end, a client that was passed stays open."""
+    if isinstance(cluster, Client):
+        return nullcontext(cluster)
+    if makes_clients(cluster):
+        return cluster.client()
+    kubeconfig = settings.kubeconfig if cluster is None else cast("HasKubeconfig", cluster).kubeconfig
+    config = load_config(kubeconfig=kubeconfig, context=settings.context, server=settings.server)
+    return Client(config, clock=clock, rng=rng)
 
 
 def makes_clients(cluster: object) -> TypeGuard[HasClient]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kubewright.api import Object, info_of
 from kubewright.cache import Caches, ObjectKey
-from kubewright.client import Client, load_config
+from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, check_clock
 from kubewright.controller import (
     Applier,
@@ -28,7 +28,8 @@ from kubewright.controller.children import shared_child_kinds
 from kubewright.controller.registration import key_of_kind
 from kubewright.durations import Duration, check_duration
 from kubewright.observe import Inspection, LogBook, Observer, Sources, UndeclaredWrites
-from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, makes_clients
+from kubewright.operator._blocked_loop import watch_event_loop
+from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, connect
 from kubewright.operator._idempotence import check_idempotent
 from kubewright.operator._leadership import lead, make_elector, record_election
 from kubewright.operator._settling import wait_until_settled
@@ -41,6 +42,7 @@ from kubewright.operator.endpoints import HttpServer, serve_endpoints
 from kubewright.operator.logs import keeping_logs
 from kubewright.operator.settings import SettingError, Settings
 from kubewright.tasks import cancel_and_wait
+from kubewright.watchdog import LoopWatchdog
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionEvent, LeaderElector
@@ -99,6 +101,7 @@ class Running:
         self.webhooks = WebhookRun(operator, self.settings, testing=not check_server, clock=self.clock)
         self.observer = Observer()
         self.recorder: EventRecorder | None = None
+        self._watchdogs: list[LoopWatchdog] = []
         self.started_at = self.clock.now()
         self.sources = self._sources()
         """The sources of metrics and debug pages."""
@@ -130,7 +133,9 @@ class Running:
         registrations = operator.registrations(settings)
         if not registrations and not operator.has_webhooks:
             raise SettingError(f"operator {operator.name!r} has nothing to do: register a reconciler or a webhook")
-        connected = await self._connect()
+        connected = await self._stack.enter_async_context(
+            connect(self._cluster, settings, clock=self._given_clock, rng=operator.rng)
+        )
         self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
         client = connected.writing_as(operator.name).with_hooks(*observer.hooks)
         self.elector = make_elector(
@@ -185,22 +190,12 @@ class Running:
         await self._stack.enter_async_context(environment.recorder)
         await self._stack.enter_async_context(self._leader_stack)
         self._stack.push_async_callback(self._stop_controllers)
+        self._watchdogs.append(watch_event_loop(self._stack))  # not earlier: imports at the start may take long
         if self.elector is None:
             await self._work()
         else:
             self._leading = asyncio.create_task(self._lead(self.elector), name=f"leadership of {operator.name}")
             self._stack.push_async_callback(self._stop_leading)
-
-    async def _connect(self) -> Client:
-        cluster, settings = self._cluster, self.settings
-        if isinstance(cluster, Client):
-            return cluster
-        if makes_clients(cluster):
-            return await self._stack.enter_async_context(cluster.client())
-        kubeconfig = settings.kubeconfig if cluster is None else cast("HasKubeconfig", cluster).kubeconfig
-        config = load_config(kubeconfig=kubeconfig, context=settings.context, server=settings.server)
-        client = Client(config, clock=self._given_clock, rng=self._operator.rng)
-        return await self._stack.enter_async_context(client)
 
     def _environment(self, client: Client, registrations: Sequence[Registration[Any]]) -> Environment:
         """Returns what the controllers share. Their writes, including events, require the leadership."""
@@ -240,6 +235,7 @@ class Running:
             electors=lambda: [self.elector] if self.elector is not None else (),
             webhooks=lambda: [self.webhooks.server.stats] if self.webhooks.server is not None else (),
             certificates=lambda: [self.webhooks.server.certificate] if self.webhooks.server is not None else (),
+            watchdogs=lambda: self._watchdogs,
             clock=self._given_clock,
         )
 

@@ -13,9 +13,8 @@ from kubewright.cluster.machinery._field_errors import invalid
 from kubewright.cluster.machinery._json import UnreadableJSON, UnreadableNumber, decode_json, rounded
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, ResourceType, UnreadableObject
 from kubewright.cluster.machinery._responses import encode
-from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
 from kubewright.cluster.registry._scheme import wrong_kind
-from kubewright.yaml import InvalidYAML, load_yaml
+from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
 
 __all__ = [
     "UnreadableYAML",

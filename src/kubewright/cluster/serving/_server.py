@@ -20,7 +20,8 @@ from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure, unauthorized
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
-from kubewright.cluster.watchdog import SlowCallbacks, Watchdog
+from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
+from kubewright.cluster.serving._blocked_loop import make_watchdog, metrics_of
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerLimits, ServerRequest, ServerResponse
 from kubewright.kubeconfig import write_kubeconfig
 from kubewright.turns import Turns
@@ -52,7 +53,7 @@ class Serving:
         self._authority: CertificateAuthority | None = None
         self._admin: KeyPair | None = None
         self._server: Server | None = None
-        self._watchdog = Watchdog()
+        self._watchdog = make_watchdog()
         self._slow_callbacks = SlowCallbacks()
         self._turns = Turns()
         self.url = ""
@@ -84,7 +85,7 @@ class Serving:
         )
         self._server = await server.__aenter__()
         self._watchdog.start()
-        self._dispatcher.metrics = lambda: self._watchdog.metrics() + self._slow_callbacks.metrics()
+        self._dispatcher.metrics = lambda: metrics_of(self._watchdog) + self._slow_callbacks.metrics()
         self._dispatcher.state.slow_callbacks = self._slow_callbacks
         self._dispatcher.turns = self._turns
         shown = f"[{host}]" if ":" in host else host

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from kubewright.cluster import Cluster
-from kubewright.cluster.watchdog import Watchdog
+from kubewright.cluster.serving._blocked_loop import make_watchdog, metrics_of
 from tests.cluster.conftest import Raw
 from tests.patience import PATIENCE
 
@@ -29,7 +29,7 @@ async def test_reports_blocked_loop_with_its_stack(caplog: pytest.LogCaptureFixt
     reported = Reported()
     logger = logging.getLogger("kubewright.cluster")
     logger.addHandler(reported)
-    watchdog = Watchdog(threshold=0.05)
+    watchdog = make_watchdog(threshold=0.05)
     watchdog.start()
     try:
 
@@ -45,7 +45,7 @@ async def test_reports_blocked_loop_with_its_stack(caplog: pytest.LogCaptureFixt
         logger.removeHandler(reported)
     assert "in block_until_reported" in caplog.text
     assert watchdog.seconds >= 0.05
-    assert f"kubewright_cluster_event_loop_blocked_total {watchdog.count}\n" in watchdog.metrics().decode()
+    assert f"kubewright_cluster_event_loop_blocked_total {watchdog.count}\n" in metrics_of(watchdog).decode()
 
 
 async def test_served_cluster_has_metrics(embedded: Cluster, raw: Raw) -> None:
