@@ -118,7 +118,7 @@ def test_rejects_typo_in_marker(pytester: pytest.Pytester, given: str) -> None:
     pytester.makepyfile(
         f"import pytest\n\n@pytest.mark.clusters({given})\ndef test_it(cluster_kind):\n    assert False\n"
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
     assert result.ret != 0
     assert f"the marker clusters takes names of clusters, 'embedded' and 'real', not {given}" in result.stdout.str()
 

@@ -53,7 +53,7 @@ def test_tests_that_use_the_control_plane_can_be_left_out(pytester: pytest.Pytes
         def test_of_something_else(): pass
         """
     )
-    pytester.runpytest_subprocess(*ASYNC_MODE, "-m", "not control_plane").assert_outcomes(passed=1, deselected=3)
+    pytester.runpytest_inprocess(*ASYNC_MODE, "-m", "not control_plane").assert_outcomes(passed=1, deselected=3)
 
 
 @pytest.mark.promise("The control plane for tests", "One control plane for a run, one namespace for a test.")
@@ -100,6 +100,6 @@ def test_each_worker_of_xdist_keeps_its_logs_apart(pytester: pytest.Pytester) ->
 
 
 def test_the_fixtures_are_documented_by_pytest(pytester: pytest.Pytester) -> None:
-    shown = pytester.runpytest_subprocess("--fixtures")
+    shown = pytester.runpytest_inprocess("--fixtures", *ASYNC_MODE)
     for line in ("control_plane [[]session scope[]]*", "namespace *", "client *", "fake_node *"):
         shown.stdout.fnmatch_lines([line])
