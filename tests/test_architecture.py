@@ -84,19 +84,26 @@ def room_of(module: str) -> str:
 
 
 @functools.cache
+def nodes_of(module: str) -> list[ast.AST]:
+    """Returns all nodes of a module that these tests look at. Parsing takes most of the time of these tests."""
+    kinds = ast.Import | ast.ImportFrom | ast.If | ast.Constant
+    return [node for node in ast.walk(ast.parse(MODULES[module].read_text())) if isinstance(node, kinds)]
+
+
+@functools.cache
 def imports() -> list[Import]:
-    return [found for module, file in MODULES.items() for found in imports_in(module, ast.parse(file.read_text()))]
+    return [found for module in MODULES for found in imports_in(module)]
 
 
-def imports_in(module: str, tree: ast.Module) -> Iterator[Import]:
+def imports_in(module: str) -> Iterator[Import]:
     for_typing = {
         id(node)
-        for block in ast.walk(tree)
+        for block in nodes_of(module)
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for statement in block.body
         for node in ast.walk(statement)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(module):
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -164,8 +171,8 @@ def test_no_module_is_imported_past_a_door_by_its_name() -> None:
     """`importlib`, lazy exports and the like name modules as strings."""
     named = [
         f"{module}:{node.lineno} names {node.value}"
-        for module, file in MODULES.items()
-        for node in ast.walk(ast.parse(file.read_text()))
+        for module in MODULES
+        for node in nodes_of(module)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if node.value in MODULES and room_of(node.value) != room_of(module) and not is_door(node.value)
     ]
@@ -185,9 +192,9 @@ def test_there_is_one_http_stack() -> None:
     """docs/design/transport.md says which. NiceGUI brings others, for itself."""
     others = {"aiohttp", "httpx", "requests", "urllib3"}
     found = [
-        f"{file.relative_to(PACKAGE)}:{node.lineno}"
-        for file in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        for node in nodes_of(module)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
         if name.split(".")[0] in others
@@ -228,3 +235,42 @@ def test_private_modules_in_tests_have_a_reason() -> None:
     found = [each for each in lines_of_tests() if PRIVATE.search(each[2])]
     assert [place for place, before, line in found if not has_reason("private", before, line)] == []
     assert len(found) <= MOST_PRIVATE, "use a public name instead: this number may only shrink"
+
+
+# Test files over 400 lines. Split one when you add to it, and remove its name here.
+LONG_FILES = {
+    "cache/test_informer.py",
+    "cache/test_reflector.py",
+    "client/test_config.py",
+    "client/test_tls.py",
+    "client/test_verbs.py",
+    "cluster/workloads/test_like_the_real_ones.py",
+    "console/forms/test_creating.py",
+    "controller/test_controller.py",
+    "controller/test_endings.py",
+    "controller/test_waking.py",
+    "election/test_election.py",
+    "http/test_server.py",
+    "operator/test_context.py",
+    "operator/test_running.py",
+    "scaffold/test_upgrade.py",
+    "webhook/test_admission.py",
+    "webhook/test_server.py",
+}
+
+
+def test_test_files_have_at_most_400_lines() -> None:
+    lengths = {str(file.relative_to(TESTS)): len(file.read_text().splitlines()) for file in TESTS.rglob("*.py")}
+    assert {file for file, length in lengths.items() if length > 400} <= LONG_FILES
+
+
+# A wait of some seconds on this machine: too long on a fast one, too short on a busy one.
+REAL_SLEEP = re.compile(
+    r"(?<!await )\btime\.sleep\(|\b(?:asyncio|anyio)\.sleep\((?!0\))|\bfrom (?:time|asyncio) import .*\bsleep\b"
+)
+
+
+def test_real_sleeps_in_tests_have_a_reason() -> None:
+    """Tests wait for events, use virtual time, or poll with `until`. For the rest, `# real: why` says so."""
+    found = [each for each in lines_of_tests() if REAL_SLEEP.search(each[2]) and "REAL_SLEEP" not in each[2]]
+    assert [place for place, before, line in found if not has_reason("real", before, line)] == []

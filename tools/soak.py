@@ -22,8 +22,9 @@ from kubewright.client import Client
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
 from tests.faults.load import Load, plan
-from tests.faults.toys import Toy, until
+from tests.faults.toys import Toy
 from tests.faults.world import World
+from tests.patience import until
 
 TOYS = 300
 ACTIONS = 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +17,7 @@ from kubewright.client import Client
 from kubewright.cluster import Cluster
 from tests.attacks.harness import COPIES, Victim, running
 from tests.attacks.wires import trusting
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 # Many attacks at the same time on a busy machine.
 pytestmark = [pytest.mark.timeout(300 if COPIES == 1 else 1800)]
@@ -130,13 +129,13 @@ def healthy(victim: Victim, cluster: Cluster) -> Callable[[], Awaitable[None]]:
 async def renewed(client: Client) -> None:
     """Waits until the operator's lease has been renewed once more by the same holder."""
     first = await client.get(Lease, "attacked", "default")
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            lease = await client.get(Lease, "attacked", "default")
-            assert lease.spec.holder_identity == first.spec.holder_identity, "the operator lost its lease"
-            if lease.spec.renew_time != first.spec.renew_time:
-                return
-            await asyncio.sleep(0.05)
+
+    async def again() -> bool:
+        lease = await client.get(Lease, "attacked", "default")
+        assert lease.spec.holder_identity == first.spec.holder_identity, "the operator lost its lease"
+        return lease.spec.renew_time != first.spec.renew_time
+
+    await until(again)
 
 
 def _patience() -> aiohttp.ClientTimeout:

@@ -189,7 +189,7 @@ async def stand(victim: Victim, probe: Probe) -> AsyncIterator[None]:
     async def probing() -> None:
         while True:
             await probe()
-            await asyncio.sleep(0.2)  # how often, and not how long something takes
+            await asyncio.sleep(0.2)  # real: how often, and not how long something takes
 
     task = asyncio.create_task(probing())
     try:

@@ -111,7 +111,7 @@ async def test_bounds_the_size_of_a_body(target: Target, encoding: str) -> None:
         for _ in range(1 if encoding else 1_500):
             if not await wire.send(chunk):
                 break
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # real: the client is slow
         wire.close()
 
     await assault(target.victim, attack, target.probe)

@@ -12,16 +12,14 @@ from kubewright.api import ObjectMeta, Untyped, apps, core
 from kubewright.cache import CacheSyncError, Change, Informer, applied_digest
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.clusters
 
 
 async def in_trouble(informer: Informer[Any]) -> None:
     """Wait until it knows what keeps it from its objects."""
-    async with asyncio.timeout(PATIENCE):
-        while not informer.health.last_error:  # noqa: ASYNC110  # there is no event for it
-            await asyncio.sleep(0.01)
+    await until(lambda: informer.health.last_error)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import kubewright as kw
 from kubewright.api import core, meta
 from kubewright.cli import cli, run
 from kubewright.cluster import Cluster
-from tests.operator.conftest import until
+from tests.patience import until
 
 operator = kw.Operator("curious", health_bind="127.0.0.1:0", metrics_bind=None)
 

@@ -17,7 +17,7 @@ import pytest
 from kubewright.client import TLS, ClientConfig, ConfigError, Credentials, ExecPlugin
 from kubewright.client.credentials import ExecCredential, run_plugin
 from kubewright.clock import Clock, SystemClock
-from tests.patience import PATIENCE
+from tests.patience import until
 from tests.unheld_clock import UnheldClock
 
 V1 = "client.authentication.k8s.io/v1"
@@ -302,9 +302,7 @@ class TestHanging:
             except FileNotFoundError:
                 return True
 
-        async with asyncio.timeout(PATIENCE):
-            while not gone():  # noqa: ASYNC110 - another process's end has no event to wait for
-                await asyncio.sleep(0.001)
+        await until(gone)
 
     @pytest.mark.promise(
         "Configuration and credentials",

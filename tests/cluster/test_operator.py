@@ -7,7 +7,7 @@ from kubewright.api import core, meta
 from kubewright.cluster import Cluster
 from kubewright.crd import install
 from kubewright.testing import RealCluster
-from tests.operator.conftest import until
+from tests.patience import until
 
 
 class ToySpec(kw.Model):

@@ -15,7 +15,7 @@ from kubewright.codegen import CodegenError, from_cluster, generate, read_defini
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
 from tests.codegen.round_trip import classes_of, differences, load
-from tests.patience import PATIENCE
+from tests.patience import until
 
 GROUP = "codegen.example.com"
 SCHEMA: dict[str, Any] = {
@@ -109,15 +109,15 @@ async def test_the_server_accepts_and_returns_the_generated_definition(
 
 async def documented(client: Client) -> None:
     """Waits for the OpenAPI document of the group, which the server publishes a moment after it serves the kind."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                document = await client.request("GET", f"/openapi/v3/apis/{GROUP}/v1")
-            except NotFound:
-                document = b""
-            if b"LampSpec" in document or b'"Lamp"' in document:
-                return
-            await asyncio.sleep(0.1)
+
+    async def has_the_kind() -> bool:
+        try:
+            document = await client.request("GET", f"/openapi/v3/apis/{GROUP}/v1")
+        except NotFound:
+            return False
+        return b"LampSpec" in document or b'"Lamp"' in document
+
+    await until(has_the_kind)
 
 
 @pytest.mark.promise(

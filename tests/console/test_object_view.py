@@ -22,7 +22,8 @@ from kubewright.operator import Running
 from kubewright.testing import RealCluster
 from tests.console.conftest import OpenPage
 from tests.console.stalls import PATH, Stall, address, grown, operator_of, stall, stalls_defined
-from tests.operator.conftest import settled, until
+from tests.operator.conftest import settled
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

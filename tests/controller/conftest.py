@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -22,7 +22,6 @@ from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
 from kubewright.operator.definition import cached_kinds
-from tests.patience import PATIENCE
 
 R = TypeVar("R", bound=Object)
 
@@ -157,15 +156,6 @@ def thing(name: str = "one", size: int = 0, **meta: Any) -> Thing:
 
 def key(name: str = "one") -> ObjectKey:
     return ObjectKey("default", name)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Waits for a condition that a thread fulfills. The limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.001)
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from kubewright.controller import (
 from kubewright.observe import inspect
 from kubewright.operator import Operator
 from kubewright.queue import ExponentialBackoff
-from tests.controller.conftest import Part, Thing, key, thing, until, working
-from tests.patience import PATIENCE
+from tests.controller.conftest import Part, Thing, key, thing, working
+from tests.patience import PATIENCE, until
 from tests.unheld_clock import UnheldClock
 
 # How a reconcile ends

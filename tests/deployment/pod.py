@@ -24,6 +24,7 @@ import msgspec
 
 from kubewright.api import apps, core, to_dict
 from kubewright.client import Client, load_config
+from tests.patience import until
 
 __all__ = ["PodProcess", "pod_of", "started"]
 
@@ -92,17 +93,14 @@ class PodProcess:
 
     async def _alive(self) -> None:
         assert self.process.returncode is None, self.log.read_text()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # real: between looks at another process
 
 
 async def pod_of(client: Client, deployment: apps.Deployment) -> core.Pod:
     """Waits for the Pod of a Deployment with one replica, and returns it."""
     labels = deployment.spec.selector.match_labels
-    while True:
-        if pods := await client.list(core.Pod, deployment.metadata.namespace, labels=labels):
-            [pod] = pods
-            return pod
-        await asyncio.sleep(0.05)
+    [pod] = await until(lambda: client.list(core.Pod, deployment.metadata.namespace, labels=labels))
+    return pod
 
 
 @asynccontextmanager

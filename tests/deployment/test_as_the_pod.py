@@ -20,6 +20,7 @@ from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
 from tests.deployment.pod import PodProcess, pod_of, started
 from tests.deployment.records import Record
+from tests.patience import until
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(900)]
 
@@ -72,22 +73,27 @@ async def memcached(deployed: Deployed) -> None:
     made = await deployed.create("example-memcached.yaml")
     await deployed.until(made, lambda status: is_true(status, "Available") and len(status.get("nodes", [])) == 3)
     await deployed.client.delete(made)
-    while await deployed.client.list(type(made), deployed.namespace):  # noqa: ASYNC110
-        await asyncio.sleep(0.05)  # until the finalizer is gone
+
+    async def gone() -> bool:  # with its finalizer
+        return not await deployed.client.list(type(made), deployed.namespace)
+
+    await until(gone)
     assert await deployed.client.list(apps.Deployment, deployed.namespace) == []
 
 
 async def password(deployed: Deployed) -> None:
     """Includes its webhooks. The server trusts the certificate that the operator generated and registered."""
     await reachable(deployed, "password-operator")
-    made = None
-    while made is None:
+
+    async def created() -> Untyped | None:
         try:
-            made = await deployed.create("example-password.yaml")
+            return await deployed.create("example-password.yaml")
         except ApiError as error:
             if "failed calling webhook" not in str(error):
                 raise
-            await asyncio.sleep(0.05)  # until the server knows the address
+            return None  # the server does not know the address yet
+
+    made = await until(created)
     assert made.content["spec"]["disallowRepeat"] is False  # set by a defaulting webhook
     await deployed.until(made, lambda status: status.get("state") == "InSync")
     secret = await deployed.client.get(core.Secret, made.metadata.name, deployed.namespace)
@@ -218,7 +224,5 @@ async def test_the_operator_works_with_only_the_deployed_roles(
     async with Client(load_config(kubeconfig=kubeconfig, token=token)) as account:
         with pytest.raises(Forbidden):
             await account.list(core.Node)
-    while not record.of(running.user, 401, 403):  # noqa: ASYNC110
-        await asyncio.sleep(0.05)  # until the server has recorded it
-    assert record.of(running.user, 401, 403) == {"/api/v1/nodes"}
+    assert await until(lambda: record.of(running.user, 401, 403)) == {"/api/v1/nodes"}
     assert f"/apis/coordination.k8s.io/v1/namespaces/{name}-system/leases/{name}" in record.of(running.user, 200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,7 +12,7 @@ from kubewright.client import ApiError, Client
 from kubewright.cluster import Cluster
 from kubewright.deployment import Finding, NotServed, deploy, examine, runs_no_programs
 from kubewright.manifests import Project
-from tests.patience import PATIENCE
+from tests.patience import until
 
 
 class BookSpec(kw.Model):
@@ -54,12 +53,11 @@ async def deployed(client: Client) -> list[str]:
 
 
 async def until_ready(client: Client) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async for piece in client.list(discovery.EndpointSlice, "reachable-system"):
-                if any(one.conditions and one.conditions.ready for one in piece.endpoints or ()):
-                    return
-            await asyncio.sleep(0.02)
+    async def ready() -> bool:
+        slices = await client.list(discovery.EndpointSlice, "reachable-system")
+        return any(one.conditions and one.conditions.ready for piece in slices for one in piece.endpoints or ())
+
+    await until(ready)
 
 
 async def findings(client: Client, *projects: Project) -> list[Finding]:

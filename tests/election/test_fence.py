@@ -171,7 +171,7 @@ async def test_the_fence_is_asked_once_more_in_the_last_moment(time: VirtualCloc
         """Asks for credentials first, which takes its time, as an exec plugin does."""
 
         async def send(self, request: Request) -> Response:
-            await time.sleep(11)
+            await time.sleep(11)  # of the virtual clock
             assert request.before_send is not None
             request.before_send()
             sent.append(str(request))

@@ -138,7 +138,7 @@ def blocking_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.01)
+        time.sleep(0.01)  # real: blocks the event loop on purpose
 
 
 class LeaseOnServer:

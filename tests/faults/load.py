@@ -79,7 +79,7 @@ class Load:
             except (AlreadyExists, NotFound):
                 return None  # still going, or gone already; or done the first time, and the answer was lost
             except ApiError:
-                await asyncio.sleep(0.1)  # the server is away
+                await asyncio.sleep(0.1)  # real: the server, another process, is away
 
     async def _do(self, action: Action) -> None:
         match action.what:

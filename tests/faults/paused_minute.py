@@ -14,18 +14,8 @@ from kubewright.api import core, meta
 from kubewright.cache import Informer
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane
-from tests.faults.toys import (
-    Journal,
-    Toy,
-    health_of,
-    is_watching,
-    reconciled,
-    store_equals_server,
-    toy,
-    toy_operator,
-    until,
-)
-from tests.patience import PATIENCE
+from tests.faults.toys import Journal, Toy, health_of, is_watching, reconciled, store_equals_server, toy, toy_operator
+from tests.patience import PATIENCE, until
 
 PAUSE = 60.0
 STALL = 20.0
@@ -55,7 +45,7 @@ async def main() -> dict[str, Any]:
             saw["stalled"] = attentive.health.last_error
             saw["state while stalled"] = attentive.health.state
             saw["read while stalled"] = [key.name for key in attentive.lister.keys()]  # noqa: SIM118
-            await asyncio.sleep(paused_at + PAUSE - time.monotonic())
+            await asyncio.sleep(paused_at + PAUSE - time.monotonic())  # real: a minute in another process
             plane.resume_apiserver()
             saw["paused for"] = time.monotonic() - paused_at
 

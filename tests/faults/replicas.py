@@ -15,8 +15,7 @@ from typing import Any
 
 from kubewright.operator import ExitCode
 from kubewright.testing import ControlPlane, Gateway, ServiceAccount
-from tests.faults.toys import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 PROGRAM = Path(__file__).with_name("replica.py")
 REPOSITORY = Path(__file__).parents[2]

@@ -20,8 +20,8 @@ from tests.faults.toys import (
     store_equals_server,
     toy,
     toy_operator,
-    until,
 )
+from tests.patience import until
 
 pytestmark = pytest.mark.control_plane
 

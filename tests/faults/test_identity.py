@@ -22,8 +22,8 @@ from tests.faults.toys import (
     store_equals_server,
     toy,
     toy_operator,
-    until,
 )
+from tests.patience import until
 
 pytestmark = pytest.mark.control_plane
 

@@ -9,7 +9,8 @@ import pytest
 
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane, Exchange, Fault, Gateway, Refusal, every
-from tests.faults.toys import Journal, Toy, gone, metric, reconciled, store_equals_server, toy, toy_operator, until
+from tests.faults.toys import Journal, Toy, gone, metric, reconciled, store_equals_server, toy, toy_operator
+from tests.patience import until
 
 pytestmark = pytest.mark.control_plane
 

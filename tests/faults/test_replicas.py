@@ -16,7 +16,8 @@ from kubewright.api.coordination.v1 import Lease
 from kubewright.client import Client, MergePatch
 from kubewright.testing import ControlPlane, Exchange
 from tests.faults.replicas import LEASE, replicas
-from tests.faults.toys import Toy, reconciled, toy, until
+from tests.faults.toys import Toy, reconciled, toy
+from tests.patience import until
 
 pytestmark = pytest.mark.control_plane
 

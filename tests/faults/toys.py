@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ from kubewright.api import Object, core, meta
 from kubewright.cache import Informer, WatchHealth
 from kubewright.client import Client, NotFound
 from kubewright.operator import Operator, Running
-from tests.patience import PATIENCE
+from tests.patience import until
 
 R = TypeVar("R", bound=Object)
 
@@ -97,19 +96,6 @@ def toy_operator(namespace: str, journal: Journal, *, finalizes: bool = True, **
 
 
 # Waiting
-
-
-async def until(check: Callable[[], bool | Awaitable[bool]], what: str, *, every: float = 0.05) -> None:
-    """Ask again and again until the answer is yes."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                answer = check()
-                if await answer if isinstance(answer, Awaitable) else answer:
-                    return
-                await asyncio.sleep(every)
-    except TimeoutError:
-        raise AssertionError(f"waited in vain for {what}") from None
 
 
 def holds(child: core.ConfigMap, toy: Toy) -> bool:

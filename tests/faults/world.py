@@ -16,7 +16,8 @@ from kubewright.client import AlreadyExists, ApiError, Client, Conflict, NotFoun
 from kubewright.testing import ControlPlane, Exchange, Fault, Refusal, ServiceAccount, every
 from tests.faults.load import delete
 from tests.faults.replicas import LEASE, Replica, replicas
-from tests.faults.toys import Toy, has_child, holds, until
+from tests.faults.toys import Toy, has_child, holds
+from tests.patience import until
 
 RBAC = "rbac.authorization.k8s.io"
 RIGHTS = {
@@ -176,10 +177,9 @@ class World:
             if any(replica.log.read_text().count(said) > before.get(replica, 0) for replica in self.all):
                 return True
             await self.cut()
-            await asyncio.sleep(0.5)
             return False
 
-        await until(named, "the name of the missing right")
+        await until(named, "the name of the missing right", every=0.5)
         await self.grant("toys")
 
     async def history_forgotten(self) -> None:
@@ -194,7 +194,7 @@ class World:
     async def server_paused(self) -> None:
         """For as long as a lease lasts."""
         with self.plane.apiserver_paused():
-            await asyncio.sleep(LEASE)
+            await asyncio.sleep(LEASE)  # real: the leases of other processes run out
 
     async def leader_killed(self) -> None:
         """SIGKILL; until another one leads."""
@@ -264,10 +264,13 @@ async def versions(client: Client, kind: type[Any], namespace: str) -> dict[str,
 
 async def insist(work: Callable[[], Awaitable[Any]]) -> Any:
     """Do something until the server has done it, or says that it is done or cannot be any more."""
-    while True:
+
+    async def done() -> tuple[Any] | None:
         try:
-            return await work()
+            return (await work(),)
         except (AlreadyExists, Conflict, NotFound):
-            return None
+            return (None,)
         except ApiError:
-            await asyncio.sleep(0.1)
+            return None
+
+    return (await until(done))[0]

@@ -75,10 +75,3 @@ async def wire(server: Server, **options: Any) -> AsyncIterator[Wire]:
         yield Wire(reader, writer)
     finally:
         writer.transport.abort()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Waits for a condition; the limit only keeps a broken test from hanging."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110  (what other tasks and the kernel do has no event)
-            await asyncio.sleep(0.001)

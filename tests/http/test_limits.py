@@ -13,9 +13,9 @@ import pytest
 
 from kubewright.clock import VirtualClock
 from kubewright.http import Server, ServerLimits, ServerRequest, ServerResponse
-from tests.http.conftest import Wire, echo, until, wire
+from tests.http.conftest import Wire, echo, wire
 from tests.http.test_server import GET, contexts
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 LIMITS = ServerLimits(header_bytes=4096, connections=3, grace_seconds=0)
 

@@ -14,8 +14,8 @@ import pytest
 
 from kubewright.certificates import CertificateAuthority
 from kubewright.http import BodyTooLarge, DropConnection, Server, ServerRequest, ServerResponse
-from tests.http.conftest import echo, until, wire
-from tests.patience import PATIENCE
+from tests.http.conftest import echo, wire
+from tests.patience import PATIENCE, until
 
 GET = b"GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n"
 

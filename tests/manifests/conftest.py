@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ import pytest
 
 from kubewright.client import Request
 from kubewright.operator.access import DeclaredAccess, observing_calls
-from tests.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -44,12 +42,3 @@ def answers() -> Iterator[Answers]:
 
     with observing_calls(hear):
         yield heard
-
-
-async def until(check: Callable[[], Awaitable[T | None]]) -> T:
-    """Repeats a check until it returns true."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if answer := await check():
-                return answer
-            await asyncio.sleep(0.02)

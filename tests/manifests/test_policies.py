@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from kubewright.cli import run
 from kubewright.client import ApiError, Client, Invalid
 from kubewright.crd import crds_of
 from kubewright.manifests import policies_of
-from tests.patience import PATIENCE
+from tests.patience import until
 
 
 @kw.constrain(kw.Rule("self.low <= self.high", message="low is at most high"))
@@ -138,18 +137,20 @@ def _established(definition: Any) -> bool:
 
 async def _until_refused(client: Client, broken: Shop) -> None:
     """The server heeds a policy a while after it was created."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                await client.create(broken, dry_run=True)
-            except Invalid as error:
-                if "spec.window: low is at most high" not in str(error):
-                    raise
-                return
-            except ApiError as error:
-                if error.code != 404:
-                    raise
-            await asyncio.sleep(0.05)
+
+    async def rejected() -> bool:
+        try:
+            await client.create(broken, dry_run=True)
+        except Invalid as error:
+            if "spec.window: low is at most high" not in str(error):
+                raise
+            return True
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        return False
+
+    await until(rejected)
 
 
 PROGRAM = """

@@ -20,7 +20,8 @@ from kubewright.crd import install
 from kubewright.manifests import kind_roles_of
 from kubewright.operator import for_installing
 from kubewright.testing import ControlPlane, RbacError, add_operator_account, verified_rbac
-from tests.manifests.conftest import Answers, until
+from tests.manifests.conftest import Answers
+from tests.patience import until
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "foo" / "foo.py"
 

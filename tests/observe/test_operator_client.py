@@ -22,7 +22,7 @@ from kubewright.controller import Context
 from kubewright.observe import OperatorAddress, OperatorClient, OperatorError, OperatorTrust, tokens_of
 from kubewright.operator import Operator
 from kubewright.operator.endpoints import HttpServer, Page, PageRequest
-from tests.operator.conftest import until
+from tests.patience import until
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import BlockingContext
 from kubewright.observe import RequestStats
 from kubewright.operator import Operator
-from tests.controller.conftest import Thing, ThingStatus, key, thing, until, working
+from tests.controller.conftest import Thing, ThingStatus, key, thing, working
 from tests.observe.conftest import Agreeable
+from tests.patience import until
 
 
 @pytest.mark.promise(

@@ -18,7 +18,8 @@ from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
 from kubewright.observe import FieldChange, OperatorReport
 from kubewright.operator import Operator
-from tests.operator.conftest import install, settled, until
+from tests.operator.conftest import install, settled
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -21,8 +21,9 @@ from kubewright.observe import Observer, Tracing
 from kubewright.operator import Operator, SettingError
 from kubewright.operator._tracing import tracing_of  # private: depends on what a process has imported
 from kubewright.operator.settings import Settings
-from tests.controller.conftest import Thing, ThingStatus, thing, until, working
+from tests.controller.conftest import Thing, ThingStatus, thing, working
 from tests.observe.conftest import Agreeable
+from tests.patience import until
 
 
 @pytest.fixture

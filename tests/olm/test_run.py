@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -33,7 +33,7 @@ from kubewright.olm._diagnosis import what_is_missing
 from tests.olm.fake_olm import Plan, fake_olm
 from tests.olm.projects import LISTING, Book, Shelf, plain
 from tests.olm.validator import BUILD_SECONDS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(BUILD_SECONDS)]
 
@@ -63,14 +63,6 @@ async def find(client: Client, kind: type[R], name: str, namespace: str) -> R | 
         return await client.get(kind, name, namespace)
     except NotFound:
         return None
-
-
-async def until(check: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if await check():
-                return
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")

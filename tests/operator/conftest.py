@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib.util
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +22,7 @@ from kubewright.client import AlreadyExists, Client, NotFound, Request
 from kubewright.cluster import Cluster
 from kubewright.operator import Running
 from kubewright.testing import RealCluster
-from tests.patience import PATIENCE
+from tests.patience import until
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Object)
@@ -89,15 +88,6 @@ async def calls(cluster: Cluster | RealCluster) -> AsyncIterator[Calls]:
 
     async with cluster.client(hooks=[note]) as client:
         yield Calls(client, requests)
-
-
-async def until(check: Callable[[], Awaitable[T | None]]) -> T:
-    """Repeats a check until it returns true."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if answer := await check():
-                return answer
-            await asyncio.sleep(0.02)
 
 
 async def settled(running: Running, *seen: Object) -> None:

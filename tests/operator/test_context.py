@@ -16,7 +16,8 @@ from kubewright.cluster import Cluster
 from kubewright.controller import BlockingContext, Context, TerminalError, Watch
 from kubewright.operator import Operator
 from kubewright.testing import RealCluster
-from tests.operator.conftest import Calls, events, find, install, settled, until
+from tests.operator.conftest import Calls, events, find, install, settled
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -15,7 +15,8 @@ from kubewright.controller import Context, Owns
 from kubewright.crd import install
 from kubewright.operator import Operator
 from tests.operator.conftest import install as install_definition
-from tests.operator.conftest import settled, until
+from tests.operator.conftest import settled
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters("embedded")
 

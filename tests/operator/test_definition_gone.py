@@ -14,7 +14,7 @@ from kubewright.client import Client
 from kubewright.controller import Context
 from kubewright.crd import install
 from kubewright.operator import Operator, Running
-from tests.operator.conftest import until
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -9,8 +9,9 @@ from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
 from kubewright.controller import BlockingContext, Context, Result, generation_changed
 from kubewright.operator import Operator
-from tests.operator.conftest import find, install, settled, until
+from tests.operator.conftest import find, install, settled
 from tests.operator.test_context import Box, BoxSpec, BoxStatus, definition
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -10,7 +10,8 @@ import pytest
 from kubewright.api import apps, meta
 from kubewright.client import Client
 from kubewright.clock import VirtualClock
-from tests.operator.conftest import Calls, events, find, settled, until
+from tests.operator.conftest import Calls, events, find, settled
+from tests.patience import until
 
 pytestmark = [pytest.mark.clusters, pytest.mark.usefixtures("foos")]
 

@@ -13,7 +13,8 @@ from kubewright.client import Client, MergePatch
 from kubewright.controller import Context
 from kubewright.crd import install
 from kubewright.operator import Operator
-from tests.operator.conftest import settled, until
+from tests.operator.conftest import settled
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

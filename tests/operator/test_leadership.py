@@ -17,8 +17,8 @@ from kubewright.election import NotLeader
 from kubewright.operator import Operator, Running, SettingError, Settings
 from kubewright.operator._leadership import make_elector  # private: the elector of settings, without running it
 from kubewright.testing import RealCluster
-from tests.operator.conftest import events, find, settled, until
-from tests.patience import PATIENCE
+from tests.operator.conftest import events, find, settled
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.clusters
 

@@ -19,10 +19,10 @@ from kubewright.controller import Context
 from kubewright.operator import Component, ExitCode, Operator, Running
 from kubewright.operator.definition import STAGES, Stage
 from kubewright.testing import ControlPlane
-from tests.operator.conftest import until
 from tests.operator.test_health import get
 from tests.operator.test_leadership import marked, taken_away
 from tests.operator.test_running import logged, program
+from tests.patience import until
 
 
 def config_map(namespace: str, name: str = "one") -> core.ConfigMap:
@@ -229,7 +229,7 @@ operator = kw.Operator("blocked")
 @operator.reconciles(core.ConfigMap)
 async def block(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
     ctx.log.warning("blocking")
-    time.sleep(3600)
+    time.sleep(3600)  # real: until it is killed
 
 operator.run()
 """

@@ -14,7 +14,7 @@ from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.crd import install
 from kubewright.testing import operator_client
-from tests.operator.conftest import until
+from tests.patience import until
 
 
 class FooSpec(kw.Model):

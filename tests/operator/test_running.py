@@ -25,8 +25,8 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
 from kubewright.testing import ControlPlane, RealCluster
-from tests.operator.conftest import EXAMPLE, events, settled, until
-from tests.patience import PATIENCE
+from tests.operator.conftest import EXAMPLE, events, settled
+from tests.patience import PATIENCE, until
 
 pytestmark = pytest.mark.clusters
 
@@ -290,7 +290,7 @@ operator = kw.Operator("slow")
 async def sync(obj: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
     ctx.log.warning("working")
     try:
-        await asyncio.sleep({seconds})
+        await asyncio.sleep({seconds})  # real: in another process
     finally:
         ctx.log.warning("over")
 

@@ -27,8 +27,7 @@ from kubewright.operator import Operator, Options, Running, SettingError
 from kubewright.operator.endpoints import SelfSignedCertificate, fingerprint_of, issue, issue_in_child, sites_of
 from kubewright.testing import RealCluster, operator_client
 from kubewright.webhook._tls import rejection_reason  # private: judges a key pair without serving it
-from tests.operator.conftest import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 GROUP = "rbac.authorization.k8s.io"
 

@@ -16,8 +16,9 @@ from kubewright.clock import VirtualClock
 from kubewright.controller import Context, Reader, Result, TerminalError, Watch
 from kubewright.operator import Operator, Running
 from kubewright.queue import ExponentialBackoff, KeyState
-from tests.operator.conftest import Calls, events, install, settled, until
+from tests.operator.conftest import Calls, events, install, settled
 from tests.operator.test_context import Box, BoxStatus, box, definition
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -16,8 +16,9 @@ from kubewright.controller import Context, Result
 from kubewright.deployment import examine
 from kubewright.observe import report
 from kubewright.operator import Operator, Running
-from tests.operator.conftest import Calls, events, settled, until
+from tests.operator.conftest import Calls, events, settled
 from tests.operator.test_status_ownership import Site, SiteStatus, site, status, status_writes
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

@@ -13,7 +13,7 @@ import pytest
 from kubewright.api import core, meta
 from kubewright.client import Client, Expired, RetryPolicy, Unavailable, load_config
 from kubewright.testing import ControlPlane, ControlPlaneError, FakeNode, Proxy
-from tests.patience import PATIENCE
+from tests.patience import until
 
 pytestmark = pytest.mark.control_plane
 
@@ -165,9 +165,7 @@ async def test_a_stalled_proxy_lets_bytes_wait(plane: ControlPlane) -> None:
     with plane.proxy() as proxy:
         proxy.stall()
         asking = asyncio.create_task(asyncio.to_thread(get_readyz, proxy))
-        async with asyncio.timeout(PATIENCE):
-            while not proxy.connections:  # noqa: ASYNC110  # its thread has not accepted the connection yet
-                await asyncio.sleep(0.01)
+        await until(lambda: proxy.connections, "its thread to accept the connection")
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asyncio.shield(asking), 0.2)
         proxy.resume()

@@ -26,7 +26,7 @@ from kubewright.operator import Running, SettingError
 from kubewright.operator.process._run import _stop  # private: ends a run as a signal does, without a signal
 from kubewright.testing import ControlPlane
 from kubewright.webhook import Refused
-from tests.controller.conftest import until
+from tests.patience import until
 from tests.webhook.conftest import review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec
 

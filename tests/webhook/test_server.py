@@ -33,8 +33,7 @@ from kubewright.webhook.reviews import (
     decode_conversion,
     uid_in,
 )
-from tests.controller.conftest import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.webhook.certificates.authorities import weak_pair
 from tests.webhook.conftest import UID, Asker, asking, review
 from tests.webhook.kinds import OldToy, OldToySpec, Toy, ToySpec

@@ -12,8 +12,7 @@ import kubewright as kw
 from kubewright.clock import VirtualClock
 from kubewright.observe import Metrics, Sources
 from kubewright.webhook._threads import HandlerThreads, ThreadQuota  # private: counts threads without a server
-from tests.controller.conftest import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.unheld_clock import UnheldClock
 from tests.webhook.conftest import asking, review
 from tests.webhook.kinds import Toy, ToySpec

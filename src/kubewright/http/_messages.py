@@ -155,9 +155,3 @@ def _origin_form(target: bytes) -> str:
         return text
     _, separator, rest = text.partition("://")
     return f"/{rest.partition('/')[2]}" if separator else text
-
-
-def plain_response(status: int, message: str) -> ServerResponse:
-    """Returns a response with a message of one line."""
-    headers = [("Content-Type", "text/plain; charset=utf-8")]
-    return ServerResponse(status, f"{message}\n".encode(), headers, close=status in (400, 408, 413, 431))

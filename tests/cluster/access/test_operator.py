@@ -12,7 +12,7 @@ from kubewright.client import Forbidden
 from kubewright.cluster import Cluster, ClusterError
 from kubewright.crd import install
 from kubewright.testing import RealCluster, operator_client, verified_rbac
-from tests.operator.conftest import until
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 

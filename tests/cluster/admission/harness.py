@@ -145,7 +145,7 @@ class HookRun(Run):
         while step.get("wait", True) and f"{self.side}/{probe}" not in self.server.received:
             response = await self.transport.send(self._request("POST", path, {}, asked))
             await response.read()
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # real: the server is another process
         for hook in step["webhooks"]:  # drops the reviews of the probe
             self.server.received.pop(f"{self.side}/{hook.get('hook')}", None)
 

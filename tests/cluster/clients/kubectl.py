@@ -74,7 +74,7 @@ class Kubectl:
                     return Printed(printed.command, 0, "", "")
                 if "until" not in step or re.search(step["until"], printed.output):
                     break
-                await asyncio.sleep(0.1)  # between looks at a condition that nothing announces
+                await asyncio.sleep(0.1)  # real: between looks at a condition that nothing announces
         output = self._normalized(printed.output)
         if step.get("fields"):
             output = fields(output)

@@ -8,21 +8,21 @@ import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 Found = TypeVar("Found")
-
-_POLL_SECONDS: Final = 0.05
 
 
 async def eventually(look: Callable[[], Awaitable[Found | None]]) -> Found:
     """What `look` finds, once it finds something; for what nothing announces."""
-    async with asyncio.timeout(PATIENCE):
-        while (found := await look()) is None:  # noqa: ASYNC110  # the servers are other processes
-            await asyncio.sleep(_POLL_SECONDS)
-        return found
+
+    async def found() -> tuple[Found] | None:
+        seen = await look()
+        return None if seen is None else (seen,)
+
+    return (await until(found))[0]
 
 
 @contextlib.asynccontextmanager

@@ -14,7 +14,7 @@ from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
 from tests.cluster.controllers.owner_graphs import Graph, Outcome, Reference, play, random_graph, snapshot
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 RING = Graph(
     ["a0", "a1", "a2"],
@@ -97,11 +97,15 @@ async def test_collects_like_a_real_cluster(control_plane: ControlPlane) -> None
             wanted = next(expected)
             assert wanted[0] == step
             left: Outcome = {}
+
+            async def as_wanted() -> bool:
+                nonlocal left
+                left = await snapshot(client, prefix)
+                return left == wanted[1]
+
             try:
-                async with asyncio.timeout(PATIENCE / 2):
-                    while (left := await snapshot(client, prefix)) != wanted[1]:  # noqa: ASYNC110  (another process)
-                        await asyncio.sleep(0.1)
-            except TimeoutError:
+                await until(as_wanted)
+            except AssertionError:
                 pytest.fail(f"{graph} after {step}: the real cluster has {left}, the embedded one {wanted[1]}")
 
         await play(graph, client, prefix, converges)

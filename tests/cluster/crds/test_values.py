@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest_asyncio
 from kubewright.client import Client, Invalid
 from kubewright.cluster.crds import drop_nulls, errors_of
 from kubewright.testing import ControlPlane
-from tests.patience import PATIENCE
+from tests.patience import until
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}
@@ -98,9 +97,7 @@ VALUES = "/apis/rules.example.com/v1/values"
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
     async with Client.connect(kubeconfig=control_plane.kubeconfig) as opened:
         await opened.request("POST", DEFINITIONS, body=CRD)
-        async with asyncio.timeout(PATIENCE):
-            while not await _is_served(opened):  # noqa: ASYNC110  # the server does not report when it starts
-                await asyncio.sleep(0.05)
+        await until(lambda: _is_served(opened))
         yield opened
         await opened.request("DELETE", f"{DEFINITIONS}/values.rules.example.com")
 

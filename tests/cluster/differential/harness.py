@@ -128,7 +128,7 @@ class Run:
         response = await way.send(request)
         while "until" in step and response.status != step["until"]:
             await response.read()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # real: the server is another process
             response = await way.send(request)
         answer: dict[str, Any] = {"step": f"{label}: {method} {step[method]}", "status": response.status}
         if warnings := response.warnings():

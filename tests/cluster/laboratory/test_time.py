@@ -13,8 +13,7 @@ from kubewright.cluster import Cluster, User
 from kubewright.cluster.laboratory import Change, Laboratory
 from kubewright.crd import install
 from tests.cluster.laboratory.conftest import Watching, config_map
-from tests.operator.conftest import until
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 class BulbSpec(kw.Model):

@@ -31,7 +31,7 @@ from tests.cluster.merge.table import (
     recorded_random,
     refusal_of,
 )
-from tests.patience import PATIENCE
+from tests.patience import until
 
 CASES = [*APPLY_CASES, *PATCH_CASES]
 CONTENT = {
@@ -118,14 +118,14 @@ async def install(client: Client) -> None:
         await client.request("POST", path, body=DEFINITION)
     except AlreadyExists:
         return
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            found = json.loads(await client.request("GET", f"{path}/widgets.{GROUP}"))
-            conditions = found.get("status", {}).get("conditions") or []
-            established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
-            if established and await served(client):
-                return
-            await asyncio.sleep(0.05)
+
+    async def established() -> bool:
+        found = json.loads(await client.request("GET", f"{path}/widgets.{GROUP}"))
+        conditions = found.get("status", {}).get("conditions") or []
+        is_established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+        return is_established and await served(client)
+
+    await until(established)
 
 
 async def served(client: Client) -> bool:

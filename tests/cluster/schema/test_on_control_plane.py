@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,7 +18,7 @@ from kubewright.cluster.schema import (
     strict_errors,
 )
 from kubewright.testing import ControlPlane
-from tests.patience import PATIENCE
+from tests.patience import until
 
 GROUP = "documents.example.com"
 SCHEMA: dict[str, Any] = {
@@ -78,15 +77,14 @@ async def get(client: Client, path: str) -> Any:
 
 
 async def document_of_things(client: Client) -> Any:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            try:
-                document = await get(client, f"/openapi/v3/apis/{GROUP}/v1")
-                if "com.example.documents.v1.Thing" in document["components"]["schemas"]:
-                    return document
-            except ApiError:
-                pass
-            await asyncio.sleep(0.1)
+    async def with_things() -> Any:
+        try:
+            document = await get(client, f"/openapi/v3/apis/{GROUP}/v1")
+        except ApiError:
+            return None
+        return document if "com.example.documents.v1.Thing" in document["components"]["schemas"] else None
+
+    return await until(with_things)
 
 
 BODIES: list[dict[str, Any]] = [

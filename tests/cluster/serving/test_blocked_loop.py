@@ -11,7 +11,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.cluster.serving._blocked_loop import make_watchdog, metrics_of
 from tests.cluster.conftest import Raw
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 class Reported(logging.Handler):
@@ -37,9 +37,7 @@ async def test_reports_blocked_loop_with_its_stack(caplog: pytest.LogCaptureFixt
             assert reported.event.wait(PATIENCE)
 
         asyncio.get_running_loop().call_soon(block_until_reported)
-        async with asyncio.timeout(PATIENCE):
-            while not watchdog.count:  # noqa: ASYNC110  # a thread counts
-                await asyncio.sleep(0.01)
+        await until(lambda: watchdog.count)
     finally:
         watchdog.stop()
         logger.removeHandler(reported)

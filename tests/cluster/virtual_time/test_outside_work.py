@@ -104,12 +104,12 @@ async def test_plain_conversion_holds_the_clock(cluster: Cluster, clock: Virtual
 
     @operator.converts(OldNote, Note)
     def up(old: OldNote) -> Note:
-        time.sleep(A_WHILE)
+        time.sleep(A_WHILE)  # real: work that takes longer than a turn of the loop
         return Note(metadata=old.metadata, spec=old.spec)
 
     @operator.converts(Note, OldNote)
     def down(new: Note) -> OldNote:
-        time.sleep(A_WHILE)
+        time.sleep(A_WHILE)  # real: work that takes longer than a turn of the loop
         return OldNote(metadata=new.metadata, spec=new.spec)
 
     async with operator.running(cluster, clock=clock) as running:

@@ -527,7 +527,7 @@ async def outcome(case: Case, cluster: Cluster, plane: ControlPlane) -> tuple[st
             ours, theirs = await left(embedded, namespace), await left(real, namespace)
             if ours == theirs:
                 break
-            await asyncio.sleep(0.2)  # the last steps of a controller have no condition to wait for
+            await asyncio.sleep(0.2)  # real: the last steps of a controller have no condition to wait for
         return ours, theirs
 
 

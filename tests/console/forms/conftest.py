@@ -14,6 +14,7 @@ from kubewright.client import Client, NotFound
 from kubewright.console import Console, Viewer
 from tests.console.forms.kinds import EVERYTHING, GROUP, definition
 from tests.console.gadgets import AnyCluster
+from tests.patience import until
 
 
 @pytest.fixture
@@ -58,10 +59,7 @@ async def everything(client: Client, console: Console) -> type[Untyped]:
 
 async def known(console: Console, plural: str) -> None:
     """Waits until the console knows a kind."""
-    import asyncio
-
-    while await console.kind(f"{GROUP}/{plural}") is None:  # noqa: ASYNC110  # a watch delivers it
-        await asyncio.sleep(0.02)
+    await until(lambda: console.kind(f"{GROUP}/{plural}"))
 
 
 SignIn = Callable[..., Awaitable[Page]]

@@ -15,7 +15,7 @@ from kubewright.console.operators import InProcess
 from kubewright.operator import Running
 from tests.console.screenshots import shoot
 from tests.console.stalls import HOSTILE, Stall, address, grown, operator_of, stall, stalls_defined
-from tests.operator.conftest import until
+from tests.patience import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 

@@ -13,7 +13,7 @@ from kubewright.console import Console
 from kubewright.console.operators import InProcess, Remote, WatchedOperator
 from tests.console.screenshots import shoot
 from tests.console.stalls import Stall, operator_of, stall, stalls_defined
-from tests.operator.conftest import until
+from tests.patience import until
 
 pytestmark = pytest.mark.browser
 

@@ -223,7 +223,7 @@ async def ends(reader: asyncio.StreamReader, clock: VirtualClock | None = None) 
         while not ending.done():
             if clock is not None:
                 await clock.advance(1)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # real: for the sockets, while virtual time advances
         assert ending.exception() is None or isinstance(ending.exception(), ConnectionResetError)
 
 

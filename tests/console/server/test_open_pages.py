@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import aiohttp
@@ -14,7 +14,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.server import open_pages_of
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 NONSENSE: list[object] = [None, [], {}, {"client_id": []}]
 SOCKETS = "/_nicegui_ws/socket.io/?EIO=4"
@@ -79,13 +79,6 @@ class Http:
         made = Socket(await self._stack.enter_async_context(opening))
         await made.connect()
         return made
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Waits for a condition in this event loop."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110  # there is no event for it
-            await asyncio.sleep(0.01)
 
 
 @pytest.fixture

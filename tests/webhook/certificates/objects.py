@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from kubewright.api import ObjectMeta, admissionregistration, core, meta
 from kubewright.client import Client
 from kubewright.webhook import WebhookDeployment
-from tests.patience import PATIENCE
 
 T = TypeVar("T")
-
-
-async def until(look: Callable[[], Awaitable[T | None]]) -> T:
-    """What is seen when it is there."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if found := await look():
-                return found
-            await asyncio.sleep(0.02)
 
 
 def validating(

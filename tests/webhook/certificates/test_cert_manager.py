@@ -19,8 +19,8 @@ from kubewright.manifests.manager import cert_manager_objects
 from kubewright.testing import ControlPlane
 from kubewright.testing.binaries import download_module
 from tests.cluster.clients.processes import running
+from tests.patience import until
 from tests.webhook.certificates.ca_injector import CERT_MANAGER, ca_injector
-from tests.webhook.certificates.objects import until
 
 pytestmark = [
     pytest.mark.timeout(1800),

@@ -12,7 +12,7 @@ from kubewright.api import ObjectMeta, core, meta
 from kubewright.client import ApiError, Client, Invalid
 from kubewright.manifests import Project, webhook_configurations
 from kubewright.webhook import FieldError
-from tests.webhook.certificates.objects import until
+from tests.patience import until
 
 
 def operator(name: str) -> kw.Operator:

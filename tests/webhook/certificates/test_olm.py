@@ -14,7 +14,7 @@ from kubewright.client import Client, NotFound
 from kubewright.manifests import objects, webhook_definitions
 from kubewright.testing.binaries import download_module
 from tests.manifests.projects import FULL, WEBHOOKS
-from tests.webhook.certificates.objects import until
+from tests.patience import until
 
 # OLM can pass on neither namespace selectors nor match conditions.
 SIMPLE = replace(

@@ -17,8 +17,9 @@ from kubewright.client import Client, MergePatch
 from kubewright.clock import SystemClock
 from kubewright.webhook import WebhookDeployment, serving_context
 from kubewright.webhook.certificates import CertificatePolicy, SelfManaged
+from tests.patience import until
 from tests.webhook.certificates.authorities import is_trusted, served
-from tests.webhook.certificates.objects import address, bundles, until, validating
+from tests.webhook.certificates.objects import address, bundles, validating
 
 pytestmark = pytest.mark.clusters
 

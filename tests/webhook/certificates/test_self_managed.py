@@ -39,8 +39,9 @@ from kubewright.webhook.certificates import (
     StoredCertificate,
     expiry_problem,
 )
+from tests.patience import until
 from tests.webhook.certificates.authorities import is_trusted, served
-from tests.webhook.certificates.objects import address, bundles, secret_of, until, validating
+from tests.webhook.certificates.objects import address, bundles, secret_of, validating
 
 pytestmark = pytest.mark.clusters
 
