@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +20,26 @@ settings.load_profile("any machine")
 # them deaf to it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+NO_CACHE = f"{os.devnull}/needs-the-marker-control_plane"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Only tests of the tiers `control_plane` and `browser` find, download or build the programs of the control plane.
+
+    In any other test, the cache of programs is a folder that cannot exist. This also holds for fixtures of wider scope.
+    """
+    if any(item.get_closest_marker(tier) for tier in ("control_plane", "browser")):
+        return (yield)
+    before = {name: os.environ.pop(name, None) for name in ("KUBEWRIGHT_CACHE_DIR", "KUBEBUILDER_ASSETS")}
+    os.environ["KUBEWRIGHT_CACHE_DIR"] = NO_CACHE
+    try:
+        return (yield)
+    finally:
+        del os.environ["KUBEWRIGHT_CACHE_DIR"]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 @pytest.fixture(autouse=True)

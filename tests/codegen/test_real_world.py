@@ -30,7 +30,8 @@ from tests.codegen.round_trip import classes_of, differences
 HERE = Path(__file__).parent
 PROJECTS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "real_world.toml").read_text(encoding="utf-8"))
 
-pytestmark = pytest.mark.timeout(600)  # the first time, everything is downloaded
+# Needs Go, and downloads everything the first time.
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(600)]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from kubewright.console.manifests import (
 from kubewright.testing import RealCluster, setup_binaries
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.clusters
+pytestmark = [pytest.mark.clusters, pytest.mark.control_plane]  # kubectl
 
 Clusters = Cluster | RealCluster
 HTML = {"Accept": "text/html"}

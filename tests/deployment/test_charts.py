@@ -22,6 +22,7 @@ def named(documents: Iterable[Any]) -> set[tuple[str, str, str]]:
 
 
 @pytest.mark.promise("Projects", "Helm accepts the chart of a program, and renders what `deploy` deploys.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize(
     ("example", "release"), [("memcached", "memcached-operator"), ("password", "password-operator")]

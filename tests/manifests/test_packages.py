@@ -76,6 +76,7 @@ def templated(folder: Path, of: Project, *arguments: str, release: str | None = 
 
 
 @pytest.mark.promise("Packaging", "The kustomize tree, the Helm chart and the objects are the same.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize("name", PROJECTS)
 def test_tree_chart_and_objects_are_the_same(name: str, tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_tree_chart_and_objects_are_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("Packaging", "Values of the chart do what settings of the project do.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_values_switch_the_parts_of_a_chart_as_settings_do(tmp_path: Path) -> None:
     """One chart, that of the project with everything, becomes each of the smaller ones."""
@@ -116,6 +118,7 @@ def test_values_switch_the_parts_of_a_chart_as_settings_do(tmp_path: Path) -> No
 
 
 @pytest.mark.promise("Packaging", "Values of the chart do what settings of the project do.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_values_that_only_a_chart_has(tmp_path: Path) -> None:
     chart, of = tmp_path / "chart", project()
@@ -136,6 +139,7 @@ def test_values_that_only_a_chart_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("Packaging", "Definitions are upgraded with a release, and survive it.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_a_release_keeps_its_definitions_and_leaves_the_namespace_to_helm(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
@@ -149,6 +153,7 @@ def test_a_release_keeps_its_definitions_and_leaves_the_namespace_to_helm(tmp_pa
 
 
 @pytest.mark.promise("Packaging", "Every name in the chart follows the release.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_every_name_follows_the_release(tmp_path: Path) -> None:
     """A release of another name and namespace has nothing of the project's own, but for labels and definitions."""
@@ -172,6 +177,7 @@ def test_every_name_follows_the_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("Packaging", "Every name in the chart follows the release.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_an_operator_that_watches_its_own_namespace_watches_that_of_the_release(tmp_path: Path) -> None:
     of = PROJECTS["at home"]
@@ -185,6 +191,7 @@ def test_an_operator_that_watches_its_own_namespace_watches_that_of_the_release(
 
 
 @pytest.mark.promise("Packaging", "`helm lint --strict` has nothing to say.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.parametrize("name", ["one replica", "everything", "no election"])
 def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None:
@@ -196,6 +203,7 @@ def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.promise("Packaging", "A misspelled or unfit value of the chart is refused with its name.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_a_wrong_value_is_rejected_with_its_name(tmp_path: Path) -> None:
     write(tmp_path / "full", chart_files(FULL))
@@ -215,6 +223,7 @@ def test_a_wrong_value_is_rejected_with_its_name(tmp_path: Path) -> None:
         assert complaint in done.stderr
 
 
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_the_chart_can_be_part_of_another_one(tmp_path: Path) -> None:
     write(tmp_path / "parent" / "charts" / "foo-operator", chart_files(project()))
@@ -227,6 +236,7 @@ def test_the_chart_can_be_part_of_another_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("Packaging", "The bases of the tree work without the components.")
+@pytest.mark.control_plane
 def test_bases_work_without_the_parts_that_can_be_left_out(tmp_path: Path) -> None:
     write(tmp_path, kustomize_files(FULL))
     bare = replace(FULL, metrics=False, service_monitor=False, webhooks=(), conversions=(), network_policy=False)
@@ -251,6 +261,7 @@ def test_the_image_is_replaced_by_the_name_that_kubebuilder_uses(tmp_path: Path)
     assert [(one["name"], one["newName"]) for one in images] == [("controller", "localhost:5000/team/foo")]
 
 
+@pytest.mark.control_plane
 def test_an_overlay_may_change_what_the_tree_puts_together(tmp_path: Path) -> None:
     """The example of the documentation, and the image under the name that it has by then."""
     page = (Path(__file__).parents[2] / "docs" / "packaging.md").read_text()

@@ -101,6 +101,7 @@ CASES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.promise("Packaging", "Text that looks like a template stays text.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_helm_renders_what_was_meant(tmp_path: Path) -> None:
     (tmp_path / "Chart.yaml").write_text("{apiVersion: v2, name: cases, version: 1.0.0}")

@@ -34,3 +34,10 @@ async def olm(client: Client) -> None:
             definition.metadata.name or "",
             lambda found: is_condition_true(found.status, "Established"),
         )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with OLM's definitions need Go, which downloads the module that has them."""
+    for item in items:
+        if "olm" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.control_plane)

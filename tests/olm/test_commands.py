@@ -265,6 +265,7 @@ def test_a_stopped_container_engine_is_a_failure(
 
 @pytest.mark.promise("Packages for OLM", "A bundle is installed through OLM's kinds, and removed again.")
 @pytest.mark.clusters("embedded")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 @pytest.mark.usefixtures("olm")
 async def test_run_bundle_installs_and_removes_a_bundle(cluster: Cluster, client: Client, namespace: str) -> None:

@@ -26,6 +26,7 @@ def test_we_find_nothing_wrong_with_it() -> None:
 
 
 @pytest.mark.promise("Packages for OLM", "The Memcached example's bundle passes both validators.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_operator_framework_finds_nothing_wrong_with_it() -> None:
     verdict = theirs([MEMCACHED / "bundle"])[MEMCACHED / "bundle"]

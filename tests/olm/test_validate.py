@@ -35,6 +35,7 @@ def test_reports_each_problem_with_its_file_and_field(name: str, tmp_path: Path)
 
 
 @pytest.mark.promise("Packages for OLM", "operator-framework's validator agrees about every bundle of a table.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_agrees_with_operator_framework_about_every_bundle(tmp_path: Path) -> None:
     folders = {}
@@ -49,6 +50,7 @@ def test_agrees_with_operator_framework_about_every_bundle(tmp_path: Path) -> No
     assert differ == {}
 
 
+@pytest.mark.control_plane
 def test_rejects_a_bundle_that_is_too_large(tmp_path: Path) -> None:
     good(tmp_path / "bundle")
     (tmp_path / "bundle/notes.bin").write_bytes(os.urandom(800_000))
@@ -182,6 +184,7 @@ HUB: dict[str, tuple[Callable[[Any], None], str, str]] = {
 
 
 @pytest.mark.promise("Packages for OLM", "operator-framework's validator agrees about every bundle of a table.")
+@pytest.mark.control_plane
 @pytest.mark.timeout(BUILD_SECONDS)
 def test_agrees_with_the_stricter_rules_of_operatorhub(tmp_path: Path) -> None:
     folders = {}

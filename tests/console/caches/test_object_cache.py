@@ -286,6 +286,7 @@ async def _await(console: Console, kind: Kind) -> ObjectCache:
     "Access to the console and its cost",
     "Caches survive an outage of the API server with the last known objects, and without a burst of requests.",
 )
+@pytest.mark.control_plane
 async def test_survives_restart_of_real_api_server(requests: Requests) -> None:
     with ControlPlane() as plane:
         client = Client(load_config(kubeconfig=plane.kubeconfig), hooks=[requests.hook])
