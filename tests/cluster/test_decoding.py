@@ -8,9 +8,6 @@ import pytest
 
 from kubewright.cluster import Cluster
 from kubewright.cluster.machinery import ReadProblem, UnreadableObject, duplicate_fields, read_metadata, reader_of
-from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
-from kubewright.cluster.machinery._go_types import read_metadata, reader_of
-from kubewright.cluster.machinery._resources import ReadProblem, UnreadableObject
 from tests.cluster.conftest import Raw
 
 MAPS = "/api/v1/namespaces/default/configmaps"

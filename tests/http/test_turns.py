@@ -6,7 +6,8 @@ import pytest
 
 from kubewright.http import Server, ServerRequest, ServerResponse
 from kubewright.turns import Turns
-from tests.http.conftest import echo, until, wire
+from tests.http.conftest import echo, wire
+from tests.patience import until
 
 PIECE = 256 * 1024
 

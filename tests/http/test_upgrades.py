@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from kubewright.http import ByteStream, Server, ServerLimits, ServerRequest, ServerResponse, memory_streams
-from tests.http.conftest import until, wire
-from tests.patience import PATIENCE
+from tests.http.conftest import wire
+from tests.patience import PATIENCE, until
 
 UPGRADE = b"GET /up HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
 HEADERS = (("Connection", "Upgrade"), ("Upgrade", "echo"))

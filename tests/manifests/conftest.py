@@ -21,7 +21,7 @@ class Answers:
     all: list[tuple[str, int]] = field(default_factory=list)
 
     def refused(self, namespace: str = "") -> list[str]:
-        """Returns the requests that failed with 401 or 403; with a namespace, without those in namespaces of other tests.
+        """Returns the requests that failed with 401 or 403; with a namespace, without those of other tests.
 
         An operator for all namespaces also sees objects of other tests, in terminating namespaces that reject creates.
         """

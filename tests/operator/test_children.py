@@ -16,8 +16,8 @@ from kubewright.cluster import Cluster
 from kubewright.controller import Children
 from kubewright.controller.children._order import ChildKey, in_order
 from kubewright.operator import Operator
-from tests.operator.conftest import find, until
-from tests.patience import PATIENCE
+from tests.operator.conftest import find
+from tests.patience import PATIENCE, until
 
 
 class ShopSpec(kw.Model):

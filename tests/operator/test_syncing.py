@@ -12,6 +12,7 @@ from kubewright.cache import Caches, CacheSyncError
 from kubewright.client import Client, ConnectionLost, Request, Response, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
+from kubewright.durations import Duration
 from kubewright.operator import Operator, Running
 from kubewright.operator._syncing import wait_for_sync  # private: takes caches that come in sync at a given turn
 
@@ -25,7 +26,8 @@ class Waiting(Caches):
         self.turns = turns
         self.waited: list[float] = []
 
-    async def wait_for_sync(self, timeout: float) -> None:
+    async def wait_for_sync(self, timeout: Duration) -> None:
+        assert isinstance(timeout, float)
         self.waited.append(timeout)
         if len(self.waited) < self.turns:
             raise CacheSyncError(timeout, {"Foo (example.com/v1)": REASON})

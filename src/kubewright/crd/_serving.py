@@ -77,7 +77,7 @@ async def wait_for_definition(
         return ready
 
     try:
-        return await within(clock, timeout, wait())
+        return await within(clock, seconds, wait())
     except TimeLimitExceeded:
         raise InstallError(name, f"not served after {format_duration(seconds)}: {lacking}") from None
 

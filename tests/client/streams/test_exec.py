@@ -10,7 +10,7 @@ import pytest
 from kubewright.client import ApiError, BlockingClient, Client, NotFound
 from kubewright.client.streams import CommandFailed, Output
 from tests.client.streams.conftest import PodServer
-from tests.http.conftest import until
+from tests.patience import until
 
 SCRIPT = "echo out; echo err >&2; exit 3"
 

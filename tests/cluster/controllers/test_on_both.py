@@ -148,7 +148,9 @@ class Outside:
             (
                 each.address_type,
                 sorted((port.port for port in each.ports or ()), key=str),
-                sorted((one.addresses[0], one.conditions and one.conditions.ready) for one in each.endpoints or ()),
+                sorted(
+                    (one.addresses[0], one.conditions.ready if one.conditions else None) for one in each.endpoints or ()
+                ),
             )
             for each in await self.slices()
         )

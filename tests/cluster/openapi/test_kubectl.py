@@ -12,7 +12,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, setup_binaries
 from kubewright.testing.binaries import KUBECTL
-from tests.cluster.clients.kubectl import Kubectl, fields, normalised
+from tests.cluster.clients.kubectl import Kubectl, fields, normalized
 from tests.cluster.openapi.definitions import DEFINITIONS
 from tests.cluster.openapi.servers import Server
 
@@ -107,7 +107,7 @@ async def compare(runners: list[Kubectl], command: str, stdin: Any = None, *, on
     """Runs a command on both clusters. Returns what both printed, if that differs."""
     ours, theirs = await asyncio.gather(*(runner.run(*command.split(), stdin=stdin) for runner in runners))
     shown = [
-        (each.code, fields(each.output) if only_fields else normalised(each.output), normalised(each.errors))
+        (each.code, fields(each.output) if only_fields else normalized(each.output), normalized(each.errors))
         for each in (ours, theirs)
     ]
     return [] if shown[0] == shown[1] else [f"{command}: {shown[0]} != {shown[1]}"]

@@ -164,7 +164,9 @@ def _repacked(endpoints: core.Endpoints) -> list[tuple[tuple[_Port, ...], dict[_
     """Groups the ports that have the same addresses, also those of different subsets. Not ready wins over ready."""
     by_port: dict[_Port | None, dict[_Address, bool]] = {}
     for subset in endpoints.subsets or ():
-        ports = [_Port(p.name or "", p.port, p.protocol or "TCP", p.app_protocol) for p in subset.ports or ()]
+        ports: list[_Port | None] = [
+            _Port(p.name or "", p.port, p.protocol or "TCP", p.app_protocol) for p in subset.ports or ()
+        ]
         for port in ports or [None]:
             addresses = by_port.setdefault(port, {})
             for address, ready in _members(subset):
