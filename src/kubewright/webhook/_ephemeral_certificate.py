@@ -10,7 +10,7 @@ from kubewright.webhook._serving_certificate import ServingCertificate
 __all__ = ["EphemeralCertificate"]
 
 
-class EphemeralCertificate(ServingCertificate):
+class EphemeralCertificate(ServingCertificate[bytes]):
     """A certificate for tests and for a developer's machine, valid for a month. The keys exist only in memory."""
 
     def __init__(self, hosts: Sequence[str]) -> None:

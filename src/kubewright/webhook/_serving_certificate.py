@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
@@ -13,21 +13,23 @@ from kubewright.key_pair import KeyPair
 
 __all__ = ["ServingCertificate"]
 
+B = TypeVar("B", bound=bytes | None)
 
-class _Served(msgspec.Struct, frozen=True):
+
+class _Served(msgspec.Struct, Generic[B], frozen=True):
     pair: KeyPair
     expires: datetime
-    ca_bundle: bytes | None
+    ca_bundle: B
 
 
-class ServingCertificate:
+class ServingCertificate(Generic[B]):
     """A `CertificateSource`: holds the certificate that is served now, and runs the tasks that replace it.
 
     A subclass calls `_serve` with each new certificate. It overrides `_start`, which returns when there is a first one.
     """
 
     def __init__(self) -> None:
-        self._current: _Served | None = None
+        self._current: _Served[B] | None = None
         self._stack = AsyncExitStack()
 
     @property
@@ -36,7 +38,7 @@ class ServingCertificate:
         return self._served.pair
 
     @property
-    def ca_bundle(self) -> bytes | None:
+    def ca_bundle(self) -> B:
         """The CAs that the API server must trust, PEM; None if another program injects them."""
         return self._served.ca_bundle
 
@@ -46,7 +48,7 @@ class ServingCertificate:
         return self._served.expires
 
     @property
-    def _served(self) -> _Served:
+    def _served(self) -> _Served[B]:
         if self._current is None:
             raise RuntimeError("there is no certificate yet: enter the source with `async with source`")
         return self._current
@@ -67,7 +69,7 @@ class ServingCertificate:
     async def _start(self, stack: AsyncExitStack) -> None:
         """Waits for the first certificate, and enters the tasks that replace it into the stack."""
 
-    def _serve(self, pair: KeyPair, *, expires: datetime, ca_bundle: bytes | None = None) -> bool:
+    def _serve(self, pair: KeyPair, *, expires: datetime, ca_bundle: B) -> bool:
         """Replaces the certificate. Returns whether the pair is new; an equal pair stays the same object."""
         current = self._current
         is_new = current is None or current.pair != pair

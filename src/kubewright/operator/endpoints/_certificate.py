@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from kubewright.clock import Clock
 from kubewright.key_pair import KeyPair
 from kubewright.tasks import background
-from kubewright.webhook import ServingCertificate
+from kubewright.webhook import CertificateSource, ServingCertificate
 
 __all__ = ["SelfSignedCertificate", "certificate_for", "fingerprint_of", "issue", "issue_in_child"]
 
@@ -45,7 +45,7 @@ Issue: TypeAlias = Callable[[str, datetime], Awaitable[KeyPair]]
 """Issues a self-signed certificate for a name, valid from a time."""
 
 
-def certificate_for(folder: str | None, operator: str, clock: Clock) -> ServingCertificate:
+def certificate_for(folder: str | None, operator: str, clock: Clock) -> CertificateSource:
     """Returns the certificate in a folder of `tls.crt` and `tls.key`, reloaded on change; or a self-signed one."""
     if folder is None:
         return SelfSignedCertificate(operator, clock)
@@ -63,7 +63,7 @@ def issue(name: str, now: datetime) -> KeyPair:
 
 
 async def issue_in_child(name: str, now: datetime) -> KeyPair:
-    """Issues the certificate in a short-lived child process: importing `cryptography` here would cost 13 MB for good.
+    """Issues the certificate in a short-lived child process: importing `cryptography` here would keep 13 MB in use.
 
     Falls back to this process if the child process fails.
     """
@@ -90,7 +90,7 @@ def _ask_child(name: str, now: datetime) -> KeyPair:
     return KeyPair(certificate, key)
 
 
-class SelfSignedCertificate(ServingCertificate):
+class SelfSignedCertificate(ServingCertificate[None]):
     """A certificate for one process, as controller-runtime has it: encryption without a CA that clients can trust.
 
     The key stays in memory. It is replaced after two thirds of its 90 days. Each new fingerprint is logged, so that a
@@ -116,7 +116,7 @@ class SelfSignedCertificate(ServingCertificate):
     async def _renew(self) -> None:
         now = self._clock.now()
         with self._clock.hold("the process that issues the metrics certificate"):
-            self._serve(await self._issue(self._name, now), expires=now + _LIFE)
+            self._serve(await self._issue(self._name, now), expires=now + _LIFE, ca_bundle=None)
         logger.info(
             "serving metrics with a self-signed certificate, SHA-256 fingerprint %s, until %s",
             fingerprint_of(self.pair.certificate),

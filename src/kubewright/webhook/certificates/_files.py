@@ -38,7 +38,7 @@ class CertificatePaths(msgspec.Struct, frozen=True):
         return f"{self.certificate} and {self.key.name}"
 
 
-class CertificateFiles(ServingCertificate):
+class CertificateFiles(ServingCertificate[bytes | None]):
     """Serves the certificate of the first paths that exist.
 
     The content is compared every ten seconds, so every way to change it works: overwriting, renaming, or the symbolic

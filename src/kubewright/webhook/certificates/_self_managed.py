@@ -30,7 +30,7 @@ _FIRST_RETRY: Final = 1.0
 _LAST_RETRY: Final = 60.0
 
 
-class SelfManaged(ServingCertificate):
+class SelfManaged(ServingCertificate[bytes]):
     """Creates a CA and a certificate, stores them in a Secret, and makes the API server trust the CA.
 
     Every replica does the same work, and all converge on the same certificate. The Secret, the webhook configurations
