@@ -171,7 +171,7 @@ def mark_of(field_manager: str) -> bytes:
 
 
 def digest_of_entries(managed_fields: bytes, field_manager: str) -> bytes | None:
-    """Returns the same digest from the JSON of `metadata.managedFields` alone."""
+    """Returns the same digest from only the JSON of `metadata.managedFields`."""
     entries = [entry for entry in _entries_decoder.decode(managed_fields) or () if not entry.subresource]
     if applied := [entry for entry in entries if entry.manager == field_manager and entry.operation == "Apply"]:
         return _APPLIED + _digest_of(applied)

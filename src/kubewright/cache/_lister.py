@@ -54,8 +54,8 @@ class Lister(Generic[R]):
     writes, also before the watch delivers them. Otherwise a cache lags behind the server, usually by milliseconds.
     Lists are sorted by namespace and name.
 
-    An object that does not fit its model fails alone: `get` raises `DecodeError`; lists leave it out, log it once for
-    each of its states, and count it in the informer's `health`.
+    An object that does not fit its model does not affect others: `get` raises `DecodeError`; lists leave it out, log it
+    once for each of its states, and count it in the informer's `health`.
     """
 
     def __init__(self, view: Overlay[R], on_undecodable: Callable[[Snapshot[R], DecodeError], None]) -> None:

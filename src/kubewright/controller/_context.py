@@ -1,4 +1,4 @@
-"""The context of a reconcile: what a reconciler reads, writes and reports with.
+"""The context of a reconcile: a reconciler reads, writes and reports through it.
 
 `Context` is for `async def`, `BlockingContext` for plain `def`. Both have the same methods with the same guarantees,
 and delegate to one `ContextBackend`. Methods that are awaited in one block in the other.

@@ -1,4 +1,4 @@
-"""Dependencies: what reconcilers use besides the cluster, such as an HTTP client or a bucket. Tests replace them.
+"""Dependencies of reconcilers besides the cluster, such as an HTTP client or a bucket. Tests replace them.
 
     @operator.provides
     async def http() -> AsyncIterator[httpx.AsyncClient]:

@@ -147,7 +147,7 @@ class Enqueuer:
             self.add(*one)
 
     def forget(self, key: ObjectKey) -> None:
-        """Drops what is known about an object that is gone."""
+        """Drops the state of an object that is gone."""
         self.loops.forget(key)
         self.succeeded(key)
 

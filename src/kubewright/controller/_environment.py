@@ -1,4 +1,4 @@
-"""`Environment`: what the controllers of one running operator share."""
+"""`Environment`: the client, caches and other parts that the controllers of a running operator share."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class FailureReports:
         """The keys that fail; empty in most controllers."""
 
     def forget(self, key: ObjectKey) -> None:
-        """Drops what is known about a key that does not fail any more, or is gone."""
+        """Drops the failures of a key that no longer fails, or whose object is gone."""
         self._errors.forget(key)
         if self._events is not None:
             self._events.forget(key)

@@ -23,18 +23,18 @@ class DeferredChange(NamedTuple):
 
 
 class KeyRecord(msgspec.Struct, gc=False):
-    """What is known about one key. A record that equals a new one is dropped."""
+    """The state of one key. A record that equals a new one is dropped."""
 
     trigger: str | None = None
     """What asked for the next reconcile."""
     cause: ObjectKey | None = None
     """The other object whose change asked for it."""
     causes: set[Part | None] | None = None
-    """The parts whose changes asked for it; None in the set stands for anything else."""
+    """The parts whose changes triggered it; None means any other trigger."""
     deferred: list[DeferredChange] | None = None
     """Changes that arrived during the running reconcile; None if the key is not running."""
     writes: dict[Part, Written] | None = None
-    """What the running reconcile has written."""
+    """The parts that the running reconcile has written."""
     not_before: float = 0.0
     """The earliest time at which a change may shorten the backoff again."""
     shortened_pause: float = 0.0

@@ -1,4 +1,4 @@
-"""`OwnWrites`: recognizes events that only report what a controller wrote itself.
+"""`OwnWrites`: recognizes events that only report a controller's own writes.
 
 A reconcile that writes gets the server's answer, so the event about that write contains nothing new for it. An event is
 an echo if a write during a reconcile of the same key returned its resourceVersion, and that write changed only what the

@@ -59,7 +59,7 @@ __all__ = ["NOTHING", "NotDeclared", "ReconcileTimeout", "Result", "RetryLater",
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, metaclass=ExplainingStructMeta):
-    """What a reconciler that succeeded asks for. `Result()` is the same as `None`: nothing."""
+    """The request of a reconciler that succeeded. `Result()` is the same as `None`: no request."""
 
     requeue: bool = False
     """Requeue the key after its backoff, which grows each time."""

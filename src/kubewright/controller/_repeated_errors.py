@@ -48,12 +48,12 @@ class RepeatedErrors:
         return times
 
     def forget(self, key: ObjectKey) -> None:
-        """Drops a key that does not fail any more, or is gone."""
+        """Drops a key that no longer fails, or whose object is gone."""
         self.failing.discard(key)
 
 
 def _place(traceback: TracebackType | None) -> int:
-    """Returns a number that stands for the lines of code that an error passed through."""
+    """Returns a hash of the lines of code in an error's traceback."""
     lines = []
     while traceback is not None:
         lines.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))

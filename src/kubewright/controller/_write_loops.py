@@ -1,4 +1,4 @@
-"""`WriteLoops`: keys that are triggered only by changes of what they write themselves.
+"""`WriteLoops`: keys that are triggered only by changes of their own writes.
 
 Two controllers that set one status field to different values trigger each other, and so do two that each write the
 current time. Neither would ever stop. A round of a loop is a reconcile whose every cause is a change of a part of an
@@ -94,7 +94,7 @@ def _metadata(snapshot: Snapshot[Any]) -> tuple[object, ...]:
 
 
 class Loop(msgspec.Struct):
-    """What is known about a key that is in a loop, or may be."""
+    """The state of a key that is in a loop, or may be."""
 
     since: float
     last: float

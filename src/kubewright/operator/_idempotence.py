@@ -20,7 +20,7 @@ class NotIdempotent(AssertionError):
 
 
 async def check_idempotent(controllers: Sequence[Controller[Any]], settled: Callable[[], Awaitable[None]]) -> None:
-    """Reconciles every object once more. Raises `NotIdempotent` if a reconcile writes anything or fails."""
+    """Reconciles every object again. Raises `NotIdempotent` if a reconcile writes anything or fails."""
     await settled()
     keys = [
         (controller, key)

@@ -1,4 +1,4 @@
-"""Waits for the API server and the caches at the start, and logs what they wait for."""
+"""Waits for the API server and the caches at the start, and logs the reasons for the wait."""
 
 from __future__ import annotations
 

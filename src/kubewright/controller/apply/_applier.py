@@ -336,7 +336,7 @@ class Applier:
         return msgspec.structs.replace(created, recreated=fields)
 
     async def _settle_fields(self, existing: R, release: Sequence[str], *, claim_created: bool) -> R:
-        """Changes the managed fields, so that the following apply removes what it should and nothing else.
+        """Changes the managed fields, so that the following apply removes exactly the fields that are no longer wanted.
 
         Before the first apply, our entry for created and updated fields is converted into one for applied fields.
         Released fields are removed from our entry, or the apply would remove them from the object.

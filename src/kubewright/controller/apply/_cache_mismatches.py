@@ -50,7 +50,7 @@ class CacheMismatches:
         return target in self._mismatches
 
     def suspect(self, target: KindKey) -> None:
-        """Records that a request was refused because of the cache alone. The server may well agree with it."""
+        """Records that a request was refused only because of the cache. The server might accept it."""
         self._make_room(target)
         self._mismatches.setdefault(target, None)
 

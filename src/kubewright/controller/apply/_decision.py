@@ -1,4 +1,4 @@
-"""The decision of `apply`: from what is wanted and what is known to an action. Pure; read this file first.
+"""The decision of `apply`: from the wanted and the known state to an action. Pure; read this file first.
 
 `decide` never waits and changes nothing. The executor (`_applier`) carries out the action. After a `Read` or a create
 that failed because the object exists, it knows more and asks again.
@@ -47,7 +47,7 @@ Ownership = Literal["ours", "adopt"]
 
 
 class Wanted(msgspec.Struct, Generic[R], frozen=True):
-    """What the caller of `apply` asks for."""
+    """The request of the caller of `apply`."""
 
     request: ApplyRequest[R]
     owner: Object | None = None
@@ -60,7 +60,7 @@ class Wanted(msgspec.Struct, Generic[R], frozen=True):
 
 
 class Known(msgspec.Struct, Generic[R], frozen=True):
-    """What is known about the object when the decision is made."""
+    """The known state of the object when the decision is made."""
 
     snapshot: Snapshot[R] | None
     """The object, from the cache or from the server; None if it is absent."""
@@ -102,7 +102,7 @@ SKIP: Literal["skip"] = "skip"
 
 
 def decide(wanted: Wanted[R], known: Known[R]) -> Action:
-    """Returns the action that brings the object to what is wanted.
+    """Returns the action that brings the object to the wanted state.
 
     Raises `NotOwned` and `BeingDeleted` for objects that must not be written, and `Outdated` for one that disappeared
     during the call.
@@ -158,7 +158,7 @@ def has_written(request: ApplyRequest[R], before: Snapshot[R], answer: bytes, re
         return False
     if before.only_created:
         return not same_content(before.raw, answer)
-    # A newer resourceVersion than the cache's may be the work of other clients alone.
+    # A newer resourceVersion than the cache's may come only from other clients.
     return record.applied != before.applied or record.stored != request.stored_in(before.raw)
 
 

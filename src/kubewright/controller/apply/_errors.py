@@ -100,7 +100,7 @@ class WriteConflict(ApplyError):
     Not to be confused with `Conflict`, the server's answer (409) to a single write. `Applier.apply` raises this error.
     `ctx.apply` logs it and returns the existing object, and the key is requeued for the end of the pause.
 
-    To resolve it, let one writer own the fields: leave them out of what is applied (`release`), or stop the other
+    To resolve it, let one writer own the fields: leave them out of the applied object (`release`), or stop the other
     client.
     """
 

@@ -1,4 +1,4 @@
-"""`ApplyRecord`: what an `Applier` remembers about an object that it applied."""
+"""`ApplyRecord`: the last apply of an object, as an `Applier` remembers it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _REMEMBERED: Final = 10_000
 
 
 class ConflictState(msgspec.Struct):
-    """What is known about content that had to be restored."""
+    """The history of content that had to be restored."""
 
     requested: bytes
     until: float

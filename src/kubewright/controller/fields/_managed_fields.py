@@ -19,7 +19,7 @@ _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
 
 def created_as_applied(entries: list[dict[str, Any]], manager: str, api_version: str) -> list[dict[str, Any]] | None:
-    """Returns the entries as if the manager had applied what it created; None if it did not create the object.
+    """Returns the entries as if the manager had applied the object that it created; None if it did not create it.
 
     For an object to which the manager has applied nothing yet. A create that is meant to be followed by applies has its
     own manager name (`creator_of`). Otherwise the manager's own update entry is converted: the object was made by a

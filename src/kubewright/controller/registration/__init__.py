@@ -1,4 +1,4 @@
-"""Registration: what a program declares about its controllers, checked where it is written.
+"""Registration: the controllers that a program declares, checked at the declaration.
 
 - `Registration` holds the declarations of one controller. Nothing runs yet.
 - `Owns` and `Watch` declare other kinds whose changes trigger a reconcile; predicates select the changes.

@@ -26,7 +26,7 @@ __all__ = [
     "resource_version_changed",
 ]
 
-# Any: a predicate that looks at metadata alone fits every kind.
+# Any: a predicate that reads only metadata fits every kind.
 PredicateFunction: TypeAlias = Callable[[Change[Any]], bool]
 
 

@@ -39,7 +39,7 @@ RateLimiterFactory: TypeAlias = Callable[[], RateLimiter[ObjectKey]]
 
 
 class Registration(msgspec.Struct, Generic[R], kw_only=True):
-    """One controller: what it reconciles, what triggers it, and its options."""
+    """One controller: its kind, its triggers and its options."""
 
     kind: type[R]
     info: ResourceInfo

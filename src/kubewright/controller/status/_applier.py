@@ -44,7 +44,7 @@ Place: TypeAlias = tuple[str, type[Object], ObjectKey]
 
 
 class StatusDeclarations:
-    """What the controllers of one operator have declared. Bounded: the least recently used are dropped."""
+    """The declarations of an operator's controllers. Bounded: the least recently used are dropped."""
 
     def __init__(self, remember: int = 100_000) -> None:
         self.may_take_over = True

@@ -19,7 +19,7 @@ class FieldConflict(msgspec.Struct, frozen=True):
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """What a controller has declared of one object's status."""
+    """The status fields of one object that a controller has declared."""
 
     uid: str
     content: dict[str, Any] = {}

@@ -28,7 +28,7 @@ class _Version(msgspec.Struct, gc=False, rename="camel"):
 
 
 class _Content(msgspec.Struct, gc=False):
-    """Only what is compared: most objects are much larger than their status."""
+    """Only the compared fields: most objects are much larger than their status."""
 
     metadata: _Version
     status: Any = None

@@ -70,7 +70,7 @@ class StatusEnvironment(Protocol):
 
     @property
     def statuses(self) -> StatusDeclarations:
-        """What the operator's controllers have declared."""
+        """The status fields that the operator's controllers have declared."""
 
 
 class StatusTarget(Protocol[R_co]):
@@ -115,7 +115,7 @@ class StatusTarget(Protocol[R_co]):
 
 
 class _Conditions:
-    """Conditions apart from a status, which may be a model or plain JSON."""
+    """Conditions without their status, which may be a model or plain JSON."""
 
     __slots__ = ("conditions",)
 
