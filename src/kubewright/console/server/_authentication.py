@@ -34,6 +34,7 @@ from kubewright.console.access import (
     digest_of,
 )
 from kubewright.console.server._open_pages import has_page_room, has_socket_room, may_connect
+from kubewright.console.server._page_builds import PageBuilds
 from kubewright.console.server._security import CLIENT_ADDRESS, SECURE, SOCKETS
 from kubewright.console.server._sign_in_pages import notice_page, sign_in_page, style_sheet
 
@@ -60,6 +61,7 @@ class AuthenticationMiddleware:
         self._pending: dict[str, asyncio.Future[Session]] = {}
         self._concurrency = asyncio.Semaphore(_CONCURRENT_REVIEWS)
         self._in_progress: Counter[str] = Counter()
+        self._builds = PageBuilds()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it."""
@@ -70,24 +72,35 @@ class AuthenticationMiddleware:
         answer = await self._response(scope, receive, prefix)
         if answer is None:
             # NiceGUI prepends the prefix to every path of its pages, so links and sockets stay in the same cluster.
-            await self._pass_on({**scope, "path": prefix + scope["path"], "root_path": prefix}, receive, send)
+            passed = {**scope, "path": prefix + scope["path"], "root_path": prefix}
+            await self._pass_on(passed, receive, send, is_page=_is_page(scope))
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": "sign in first"})
         else:
             await answer(scope, receive, send)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, *, is_page: bool) -> None:
         if scope["type"] == "websocket":
             await self._application(scope, receive, send)
             return
         viewer = scope[SESSION].viewer.name
         self._in_progress[viewer] += 1
         try:
-            await self._application(scope, receive, send)
+            if is_page:
+                await self._builds.run(lambda sent: self._build(scope, receive, sent), send)
+            else:
+                await self._application(scope, receive, send)
         finally:
             self._in_progress[viewer] -= 1
             if not self._in_progress[viewer]:
                 del self._in_progress[viewer]
+
+    async def _build(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session: Session = scope[SESSION]
+        if has_page_room(session.viewer.name, self._console.pages_per_viewer):
+            await self._application(scope, receive, send)
+        else:
+            await self._reject_page(session, Headers(scope=scope))(scope, receive, send)
 
     async def _response(self, scope: Scope, receive: Receive, prefix: str) -> Response | None:
         """Returns the response that replaces a page; None if the request may pass."""
@@ -117,8 +130,6 @@ class AuthenticationMiddleware:
                 scope[BACKEND] = await self._console.for_session(session, context_of(prefix))
             except ConfigError as error:
                 return _notice(404, "Unknown cluster", str(error), headers)
-            if not self._has_page_room(session):
-                return self._reject_page(session, headers)
         scope[SESSION] = session
         return None
 
@@ -134,9 +145,6 @@ class AuthenticationMiddleware:
         if not scope["path"].startswith(SOCKETS) or "sid" in parse_qs(scope["query_string"].decode("latin-1")):
             return True
         return has_socket_room(session.viewer.name, _SOCKETS_PER_PAGE * self._console.pages_per_viewer)
-
-    def _has_page_room(self, session: Session) -> bool:
-        return has_page_room(session.viewer.name, self._console.pages_per_viewer)
 
     def _reject_page(self, session: Session, headers: Headers) -> Response:
         most = self._console.pages_per_viewer
