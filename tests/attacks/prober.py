@@ -97,7 +97,7 @@ class Prober:
         began, whole, error = time.monotonic(), Stopwatch(self._pids), ""
         page = lease = 0.0
         try:
-            watch = Stopwatch(self._pids)
+            watch = Stopwatch([self._target["pids"][0], os.getpid()])  # a page needs no other process
             status, text = self._request("GET", self._target["page"])
             page = watch.seconds()
             assert status == 200, f"{self._target['page']} answered {status}: {text[:500]!r}"
