@@ -12,7 +12,7 @@ import pytest
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, setup_binaries
 from kubewright.testing.binaries import KUBECTL
-from tests.cluster.clients.kubectl import Kubectl, fields, normalized
+from tests.cluster.clients.kubectl import Kubectl
 from tests.cluster.openapi.definitions import DEFINITIONS
 from tests.cluster.openapi.servers import Server
 
@@ -105,12 +105,9 @@ def runners(
 
 async def compare(runners: list[Kubectl], command: str, stdin: Any = None, *, only_fields: bool = False) -> list[str]:
     """Runs a command on both clusters. Returns what both printed, if that differs."""
-    ours, theirs = await asyncio.gather(*(runner.run(*command.split(), stdin=stdin) for runner in runners))
-    shown = [
-        (each.code, fields(each.output) if only_fields else normalized(each.output), normalized(each.errors))
-        for each in (ours, theirs)
-    ]
-    return [] if shown[0] == shown[1] else [f"{command}: {shown[0]} != {shown[1]}"]
+    step = {"kubectl": command, "stdin": stdin, "fields": only_fields}
+    ours, theirs = await asyncio.gather(*(runner.step(step) for runner in runners))
+    return [] if ours == theirs else [f"{command}: {ours} != {theirs}"]
 
 
 @pytest.mark.promise("The embedded cluster", "kubectl explains custom resources as on a real cluster.")
