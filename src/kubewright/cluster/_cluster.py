@@ -22,7 +22,7 @@ from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.kubelets import PodStreams
-from kubewright.cluster.limits import LimitRanger, QuotaAdmission
+from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
 from kubewright.cluster.nodes import RuntimeClasses, add_node_calls
@@ -392,6 +392,7 @@ def _install_features(dispatcher: Dispatcher) -> None:
     add_certificates(dispatcher)
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
+    state.admission.add(ClaimResize(state))
     state.admission.add(RuntimeClasses(state))
     if dispatcher.access.authorizer.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))

@@ -10,12 +10,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from kubewright.api import core, meta
 from kubewright.client import Client, MergePatch, NotFound, Propagation
 
-__all__ = ["Graph", "Outcome", "Reference", "play", "random_graph", "snapshot"]
+__all__ = ["HELD", "Graph", "Outcome", "Reference", "play", "random_graph", "snapshot"]
 
 Outcome: TypeAlias = dict[str, list[str]]
-"""The remaining objects with their owners; an exclamation mark marks a blocking reference."""
+"""The remaining objects with their owners and finalizers; an exclamation mark marks a blocking reference."""
 Check: TypeAlias = Callable[[str], Awaitable[None]]
 _MISSING = "missing"
+HELD = "example.com/held"
 
 
 class Reference(NamedTuple):
@@ -27,11 +28,15 @@ class Reference(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Objects `a0`, `a1`, … in one namespace and `b0`, … in another, their references, and the deletions in order."""
+    """Objects `a0`, `a1`, … in one namespace and `b0`, … in another, their references, and the deletions in order.
+
+    Objects that are `held` have a finalizer that no controller removes.
+    """
 
     objects: list[str]
     references: list[Reference]
     deletions: list[tuple[str, Propagation]]
+    held: frozenset[str] = frozenset()
 
 
 def random_graph(seed: int) -> Graph:
@@ -43,7 +48,8 @@ def random_graph(seed: int) -> Graph:
     references = [Reference(one, other, chance.random() < 0.7) for one, other in sorted(pairs) if one != other]
     policies: list[Literal["Background", "Foreground", "Orphan"]] = ["Background", "Foreground", "Orphan"]
     deletions = [(name, chance.choice(policies)) for name in chance.sample(objects, chance.randint(1, 2))]
-    return Graph(objects, references, deletions)
+    held = frozenset(chance.sample(objects, 1)) if chance.random() < 0.3 else frozenset[str]()
+    return Graph(objects, references, deletions, held)
 
 
 async def play(graph: Graph, client: Client, prefix: str, check: Check) -> None:
@@ -53,7 +59,9 @@ async def play(graph: Graph, client: Client, prefix: str, check: Check) -> None:
     """
     uids = {_MISSING: "11111111-2222-3333-4444-555555555555"}
     for name in graph.objects:
-        made = core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace=_namespace(prefix, name)))
+        metadata = meta.ObjectMeta(name=name, namespace=_namespace(prefix, name))
+        metadata.finalizers = [HELD] if name in graph.held else []
+        made = core.ConfigMap(metadata=metadata)
         uids[name] = str((await client.create(made)).metadata.uid)
     for name in graph.objects:
         references = [each for each in graph.references if each.dependent == name]
@@ -70,9 +78,12 @@ async def snapshot(client: Client, prefix: str) -> Outcome:
     """Returns the remaining objects of one graph."""
     found = [each for space in "ab" for each in await client.list(core.ConfigMap, f"{prefix}-{space}")]
     return {
-        each.metadata.name: sorted(
-            f"{owner.name}{'!' * bool(owner.block_owner_deletion)}" for owner in each.metadata.owner_references or ()
-        )
+        each.metadata.name: [
+            *sorted(
+                f"{owner.name}{'!' * bool(owner.block_owner_deletion)}" for owner in each.metadata.owner_references
+            ),
+            *(f"+{finalizer}" for finalizer in each.metadata.finalizers),
+        ]
         for each in found
         if each.metadata.name != "kube-root-ca.crt"
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,8 @@ from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
 from tests.cluster.controllers.owner_graphs import Graph, Outcome, Reference, play, random_graph, snapshot
 from tests.patience import PATIENCE, until
+from tests.cluster.controllers.owner_graphs import HELD, Graph, Outcome, Reference, play, random_graph, snapshot
+from tests.patience import PATIENCE
 
 RING = Graph(
     ["a0", "a1", "a2"],
@@ -54,10 +57,14 @@ def test_collection_ends_without_dangling_references(seed: int) -> None:
     steps = asyncio.run(outcomes(graph))
     for step, left in steps:
         for name, owners in left.items():
-            for owner in owners:
+            if f"+{HELD}" in owners:
+                continue  # an object that is being deleted keeps its owners
+            for owner in (each for each in owners if not each.startswith("+")):
                 assert owner.rstrip("!") in left, f"{name} names an owner that is gone, after {step}"
     last = steps[-1][1] if steps else {}
-    assert not {name for name, _ in graph.deletions} & set(last)
+    held = {name for name, owners in last.items() if f"+{HELD}" in owners}
+    if not held:  # an object that stays may block others
+        assert not {name for name, _ in graph.deletions} & set(last)
 
 
 async def test_serves_requests_while_it_collects_many_objects() -> None:
@@ -86,7 +93,7 @@ def control_plane() -> Iterator[ControlPlane]:
 
 @pytest.mark.control_plane
 async def test_collects_like_a_real_cluster(control_plane: ControlPlane) -> None:
-    seeds = range(12)
+    seeds = range(int(os.environ.get("KUBEWRIGHT_OWNER_GRAPHS", "12")))
 
     async def compare(number: int, graph: Graph, client: Client) -> None:
         prefix = f"graph-{number}"

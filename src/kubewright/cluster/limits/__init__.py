@@ -8,12 +8,15 @@ stays empty and nothing is enforced, as on a real kube-apiserver without kube-co
 Quotas count pods with their requests and limits, Services with their node ports and load balancers, claims with their
 storage, and any other kind by `count/...`. The supported scopes are Terminating, NotTerminating, BestEffort,
 NotBestEffort and PriorityClass; a quota with another scope is rejected.
+
+`ClaimResize` lets claims grow only if their storage class allows it.
 """
 
 from __future__ import annotations
 
 from kubewright.cluster.limits._admission import QuotaAdmission
+from kubewright.cluster.limits._claim_resize import ClaimResize
 from kubewright.cluster.limits._controller import QuotaController
 from kubewright.cluster.limits._limit_ranger import LimitRanger
 
-__all__ = ["LimitRanger", "QuotaAdmission", "QuotaController"]
+__all__ = ["ClaimResize", "LimitRanger", "QuotaAdmission", "QuotaController"]

@@ -18,6 +18,7 @@ from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
 
 __all__ = [
     "UnreadableYAML",
+    "check_size",
     "decode_body",
     "decode_yaml",
     "fit_to_schema",
@@ -97,12 +98,17 @@ def _cannot_be_handled(type_: ResourceType, problem: str) -> str:
     return f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {problem}'
 
 
-def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
-    """Returns the object in the body, of any kind."""
-    body = call.request.body or b""
-    if len(body) > _MAX_BODY_BYTES:
+def check_size(call: Call) -> None:
+    """Raises `Failure` for a body over the server's limit."""
+    if len(call.request.body or b"") > _MAX_BODY_BYTES:
         text = f"Request entity too large: limit is {_MAX_BODY_BYTES}"
         raise Failure(413, "RequestEntityTooLarge", text)
+
+
+def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObject:
+    """Returns the object in the body, of any kind."""
+    check_size(call)
+    body = call.request.body or b""
     media_type = media_type_of(call)
     if media_type == "application/json":
         decoded = _decode_json(body, type_)

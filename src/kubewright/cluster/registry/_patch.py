@@ -21,7 +21,7 @@ from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.registry._create import create_object
-from kubewright.cluster.registry._decoding import UnreadableYAML, decode_yaml, fit_to_schema, media_type_of
+from kubewright.cluster.registry._decoding import UnreadableYAML, check_size, decode_yaml, fit_to_schema, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, merge_failure
 from kubewright.cluster.registry._store import NAMESPACE_MISMATCH, check_path, object_response
 from kubewright.cluster.registry._update import update_object
@@ -39,6 +39,7 @@ _CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+j
 
 async def patch(state: State, call: Call) -> ApiResponse:
     """Handles PATCH: JSON Patch, merge patch, strategic merge patch, or server-side apply."""
+    check_size(call)
     media_type = media_type_of(call)
     if media_type == APPLY[0]:
         return await apply(state, call)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubewright.cluster.defaults import defaults_of
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required, too_long
 from kubewright.cluster.machinery._go_types import Reader, go_type_of, reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.registry.strategies import _behavior
@@ -20,6 +20,7 @@ from kubewright.names import label_problems, path_segment_problems, subdomain_pr
 __all__ = ["BuiltinStrategy", "ImmutableDataStrategy", "NamespaceStrategy", "SecretStrategy"]
 
 
+_MAX_DATA: Final = 1024 * 1024
 _ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 
 
@@ -143,8 +144,14 @@ class ImmutableDataStrategy(BuiltinStrategy):
     """ConfigMaps and Secrets, which can be immutable."""
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
-        """Validates the keys, which are file names."""
-        return [error for field in ("data", "binaryData") for error in key_errors(obj.get(field), field)]
+        """Validates the keys, which are file names, and the size of all values."""
+        errors = [error for field in ("data", "binaryData") for error in key_errors(obj.get(field), field)]
+        secret = obj["kind"] == "Secret"
+        size = 0 if secret else sum(len(value.encode()) for value in (obj.get("data") or {}).values())
+        encoded = obj.get("data" if secret else "binaryData") or {}
+        size += sum(len(value) // 4 * 3 - value[-2:].count("=") for value in encoded.values())
+        # The real server names no field of a ConfigMap.
+        return errors if size <= _MAX_DATA else [*errors, too_long("data" if secret else "[]", _MAX_DATA)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of immutable objects."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubewright.cluster.machinery._failures import unsupported
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
@@ -119,16 +120,26 @@ class AddressStrategy(SpecStrategy):
 
 
 class AddressRangeStrategy(SpecStrategy):
-    """ServiceCIDRs, which may only become dual-stack."""
+    """ServiceCIDRs. Only the default one is supported: cluster IPs are allocated from no other range."""
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
         return range_errors(obj.get("spec") or {})
 
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec. Raises `Failure` for a valid range, which would have no effect."""
+        errors = super().validate_create(obj)
+        if not errors:
+            raise unsupported("further ServiceCIDRs: cluster IPs are allocated from 10.96.0.0/16")
+        return errors
+
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Rejects other changes of the ranges."""
-        return [] if subresource else range_update_errors(obj, old)
+        """Rejects changes of the ranges. Raises `Failure` for a valid second one."""
+        errors = [] if subresource else range_update_errors(obj, old)
+        if not (subresource or errors) and obj["spec"].get("cidrs") != old["spec"].get("cidrs"):
+            raise unsupported("dual-stack ServiceCIDRs: cluster IPs are allocated from 10.96.0.0/16")
+        return errors
 
 
 class RuntimeClassStrategy(SpecStrategy):

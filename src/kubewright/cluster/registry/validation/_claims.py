@@ -51,10 +51,11 @@ def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
     if not before.get("storageClassName"):
         free.append("storageClassName")  # a default class may be set later
     bound = (old.get("status") or {}).get("phase") == "Bound"
+    limits = [(each.get("resources") or {}).get("limits") for each in (spec, before)]
     if bound:
         free += ["resources", "volumeAttributesClassName"]
     fixed = [{name: value for name, value in each.items() if name not in free} for each in (spec, before)]
-    if fixed[0] != fixed[1]:
+    if fixed[0] != fixed[1] or limits[0] != limits[1]:
         return [forbidden("spec", _IMMUTABLE_CLAIM)]
     sizes = [((each.get("resources") or {}).get("requests") or {}).get("storage", "0") for each in (spec, before)]
     if bound and Quantity(sizes[0]) < Quantity(sizes[1]):
