@@ -132,6 +132,10 @@ def subset(*ready: str, port: int = 80, unready: tuple[str, ...] = ()) -> core.E
     )
 
 
+def is_ready(endpoint: discovery.Endpoint) -> bool | None:
+    return endpoint.conditions.ready if endpoint.conditions is not None else None
+
+
 class Outside:
     """A Service without a selector."""
 
@@ -148,9 +152,7 @@ class Outside:
             (
                 each.address_type,
                 sorted((port.port for port in each.ports or ()), key=str),
-                sorted(
-                    (one.addresses[0], one.conditions.ready if one.conditions else None) for one in each.endpoints or ()
-                ),
+                sorted((one.addresses[0], is_ready(one)) for one in each.endpoints or ()),
             )
             for each in await self.slices()
         )

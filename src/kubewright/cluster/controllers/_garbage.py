@@ -221,7 +221,7 @@ class GarbageCollector:
 
     async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject, turns: Turns) -> None:
         uid = obj["metadata"]["uid"]
-        blocking = False
+        blocking, remaining = False, []
         scanned = sorted(self._dependents.get(uid, ()))
         for key in scanned:
             found = self._found(key)
@@ -230,11 +230,16 @@ class GarbageCollector:
             metadata = _header.decode(found[0].raw).metadata
             blocking |= any(each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ())
             if metadata.deletion_timestamp is None:  # an object that is being deleted reports its end itself
-                self._todo[key] = None
+                remaining.append(key)
             await turns.spend(SCANNED)
         added = self._dependents.get(uid, set()).difference(scanned)
-        if not blocking and not any(self._owners[key][uid] for key in added):
-            await self._release(entry, type_, obj, _FOREGROUND)
+        if blocking or any(self._owners[key][uid] for key in added):
+            self._todo |= dict.fromkeys(remaining)
+            return
+        for key in remaining:  # while the owner still has the finalizer, by which they know that they have to go
+            await self._try(key, turns)
+            await turns.spend(PROCESSED)
+        await self._release(entry, type_, obj, _FOREGROUND)
 
     async def _release(self, entry: Entry, type_: ResourceType, obj: JSONObject, finalizer: str) -> None:
         left = [each for each in obj["metadata"]["finalizers"] if each != finalizer]
