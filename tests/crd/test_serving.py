@@ -69,7 +69,7 @@ async def test_waits_for_kind_of_another_program(client: Client, clock: VirtualC
 
 
 async def test_timeout_names_undefined_kind(client: Client, clock: VirtualClock) -> None:
-    waiting = asyncio.ensure_future(wait_until_served(client, Foo, timeout=5))
+    waiting = asyncio.ensure_future(wait_until_served(client, Foo, timeout="5s"))
     await clock.advance(5)
     with pytest.raises(InstallError) as late:
         await waiting

@@ -12,9 +12,9 @@ from kubewright.cache import Caches, CacheSyncError
 from kubewright.client import Client, ConnectionLost, Request, Response, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
-from kubewright.durations import Duration
 from kubewright.operator import Operator, Running
 from kubewright.operator._syncing import wait_for_sync  # private: takes caches that come in sync at a given turn
+from kubewright.durations import Duration, parse_duration
 
 REASON = "the server does not serve foos.example.com in version v1: install its definition first"
 
@@ -27,10 +27,10 @@ class Waiting(Caches):
         self.waited: list[float] = []
 
     async def wait_for_sync(self, timeout: Duration) -> None:
-        assert isinstance(timeout, float)
-        self.waited.append(timeout)
+        seconds = parse_duration(timeout)
+        self.waited.append(seconds)
         if len(self.waited) < self.turns:
-            raise CacheSyncError(timeout, {"Foo (example.com/v1)": REASON})
+            raise CacheSyncError(seconds, {"Foo (example.com/v1)": REASON})
 
 
 async def test_logs_unsynced_caches_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
