@@ -118,6 +118,7 @@ async def exists(
 
 
 @pytest.mark.promise("Projects", "The quick start works from `init` to `uninstall`.")
+@pytest.mark.control_plane  # kubectl
 async def test_the_quick_start_works_from_init_to_uninstall(shell: Shell, user: Client, namespace: str) -> None:
     assert "wrote pyproject.toml" in await shell.run("init", "--domain", "my.domain")
     kind = ("--group", "webapp", "--version", "v1", "--kind", "Guestbook", "--owns", "ConfigMap")

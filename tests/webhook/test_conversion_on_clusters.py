@@ -58,6 +58,7 @@ def operator(namespace: str) -> kw.Operator:
 
 
 @pytest.mark.promise("Webhooks", "Each version is written, read, listed and watched through conversions.")
+@pytest.mark.control_plane  # kubectl
 async def test_each_version_is_written_read_listed_and_watched(
     operator: kw.Operator, cluster: Cluster | RealCluster, client: Client, namespace: str
 ) -> None:
