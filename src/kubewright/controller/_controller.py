@@ -322,8 +322,10 @@ class Controller(Generic[R]):
                         log_for(run).debug(message, format_duration(ended - began), ending, run.trigger)
                 self.history.ended(run, ending, ended=ended, seconds=ended - began, waited=queue.waited(key))
             finally:
-                self._enqueuer.release(key)
+                # In this order: a change that arrived during the run must not count as one of a running key, which
+                # would be reconciled again without its backoff.
                 queue.done(key)
+                self._enqueuer.release(key)
 
     def _begin(self, key: ObjectKey, record: KeyRecord, attempt: int | None = None) -> Reconcile:
         environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1
