@@ -85,6 +85,7 @@ def test_missing_go_reports_the_fix(package_index: Path) -> None:
         find_go(Progress(quiet=True))
 
 
+@pytest.mark.control_plane  # Go itself
 def test_a_module_is_downloaded_and_its_folder_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     go = find_go()
