@@ -12,9 +12,9 @@ from kubewright.cache import Caches, CacheSyncError
 from kubewright.client import Client, ConnectionLost, Request, Response, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context
+from kubewright.durations import Duration, parse_duration
 from kubewright.operator import Operator, Running
 from kubewright.operator._syncing import wait_for_sync  # private: takes caches that come in sync at a given turn
-from kubewright.durations import Duration, parse_duration
 
 REASON = "the server does not serve foos.example.com in version v1: install its definition first"
 

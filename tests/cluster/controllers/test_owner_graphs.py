@@ -14,10 +14,8 @@ from kubewright.api import core, meta
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
-from tests.cluster.controllers.owner_graphs import Graph, Outcome, Reference, play, random_graph, snapshot
-from tests.patience import PATIENCE, until
 from tests.cluster.controllers.owner_graphs import HELD, Graph, Outcome, Reference, play, random_graph, snapshot
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 RING = Graph(
     ["a0", "a1", "a2"],
