@@ -131,7 +131,7 @@ class Prober:
             assert spec["holderIdentity"] == known.get("holderIdentity", spec["holderIdentity"]), "the lease was lost"
             if known and spec["renewTime"] != known["renewTime"]:
                 return
-            time.sleep(_POLL_SECONDS)
+            time.sleep(_POLL_SECONDS)  # real: a process of its own, without an event loop
 
     def _request(self, method: str, url: str, body: bytes | None = None, kind: str = "") -> tuple[int, bytes]:
         """Sends a request on a new connection."""

@@ -53,7 +53,7 @@ async def test_definition_has_an_api_service_for_each_served_version(client: Cli
     async def become(expected: set[str]) -> None:
         async with asyncio.timeout(PATIENCE):
             while await names() != {f"{each}.{group}" for each in expected}:  # noqa: ASYNC110  # another process
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.1)  # real: another process
 
     one = definition("One", version("v2"), version("v1"), group=group)
     await client.request("POST", DEFINITIONS, body=one)

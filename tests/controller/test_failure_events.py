@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
-from kubewright.client import Invalid, Unavailable
-from kubewright.client._errors import Cause, Status, _Details
+from kubewright.client import Cause, Invalid, Status, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.controller import Context, NotOwned, TerminalError
-from kubewright.controller._failure_events import failure_message
+from kubewright.controller._failure_events import failure_message  # private: a pure function of the exception
 from kubewright.operator import Operator
 from tests.controller.conftest import Thing, thing, working
 
@@ -79,7 +79,8 @@ def test_contains_no_value_of_an_exception() -> None:
 
 def test_contains_the_fields_of_an_api_error_and_not_their_values() -> None:
     cause = Cause(reason="FieldValueInvalid", message='Invalid value: "hunter2": too short', field="spec.password")
-    status = Status(code=422, reason="Invalid", message='spec.password: "hunter2"', details=_Details(causes=[cause]))
+    given = {"code": 422, "reason": "Invalid", "message": 'spec.password: "hunter2"', "details": {"causes": [cause]}}
+    status = msgspec.convert(msgspec.to_builtins(given), Status)
     message = failure_message(Invalid(status, "patch foos/a"))
     assert message == "patch foos/a: Invalid at spec.password. See the operator's log"
 

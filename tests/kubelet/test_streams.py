@@ -39,7 +39,7 @@ class TestClient:
         first = asyncio.ensure_future(anext(aiter(following)))
         while not first.done():  # until the server follows
             processes.log.write("stderr", b"three\n")
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # real: nothing announces that the server follows
         assert await first == "three"
         processes.log.close()
         assert {line async for line in following} <= {"three"}

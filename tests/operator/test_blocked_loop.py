@@ -15,9 +15,9 @@ import kubewright as kw
 from kubewright.api import core, meta
 from kubewright.cluster import Cluster
 from kubewright.controller import handler_in
-from kubewright.operator import Operator, _running
-from kubewright.operator._blocked_loop import watch_event_loop
-from kubewright.watchdog import _busy_frame
+from kubewright.operator import Operator, _running  # private: replaces the threshold, which is no setting
+from kubewright.operator._blocked_loop import watch_event_loop  # private: the same
+from kubewright.watchdog import _busy_frame  # private: how the watchdog recognizes an idle loop
 from tests.patience import PATIENCE
 
 
@@ -56,7 +56,7 @@ async def test_reports_a_blocking_reconciler_with_its_object_and_stack(
                 await client.create(core.ConfigMap(metadata=named))
                 await running.settled()
                 while not running.sources.watchdogs()[0].count:  # noqa: ASYNC110  # a thread counts
-                    await asyncio.sleep(0.01)
+                    await asyncio.sleep(0.01)  # real: a thread counts
                 metrics = operator.metrics.render()[1].decode()
     finally:
         logging.getLogger("kubewright.operator").removeHandler(reported)

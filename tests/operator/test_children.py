@@ -14,7 +14,7 @@ from kubewright.api import batch, core, meta
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 from kubewright.controller import Children
-from kubewright.controller.children._order import ChildKey, in_order
+from kubewright.controller.children import ChildKey, in_order
 from kubewright.operator import Operator
 from tests.operator.conftest import find
 from tests.patience import PATIENCE, until

@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 from msgspec.structs import replace
 
-from kubewright.client import Credentials, Impersonation, Request, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import Credentials, HttpTransport, Impersonation, Request, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
@@ -120,7 +119,7 @@ class Requester:
                 assert status == 200, found
                 if holds(found["status"]):
                     return found
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.02)  # real: a controller of another process signs
 
     async def certificate(self, asked: Asked, **spec: Any) -> x509.Certificate:
         """Creates and approves a request, and returns the certificate."""

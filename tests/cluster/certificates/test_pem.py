@@ -7,7 +7,7 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.cluster.certificates._pem import certificate_problem, pem_blocks, request_problem
+from kubewright.cluster.certificates import certificate_problem, pem_blocks, request_problem
 
 BLOCK = b"-----BEGIN A-----\naGVs\nbG8=\n-----END A-----\n"
 

@@ -37,7 +37,7 @@ async def eventually(read: Callable[[], Awaitable[T]], holds: Callable[[T], obje
     try:
         async with asyncio.timeout(PATIENCE):
             while not holds(found):
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # real: a controller of another process acts
                 found = await read()
     except TimeoutError:
         pytest.fail(f"the last result: {found}")

@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from kubewright.client import Transport, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, Transport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
@@ -36,5 +35,5 @@ async def both(real: Transport) -> AsyncIterator[tuple[Transport, Transport]]:
             while True:
                 if (await answer(transport, "GET", WIDGETS))[0] != 404:
                     break
-                await asyncio.sleep(0.05)  # nothing announces that it is served
+                await asyncio.sleep(0.05)  # real: nothing announces that it is served
         yield embedded, real

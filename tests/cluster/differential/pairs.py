@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from kubewright.client import ConnectionLost, Request, Transport
-from kubewright.cluster.machinery._resources import ResourceType
-from kubewright.cluster.registry._builtin_resources import builtin_types
+from kubewright.cluster.machinery import ResourceType
+from kubewright.cluster.registry import builtin_types
 
 WIDGETS = "/apis/pairs.example.com/v1/namespaces/default/widgets"
 WIDGET: dict[str, Any] = {

@@ -6,9 +6,9 @@ import pytest
 
 from kubewright.client import Transport
 from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._resources import ResourceType
-from kubewright.cluster.registry._builtin_resources import builtin_types
-from kubewright.cluster.registry.strategies._behavior import SELECTABLE
+from kubewright.cluster.machinery import ResourceType
+from kubewright.cluster.registry import builtin_types
+from kubewright.cluster.registry.strategies._behavior import SELECTABLE  # private: every field that any kind selects by
 from tests.cluster.differential.pairs import answer
 
 LISTED = [type_ for type_ in builtin_types() if "list" in type_.verbs]

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from kubewright.client import Request, Transport, load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, Request, Transport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._resources import ResourceType
+from kubewright.cluster.machinery import ResourceType
 from kubewright.testing import ControlPlane
 
 NAMES = [

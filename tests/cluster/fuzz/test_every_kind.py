@@ -12,7 +12,7 @@ import pytest
 from kubewright.client import Request
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._resources import ResourceType
+from kubewright.cluster.machinery import ResourceType
 from tests.cluster.fuzz.objects import hostile_object, spoiled_object
 from tests.cluster.fuzz.requests import KINDS
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kubewright.client import load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
@@ -34,7 +33,7 @@ def defined(control_plane: ControlPlane) -> None:
     last = time.monotonic() + PATIENCE
     while not _all_published(control_plane):
         assert time.monotonic() < last, "the real server does not publish the definitions"
-        time.sleep(0.1)  # nothing announces it
+        time.sleep(0.1)  # real: nothing announces it
 
 
 def _all_published(control_plane: ControlPlane) -> bool:

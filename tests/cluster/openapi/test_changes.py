@@ -13,8 +13,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from kubewright.client import load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
 from kubewright.testing import ControlPlane
 from tests.cluster.openapi.definitions import definition
@@ -134,7 +133,7 @@ async def become_equal(expected: Any, server: Server, group: str) -> list[str]:
     try:
         async with asyncio.timeout(PATIENCE / 4):
             while left := list(differences(expected, await documents(server, group))):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)  # the real server publishes later, and nothing announces it
+                await asyncio.sleep(0.1)  # real: nothing announces it
     except TimeoutError:
         return left
     return []

@@ -146,7 +146,7 @@ def test_nothing_is_read_before_the_first_request() -> None:
     program = """
 import asyncio
 from kubewright.cluster import Cluster
-from kubewright.cluster.openapi import _recorded
+from kubewright.cluster.openapi import _recorded  # private: nothing public tells what was read
 
 async def main():
     async with Cluster(controllers=False):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kubewright.cluster.registry._builtin_resources import builtin_types
+from kubewright.cluster.registry import builtin_types
 from kubewright.cluster.schema import (
     ANYTHING,
     Schema,

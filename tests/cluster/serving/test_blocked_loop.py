@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from kubewright.cluster import Cluster
-from kubewright.cluster.serving._blocked_loop import make_watchdog, metrics_of
+from kubewright.cluster.serving._blocked_loop import make_watchdog, metrics_of  # private: a short threshold
 from tests.cluster.conftest import Raw
 from tests.patience import PATIENCE, until
 

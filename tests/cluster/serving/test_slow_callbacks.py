@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kubewright.cluster import Cluster
-from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
+from kubewright.cluster.machinery import SlowCallbacks
 from tests.cluster.conftest import Raw
 
 

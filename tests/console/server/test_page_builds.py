@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import Message, Send
 
-from kubewright.console.server._page_builds import PageBuilds
+from kubewright.console.server import PageBuilds
 
 
 async def drop(message: Message) -> None:

@@ -10,7 +10,13 @@ Requests and certificates are untrusted input. `cryptography` parses them, and i
 from __future__ import annotations
 
 from kubewright.cluster.certificates._install import add_certificates
-from kubewright.cluster.certificates._pem import InvalidRequest, parse_request
+from kubewright.cluster.certificates._pem import (
+    InvalidRequest,
+    certificate_problem,
+    parse_request,
+    pem_blocks,
+    request_problem,
+)
 from kubewright.cluster.certificates._signers import (
     KUBELET_CLIENT,
     SIGNERS,
@@ -25,10 +31,13 @@ __all__ = [
     "SIGNERS",
     "InvalidRequest",
     "add_certificates",
+    "certificate_problem",
     "common_name",
     "expiry_of",
     "is_kubelet_client",
     "parse_request",
+    "pem_blocks",
+    "request_problem",
     "signed_certificate",
     "signer_problem",
 ]

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from kubewright.cluster.machinery._cron_schedules import Schedule, schedule_problem
     from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
     from kubewright.cluster.machinery._go_types import go_type_of, read_metadata, reader_of
-    from kubewright.cluster.machinery._resources import ReadProblem, UnreadableObject
+    from kubewright.cluster.machinery._resources import ReadProblem, ResourceType, UnreadableObject
     from kubewright.cluster.machinery._responses import ApiResponse
+    from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
     from kubewright.cluster.machinery._unsupported import REFUSED_PAGES, REFUSED_SUBRESOURCES, REFUSED_WRITES
 
 __all__ = [
@@ -25,7 +26,9 @@ __all__ = [
     "REFUSED_WRITES",
     "ApiResponse",
     "ReadProblem",
+    "ResourceType",
     "Schedule",
+    "SlowCallbacks",
     "UnreadableObject",
     "duplicate_fields",
     "go_type_of",
@@ -36,6 +39,8 @@ __all__ = [
 
 _MODULES = {
     "ReadProblem": "_resources",
+    "ResourceType": "_resources",
+    "SlowCallbacks": "_slow_callbacks",
     "UnreadableObject": "_resources",
     "go_type_of": "_go_types",
     "read_metadata": "_go_types",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from kubewright.console.server._authentication import AuthenticationMiddleware
 from kubewright.console.server._connections import Connection, Connections
 from kubewright.console.server._open_pages import KNOWN_EVENTS, guard_socket_events, guarded_handlers, open_pages_of
+from kubewright.console.server._page_builds import PageBuilds
 from kubewright.console.server._security import AllowedHosts, client_address
 from kubewright.console.server._server import serve
 
@@ -24,6 +25,7 @@ __all__ = [
     "AuthenticationMiddleware",
     "Connection",
     "Connections",
+    "PageBuilds",
     "client_address",
     "guard_socket_events",
     "guarded_handlers",

@@ -13,7 +13,16 @@
 from __future__ import annotations
 
 from kubewright.controller.children._applying import ChildApplier, Children
-from kubewright.controller.children._order import Child, ChildKey
+from kubewright.controller.children._order import Child, ChildKey, in_order
 from kubewright.controller.children._record import ChildRecord, LeftoverWarnings, shared_child_kinds
 
-__all__ = ["Child", "ChildApplier", "ChildKey", "ChildRecord", "Children", "LeftoverWarnings", "shared_child_kinds"]
+__all__ = [
+    "Child",
+    "ChildApplier",
+    "ChildKey",
+    "ChildRecord",
+    "Children",
+    "LeftoverWarnings",
+    "in_order",
+    "shared_child_kinds",
+]
