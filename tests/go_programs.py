@@ -29,6 +29,7 @@ class GoProgram:
         version: the version of the program. A new version is built again.
         digest_of_sources: whether any change of the module is built again, too.
         package: the package for `go build`.
+        tests: whether the tests of the package are built instead (`go test -c`).
         values: variables that the linker sets.
         beside: a function that adds files to the program's folder after a build, from Go and that folder.
     """
@@ -37,6 +38,7 @@ class GoProgram:
     module: Path
     version: str
     package: str = "."
+    tests: bool = False
     digest_of_sources: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
     beside: Callable[[Go, Path], None] | None = None
@@ -64,14 +66,15 @@ class GoProgram:
     def _key(self) -> str:
         if not self.digest_of_sources:
             return self.version
-        sources = b"".join(path.read_bytes() for path in sorted(self.module.iterdir()))
+        sources = b"".join(path.read_bytes() for path in sorted(self.module.rglob("*")) if path.is_file())
         return f"{self.version}-{hashlib.sha256(sources).hexdigest()[:12]}"
 
     def _build(self, go: Go, folder: Path) -> None:
         shutil.copytree(self.module, folder / "module")
         linked = " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in self.values.items())])
+        command = ["test", "-c"] if self.tests else ["build"]
         done = subprocess.run(
-            [go.executable, "build", *_FLAGS, f"-ldflags={linked}", "-o", str(folder / self.name), self.package],
+            [go.executable, *command, *_FLAGS, f"-ldflags={linked}", "-o", str(folder / self.name), self.package],
             cwd=folder / "module",
             env=go.environment(),
             stdin=subprocess.DEVNULL,

@@ -13,16 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast
+from typing import Any, Final, cast
 
 import httptools
 
-from kubewright.clock import Clock
 from kubewright.durations import format_duration
 from kubewright.http._byte_streams import ConnectionStream
 from kubewright.http._headers import Headers
-from kubewright.http._limits import ServerLimits
+from kubewright.http._host import Host, State
 from kubewright.http._messages import (
     BodyTimeout,
     BodyTooLarge,
@@ -35,46 +33,19 @@ from kubewright.http._messages import (
 )
 from kubewright.http._request_head import RequestHead
 from kubewright.http._writing import ResponseWriter
-from kubewright.turns import Turns
 
-__all__ = ["WAITING", "Host", "ServerConnection", "State"]
+__all__ = ["ServerConnection"]
 
 logger = logging.getLogger("kubewright.http")
-
-State: TypeAlias = Literal[
-    "handshake", "head", "body", "handling", "idle", "lingering", "upgraded", "closing", "closed"
-]
-WAITING: Final[frozenset[State]] = frozenset({"handshake", "head", "body", "idle", "lingering", "closing"})
 
 _UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the handler reads
 _LINGER_SECONDS: Final = 5.0  # closing earlier would reset the connection before a busy client reads the response
 
 
-class Host(Protocol):
-    """The server, as its connections see it."""
-
-    clock: Clock
-    limits: ServerLimits
-    cancel_on_disconnect: bool
-    stopping: bool
-    turns: Turns
-
-    def handler(self, request: ServerRequest, /) -> Awaitable[ServerResponse]:
-        """Answers a request."""
-
-    def is_urgent(self, request: ServerRequest, /) -> bool: ...
-
-    def entered(self, connection: ServerConnection) -> None:
-        """Records that a connection has entered another state."""
-
-    def received(self, connection: ServerConnection, size: int) -> None:
-        """Counts bytes of bodies; may abort the connection."""
-
-
 class ServerConnection(asyncio.Protocol):
     """One connection: it reads requests, runs the handler for one at a time, and writes the responses in order."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host[ServerConnection]) -> None:
         self.transport: asyncio.Transport | None = None
         self.state: State = "handshake"
         self.since = host.clock.monotonic()

@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from kubewright.clock import Clock, SystemClock, Timer
-from kubewright.http._connection import WAITING, ServerConnection
+from kubewright.http._connection import ServerConnection
+from kubewright.http._host import WAITING
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import ServerRequest, ServerResponse
 from kubewright.turns import Turns
