@@ -33,6 +33,7 @@ SECTIONS = (
     "Writing with the client",
     "Reading with the client",
     "Watching an operator",
+    "Streams of pods",
     "When a request fails",
     "Configuration and credentials",
     "Injected time, randomness and transport",

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.clusters
 
 
 class TestClient:
-    @pytest.mark.promise("client", "Exec, attach, logs and port-forward work through the API server.")
+    @pytest.mark.promise("Streams of pods", "Exec, attach, logs and port-forward work through the API server.")
     async def test_runs_commands(self, client: Client, processes: Processes, namespace: str) -> None:
         result = await client.exec("web", ["sh", "-c", "cat; echo $CONTAINER >&2; exit 3"], stdin=b"to stdin")
         assert (result.exit_code, result.stdout) == (3, b"to stdin")

@@ -118,7 +118,7 @@ class Cluster:
         self._dispatcher: Dispatcher | None = None
         self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
-        self._pod_streams: PodStreams | None = None
+        self._pod_streams: PodStreams
         self._laboratory: Laboratory | None = None
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
@@ -180,8 +180,7 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
-        if self._pod_streams is not None:
-            await self._pod_streams.close()
+        await self._pod_streams.close()
         await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
             await transport.close()
@@ -339,7 +338,7 @@ class Cluster:
 
     def node_credentials(self, node: str, address: str = "127.0.0.1") -> NodeCredentials:
         """Returns the certificates with which the kubelet of a node serves logs, exec and port-forwarding."""
-        assert self._pod_streams is not None, "the cluster is not running"
+        self._running  # noqa: B018  # raises if the cluster is not running
         return self._pod_streams.connections.credentials(node, address)
 
     @property

@@ -118,8 +118,7 @@ class Controller(Generic[R]):
     def listen(self) -> None:
         """Adds handlers to the informers. No key is processed yet."""
         registration, caches = self._registration, self._environment.caches
-        listen = self._handlers.append
-        when = registration.when
+        listen, when = self._handlers.append, registration.when
         name = None if when is None else f"predicate {when} of {registration.name}"
         listen(self._informer.add_handler(self._changed, resync=registration.resync, name=name))
         for owns in registration.owns:

@@ -15,7 +15,7 @@ from tests.patience import until
 SCRIPT = "echo out; echo err >&2; exit 3"
 
 
-@pytest.mark.promise("client", "`client.exec` returns the exit code, stdout and stderr of a command.")
+@pytest.mark.promise("Streams of pods", "`client.exec` returns the exit code, stdout and stderr of a command.")
 async def test_returns_the_exit_code_and_the_output(client: Client, pod_server: PodServer) -> None:
     result = await client.exec("web", ["sh", "-c", SCRIPT], container="app")
     assert (result.exit_code, result.stdout, result.stderr) == (3, b"out\n", b"err\n")

@@ -52,7 +52,7 @@ async def fetch(port: int, data: bytes) -> bytes:
     return received
 
 
-@pytest.mark.promise("client", "`client.port_forward` makes a port of a pod available on loopback.")
+@pytest.mark.promise("Streams of pods", "`client.port_forward` makes a port of a pod available on loopback.")
 async def test_carries_connections_through_a_local_port(client: Client, echo_port: int) -> None:
     async with client.port_forward("web", echo_port) as forward:
         answers = await asyncio.gather(*(fetch(forward.port, f"number {n}".encode()) for n in range(20)))
