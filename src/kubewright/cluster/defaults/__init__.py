@@ -56,6 +56,9 @@ _DEFAULTS: Final[dict[tuple[str, str], Callable[[JSONObject], None]]] = {
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _others.role_binding,
     ("rbac.authorization.k8s.io", "RoleBinding"): _others.role_binding,
     ("scheduling.k8s.io", "PriorityClass"): _others.priority_class,
+    ("resource.k8s.io", "ResourceClaim"): _others.resource_claim,
+    ("resource.k8s.io", "ResourceClaimTemplate"): _others.resource_claim_template,
+    ("storage.k8s.io", "CSIDriver"): _others.csi_driver,
     ("storage.k8s.io", "StorageClass"): _others.storage_class,
 }
 

@@ -9,6 +9,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 
 __all__ = [
     "autoscaler",
+    "csi_driver",
     "ingress_class",
     "limit_range",
     "network_policy",
@@ -16,6 +17,8 @@ __all__ = [
     "persistent_volume",
     "persistent_volume_claim",
     "priority_class",
+    "resource_claim",
+    "resource_claim_template",
     "role_binding",
     "storage_class",
 ]
@@ -65,6 +68,32 @@ def network_policy(obj: JSONObject) -> None:
             put(port, protocol="TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+
+
+def csi_driver(obj: JSONObject) -> None:
+    """Defaults the capabilities of a driver."""
+    spec = part(obj, "spec")
+    put(spec, fsGroupPolicy="ReadWriteOnceWithFSType")
+    for name in ("attachRequired", "podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"):
+        if spec.get(name) is None:
+            spec[name] = name == "attachRequired"
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def resource_claim(obj: JSONObject) -> None:
+    """Requests one device by default."""
+    for request in each(part(part(obj, "spec"), "devices"), "requests"):
+        wanted = [] if request.get("exactly") is None else [request["exactly"]]
+        for device in [*wanted, *each(request, "firstAvailable")]:
+            put(device, allocationMode="ExactCount")
+            if device["allocationMode"] == "ExactCount" and not device.get("count"):
+                device["count"] = 1
+
+
+def resource_claim_template(obj: JSONObject) -> None:
+    """Defaults the claim in a template."""
+    resource_claim(part(obj, "spec"))
 
 
 def ingress_class(obj: JSONObject) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,11 +20,11 @@ from kubewright.cluster.machinery._failures import (
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster.machinery._resources import ResourceType, ResourceTypes
 
-__all__ = ["Call", "User", "header_of", "parse_call"]
+__all__ = ["Call", "User", "dry_run_errors", "header_of", "parse_call"]
 
 _NO_PAGE: Final = "404 page not found\n"
 _MAX_MANAGER: Final = 128
-_TRUE: Final = frozenset({"1", "true", "t", "T", "TRUE", "True"})
+_FALSE: Final = frozenset({"0", "false"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 _OPTIONS: Final = {
     "create": "CreateOptions",
@@ -77,9 +78,14 @@ class Call:
         """Whether the request must not write anything."""
         return self.query.get("dryRun", "") != ""
 
+    def values(self, name: str) -> list[str]:
+        """Returns all values of a query parameter that may be repeated."""
+        return [value for key, value in self.request.query if key == name and value]
+
     def flag(self, name: str) -> bool:
-        """Returns a boolean query parameter."""
-        return self.query.get(name, "") in _TRUE
+        """Returns a boolean query parameter: true unless it is absent, `false` or `0`, as in Go clients' options."""
+        value = self.query.get(name)
+        return value is not None and value.lower() not in _FALSE
 
     def number(self, name: str) -> int | None:
         """Returns an integer query parameter; None if it is absent."""
@@ -105,8 +111,7 @@ class Call:
         errors: list[FieldError] = []
         verb = verb or self.verb
         if self.query:
-            if (dry_run := self.query.get("dryRun")) and dry_run != "All":
-                errors.append(_unsupported_list("dryRun", dry_run, ["All"]))
+            errors += dry_run_errors(self.values("dryRun"))
             validation = self.query.get("fieldValidation")
             if verb != "delete" and validation and validation not in ("Strict", "Warn", "Ignore"):
                 errors.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
@@ -115,9 +120,12 @@ class Call:
             raise invalid_options(_OPTIONS[verb], errors)
 
 
-def _unsupported_list(field_name: str, value: str, supported: list[str]) -> FieldError:
-    error = not_supported(field_name, value, supported)
-    return FieldError(error.reason, error.field, error.message.replace(f'"{value}"', f'["{value}"]', 1))
+def dry_run_errors(stages: list[str]) -> list[FieldError]:
+    """Returns the errors of the option `dryRun`, which is a list of stages."""
+    if set(stages) <= {"All"}:
+        return []
+    shown = json.dumps(stages, separators=(",", ":"), ensure_ascii=False)
+    return [FieldError("FieldValueNotSupported", "dryRun", f'Unsupported value: {shown}: supported values: "All"')]
 
 
 def _manager_errors(manager: str) -> list[FieldError]:
@@ -126,8 +134,10 @@ def _manager_errors(manager: str) -> list[FieldError]:
         errors.append(
             FieldError("FieldValueTooLong", "fieldManager", f"Too long: may not be more than {_MAX_MANAGER} bytes")
         )
-    if any(not character.isprintable() for character in manager):
-        errors.append(invalid("fieldManager", manager, "should only contain printable characters"))
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            text = f"invalid character U+{ord(character):04X} (at position {len(manager[:position].encode())})"
+            errors.append(invalid("fieldManager", manager, text))
     return errors
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "invalid_options",
     "method_not_allowed",
     "modified",
+    "name_mismatch",
     "no_such_resource",
     "not_acceptable",
     "not_found",
@@ -161,6 +162,13 @@ def forbidden(type_: ResourceType, name: str, problem: str, causes: Sequence[JSO
 def bad_request(message: str) -> Failure:
     """400: the request is malformed."""
     return Failure(400, "BadRequest", message)
+
+
+def name_mismatch(given: str, name: str) -> Failure:
+    """400: the name in the body is not the one in the path."""
+    if not given:
+        return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    return bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
 
 
 def unauthorized() -> Failure:

@@ -60,6 +60,7 @@ from __future__ import annotations
 
 from kubewright.cluster.merge._errors import Refused
 from kubewright.cluster.merge._field_set import FieldSet, path
+from kubewright.cluster.merge._go import plain as go_format
 from kubewright.cluster.merge._json_patch import MOST_COPIED, MOST_OPERATIONS, json_patch
 from kubewright.cluster.merge._manager import FieldManager, manager_name
 from kubewright.cluster.merge._merge_patch import merge_patch
@@ -78,6 +79,7 @@ __all__ = [
     "FieldManager",
     "FieldSet",
     "Refused",
+    "go_format",
     "json_patch",
     "keep_times",
     "manager_name",

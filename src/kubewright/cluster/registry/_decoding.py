@@ -18,6 +18,7 @@ from kubewright.yaml import InvalidYAML, load_yaml, load_yaml_in_turns
 
 __all__ = [
     "UnreadableYAML",
+    "bad_patch",
     "check_size",
     "decode_body",
     "decode_yaml",
@@ -58,15 +59,26 @@ def read_object(state: State, call: Call, type_: ResourceType | None = None) -> 
 
 
 def fit_to_schema(
-    call: Call, type_: ResourceType, obj: JSONObject, text: bytes = b"", *, patched: bool = False
+    call: Call,
+    type_: ResourceType,
+    obj: JSONObject,
+    text: bytes = b"",
+    *,
+    patched: bool = False,
+    quoted: str | None = None,
 ) -> JSONObject:
-    """Returns an object fitted to its kind, with defaults. Unknown fields are dropped, warned of, or rejected."""
+    """Returns an object fitted to its kind, with defaults. Unknown fields are dropped, warned of, or rejected.
+
+    If a patch made it, the error quotes the object, or `quoted`.
+    """
     validation = call.field_validation
     problems: list[ReadProblem] | None = None if validation == "Ignore" else []
     try:
         made = type_.strategy.read(obj, problems=problems)
     except UnreadableObject as error:
-        raise _bad_patch(obj, str(error)) if patched else bad_request(_cannot_be_handled(type_, str(error))) from None
+        raise (
+            bad_patch(obj, str(error), quoted) if patched else bad_request(_cannot_be_handled(type_, str(error)))
+        ) from None
     if problems is not None and text:
         from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
 
@@ -75,7 +87,7 @@ def fit_to_schema(
         if validation == "Strict":
             listed = ", ".join(problem.message for problem in problems)
             if patched:
-                raise _bad_patch(obj, f"strict decoding error: {listed}")
+                raise bad_patch(obj, f"strict decoding error: {listed}", quoted)
             raise bad_request(_cannot_be_handled(type_, f"strict decoding error: {listed}"))
         call.warnings += [problem.message for problem in problems]
     made["apiVersion"], made["kind"] = type_.api_version, type_.kind
@@ -85,9 +97,9 @@ def fit_to_schema(
     return made
 
 
-def _bad_patch(obj: JSONObject, problem: str) -> Failure:
-    """Returns the error for a patch whose result cannot be decoded; it quotes the result."""
-    error = invalid("patch", encode(obj).decode(), problem)
+def bad_patch(obj: JSONObject, problem: str, quoted: str | None = None) -> Failure:
+    """Returns the error for a patch whose result cannot be decoded; it quotes the result, or `quoted`."""
+    error = invalid("patch", encode(obj).decode() if quoted is None else quoted, problem)
     causes = [{"reason": error.reason, "message": error.message, "field": error.field}]
     return Failure(422, "Invalid", f' "" is invalid: {error}', {"causes": causes})
 

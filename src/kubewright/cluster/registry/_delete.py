@@ -11,7 +11,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, attributes_of
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.conversion._webhook import convert_entries
-from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._calls import Call, dry_run_errors
 from kubewright.cluster.machinery._failures import bad_request, conflict, forbidden, invalid_options, not_found
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
 from kubewright.cluster.machinery._go_types import reader_of
@@ -69,21 +69,13 @@ class DeleteOptions:
 
 def read_options(state: State, call: Call) -> DeleteOptions:
     """Returns the DeleteOptions of the body, or of the query if there is no body."""
-    given: JSONObject = {}
-    if call.request.body:
-        body = decode_body(state, call, None)
-        check_delete_options(body)
-        try:
-            given = reader_of("meta/v1.DeleteOptions")(body, "", None)
-        except UnreadableObject as error:
-            raise bad_request(str(error)) from None
-    query = call.query
+    given = _body_options(state, call) if call.request.body else _query_options(call)
     preconditions = given.get("preconditions") or {}
-    dry_run = given.get("dryRun") or ([query["dryRun"]] if query.get("dryRun") else [])
+    dry_run = given.get("dryRun") or []
     made = DeleteOptions(
-        grace=given.get("gracePeriodSeconds", call.number("gracePeriodSeconds")),
-        policy=given.get("propagationPolicy", query.get("propagationPolicy")),
-        orphan=given.get("orphanDependents", call.flag("orphanDependents") if "orphanDependents" in query else None),
+        grace=given.get("gracePeriodSeconds"),
+        policy=given.get("propagationPolicy"),
+        orphan=given.get("orphanDependents"),
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
         dry_run=bool(dry_run),
@@ -94,13 +86,31 @@ def read_options(state: State, call: Call) -> DeleteOptions:
         errors.append(invalid("propagationPolicy", made.policy, text))
     if made.policy is not None and made.policy not in _POLICIES:
         errors.append(not_supported("propagationPolicy", made.policy, [*_POLICIES, "nil"]))
-    if dry_run and dry_run != ["All"]:
-        shown = encode(dry_run).decode()
-        text = f'Unsupported value: {shown}: supported values: "All"'
-        errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
+    errors += dry_run_errors(dry_run)
     if errors:
         raise invalid_options("DeleteOptions", errors)
     return made
+
+
+def _body_options(state: State, call: Call) -> JSONObject:
+    body = decode_body(state, call, None)
+    check_delete_options(body)
+    try:
+        options: JSONObject = reader_of("meta/v1.DeleteOptions")(body, "", None)
+    except UnreadableObject as error:
+        raise bad_request(str(error)) from None
+    return options
+
+
+def _query_options(call: Call) -> JSONObject:
+    """The options in the query, which the server ignores if there is a body."""
+    given: JSONObject = {
+        "gracePeriodSeconds": call.number("gracePeriodSeconds"),
+        "propagationPolicy": call.query.get("propagationPolicy"),
+        "orphanDependents": call.flag("orphanDependents") if "orphanDependents" in call.query else None,
+        "dryRun": call.values("dryRun"),
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 async def delete(state: State, call: Call) -> ApiResponse:

@@ -13,15 +13,23 @@ from kubewright.cluster.machinery._failures import (
     bad_request,
     conflict,
     invalid_options,
+    name_mismatch,
     not_found,
     unsupported_media_type,
 )
 from kubewright.cluster.machinery._field_errors import forbidden, required
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
-from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.registry._create import create_object
-from kubewright.cluster.registry._decoding import UnreadableYAML, check_size, decode_yaml, fit_to_schema, media_type_of
+from kubewright.cluster.registry._decoding import (
+    UnreadableYAML,
+    bad_patch,
+    check_size,
+    decode_yaml,
+    fit_to_schema,
+    media_type_of,
+)
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, merge_failure
 from kubewright.cluster.registry._store import NAMESPACE_MISMATCH, check_path, object_response
 from kubewright.cluster.registry._update import update_object
@@ -34,6 +42,7 @@ PATCHES: Final = {
     "application/merge-patch+json": "merge",
     "application/strategic-merge-patch+json": "strategic",
 }
+_SCHEME: Final = "pkg/runtime/scheme.go:111"
 _CUSTOM_PATCHES: Final = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
 
 
@@ -56,7 +65,14 @@ async def patch(state: State, call: Call) -> ApiResponse:
     if found is None:
         raise not_found(call.type, call.name)
     patched = patched_document(state, call, kind, decoded(call.type, found))
-    obj = fit_to_schema(call, call.type, patched, patched=True)
+    quoted = None
+    if kind == "strategic":
+        from kubewright.cluster.merge import go_format
+
+        quoted = go_format(_patch_body(state, call))
+    else:
+        _check_patched_kind(call.type, patched)
+    obj = fit_to_schema(call, call.type, patched, patched=True, quoted=quoted)
     _check_patched(call, obj)
     return object_response(state, call, await update_object(state, call, obj, found, decoded(call.type, found)), 200)
 
@@ -90,13 +106,17 @@ def _patch_body(state: State, call: Call) -> JSONObject:
     return body
 
 
+def _check_patched_kind(type_: ResourceType, obj: JSONObject) -> None:
+    """Rejects a patch that changes the kind or the version of a built-in object."""
+    version, kind = obj.get("apiVersion", type_.api_version), obj.get("kind", type_.kind)
+    if not type_.custom and isinstance(kind, str) and (version, kind) != (type_.api_version, type_.kind):
+        raise bad_patch(obj, f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+
+
 def _check_patched(call: Call, obj: JSONObject) -> None:
     metadata = obj["metadata"]
     if metadata.get("name", "") != call.name:
-        given = metadata.get("name", "")
-        if given:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
-        metadata["name"] = call.name
+        raise name_mismatch(metadata.get("name", ""), call.name)
     if call.namespace and metadata.get("namespace") != call.namespace:
         raise bad_request(NAMESPACE_MISMATCH)
 
@@ -173,5 +193,5 @@ def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
     if not metadata.get("name"):
-        metadata["name"] = call.name
+        raise name_mismatch("", call.name)
     return config

@@ -7,9 +7,7 @@ from typing import Final
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._webhook import convert_entries, to_storage
 from kubewright.cluster.machinery._calls import Call
-from kubewright.cluster.machinery._failures import (
-    bad_request,
-)
+from kubewright.cluster.machinery._failures import bad_request, name_mismatch
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
@@ -47,13 +45,10 @@ def check_path(call: Call, obj: JSONObject) -> None:
 def check_path_name(call: Call, metadata: JSONObject) -> None:
     """Sets the object's name from the path, except for a PUT. Raises `Failure` if the body has another one."""
     name = metadata.get("name", "")
-    if not name and call.verb == "update":
-        problem = "name must be provided"
-        raise bad_request(f"the name of the object ({call.name} based on URL) was undeterminable: {problem}")
-    if not name:
+    if not name and call.verb != "update":
         metadata["name"] = call.name
     elif name != call.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+        raise name_mismatch(name, call.name)
 
 
 def check_path_namespace(call: Call, obj: JSONObject) -> None:

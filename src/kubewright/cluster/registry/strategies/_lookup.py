@@ -22,7 +22,12 @@ from kubewright.cluster.registry.strategies._specs import (
     NetworkPolicyStrategy,
     RuntimeClassStrategy,
 )
-from kubewright.cluster.registry.strategies._volumes import ClaimStrategy, VolumeStrategy
+from kubewright.cluster.registry.strategies._volumes import (
+    ClaimStrategy,
+    StorageCapacityStrategy,
+    VolumeAttachmentStrategy,
+    VolumeStrategy,
+)
 from kubewright.cluster.registry.strategies._workloads import (
     CronJobStrategy,
     DaemonSetStrategy,
@@ -59,6 +64,8 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("node.k8s.io", "RuntimeClass"): RuntimeClassStrategy,
+    ("storage.k8s.io", "CSIStorageCapacity"): StorageCapacityStrategy,
+    ("storage.k8s.io", "VolumeAttachment"): VolumeAttachmentStrategy,
     **ROLE_STRATEGIES,
 }
 

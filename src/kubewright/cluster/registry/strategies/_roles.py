@@ -7,6 +7,7 @@ from typing import Final
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.validation._common import label_selector_errors
 from kubewright.names import path_segment_problems, subdomain_problems
 
 __all__ = ["ROLE_STRATEGIES"]
@@ -26,6 +27,8 @@ class RoleStrategy(BuiltinStrategy):
         if aggregation is not None and not aggregation.get("clusterRoleSelectors"):
             text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
             errors.append(required("aggregationRule.clusterRoleSelectors", text))
+        for index, selector in enumerate((aggregation or {}).get("clusterRoleSelectors") or ()):
+            errors += label_selector_errors(selector, f"aggregationRule.clusterRoleSelectors[{index}]")
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kubewright.cluster.machinery._field_errors import FieldError
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._claims import claim_errors, claim_update_errors
+from kubewright.cluster.registry.validation._common import label_selector_errors
 
-__all__ = ["ClaimStrategy", "VolumeStrategy"]
+__all__ = ["ClaimStrategy", "StorageCapacityStrategy", "VolumeAttachmentStrategy", "VolumeStrategy"]
 
 
 class VolumeStrategy(BuiltinStrategy):
@@ -23,6 +25,35 @@ class VolumeStrategy(BuiltinStrategy):
         finalizers = metadata.get("finalizers") or []
         if protection not in finalizers:
             metadata["finalizers"] = [*finalizers, protection]
+
+
+class StorageCapacityStrategy(SpecStrategy):
+    """CSIStorageCapacities."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Validates the topology."""
+        return label_selector_errors(obj.get("nodeTopology"), "nodeTopology")
+
+
+class VolumeAttachmentStrategy(BuiltinStrategy):
+    """VolumeAttachments."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Requires exactly one source."""
+        source = obj["spec"].get("source") or {}
+        given = [name for name in ("inlineVolumeSpec", "persistentVolumeName") if source.get(name) is not None]
+        if not given:
+            text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+            return [required("spec.source", text)]
+        if len(given) > 1:
+            return [forbidden("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")]
+        return []
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects every change of the spec."""
+        errors = self.validate_create(obj)
+        return [*errors, invalid("spec", obj["spec"], "field is immutable")] if obj["spec"] != old["spec"] else errors
 
 
 class ClaimStrategy(VolumeStrategy):

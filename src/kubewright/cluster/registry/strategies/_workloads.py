@@ -12,7 +12,7 @@ from kubewright.cluster.registry.strategies._pod_warnings import name_warnings, 
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._job_statuses import job_status_errors
 from kubewright.cluster.registry.validation._jobs import job_update_errors
-from kubewright.cluster.registry.validation._pods import pod_errors, pod_update_errors
+from kubewright.cluster.registry.validation._pods import new_pod_errors, pod_update_errors
 from kubewright.cluster.registry.validation._statuses import workload_status_errors
 from kubewright.cluster.registry.validation._workloads import (
     cron_job_errors,
@@ -96,12 +96,12 @@ class PodStrategy(BuiltinStrategy):
         if not subresource:
             obj["spec"] = {**obj["spec"]}
             complete_changed_pod(obj, old)
-        elif subresource == "status" and (quality := (old.get("status") or {}).get("qosClass")):
-            obj["status"] = {**(obj.get("status") or {}), "qosClass": quality}
+        elif subresource == "status" and not (obj.get("status") or {}).get("qosClass"):
+            obj["status"] = {**(obj.get("status") or {}), "qosClass": (old.get("status") or {}).get("qosClass", "")}
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Validates the spec."""
-        return pod_errors(obj["spec"])
+        return new_pod_errors(obj["spec"])
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns warnings for a new pod."""

@@ -43,6 +43,15 @@ _PROBE_NUMBERS: Final = (
     "successThreshold",
     "failureThreshold",
 )
+_NOT_EPHEMERAL: Final = (
+    "lifecycle",
+    "livenessProbe",
+    "ports",
+    "readinessProbe",
+    "resizePolicy",
+    "resources",
+    "startupProbe",
+)
 _NO_SIDECAR: Final = "may not be set for init containers without restartPolicy=Always"
 _ENV_NAME: Final = re.compile(r"[ -<>-~]+")
 _ENV_RULE: Final = "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -78,6 +87,24 @@ def container_errors(spec: JSONObject, path: str, volumes: set[str]) -> list[Fie
         else:
             fields = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
             errors += [forbidden(f"{where}.{field}", _NO_SIDECAR) for field in fields if container.get(field)]
+    return errors + _ephemeral(spec, path, volumes, names, host_users=host_users)
+
+
+def _ephemeral(
+    spec: JSONObject, path: str, volumes: set[str], names: set[str], *, host_users: bool
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        where = f"{path}.ephemeralContainers[{index}]"
+        errors += _container(container, where, volumes, host_users=host_users)
+        errors += _unique(container, where, names)
+        for field in _NOT_EPHEMERAL:
+            if container.get(field):
+                errors.append(forbidden(f"{where}.{field}", "cannot be set for an Ephemeral Container"))
+        target = container.get("targetContainerName")
+        others = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+        if target and all(other.get("name") != target for other in others):
+            errors.append(not_found(f"{where}.targetContainerName", target))
     return errors
 
 

@@ -23,7 +23,7 @@ from kubewright.cluster.registry.validation._security import pod_security_errors
 from kubewright.cluster.registry.validation._volumes import volume_errors
 from kubewright.names import label_problems, subdomain_problems
 
-__all__ = ["pod_errors", "pod_update_errors"]
+__all__ = ["new_pod_errors", "pod_errors", "pod_update_errors", "template_pod_errors"]
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -60,6 +60,22 @@ def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[
     for field in ("priorityClassName", "runtimeClassName"):
         if value := spec.get(field):
             errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
+    return errors
+
+
+def new_pod_errors(spec: JSONObject) -> list[FieldError]:
+    """Validates the spec of a new pod, which must not have ephemeral containers."""
+    errors = pod_errors(spec)
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    return errors
+
+
+def template_pod_errors(spec: JSONObject, path: str, *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
+    """Validates the spec in a pod template."""
+    errors = pod_errors(spec, path, other_volumes=other_volumes)
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden(f"{path}.ephemeralContainers", "ephemeral containers not allowed in pod template"))
     return errors
 
 
