@@ -5,7 +5,7 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test test-all faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane browser test test-all differential faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ test: setup ## Run the tests that need only Python; WORKERS=0 runs them in one p
 
 test-all: controlplane browser ## Run every test, including those on a real control plane and in a browser
 	$(PYTEST)
+
+differential: controlplane ## Compare every generated request on both servers; UPDATE=1 shortens the list of differences
+	$(RUN) tests.cluster.differential.generated $(if $(UPDATE),--update) $(if $(REPORT),--report $(REPORT))
 
 faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the first failure ends it
 	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done

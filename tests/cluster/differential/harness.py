@@ -170,9 +170,11 @@ async def lines_of(response: Response) -> AsyncIterator[Any]:
 
 
 async def taken(events: AsyncIterator[Any], count: int | str) -> list[Any]:
-    """That many events; all until the end when it says `all`."""
+    """That many events; all until the end for `all`, or until an object is deleted for `deleted`."""
     found: list[Any] = []
-    while count == "all" or len(found) < int(count):
+    while isinstance(count, str) or len(found) < count:
+        if count == "deleted" and found and found[-1].get("type") in ("DELETED", "ERROR"):
+            break
         try:
             found.append(await anext(events))
         except StopAsyncIteration:
@@ -188,7 +190,7 @@ UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 AGE = re.compile(r"\d+s")
 REVISION_LINE = re.compile(r'(resourceVersion: )"\d+"')
 QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
-GENERATED = re.compile(r"(\w+-gen-)[a-z0-9]{5}")
+GENERATED = re.compile(r"\b(\w+-gen-)[a-z0-9]{5}")
 
 
 TOKEN = re.compile(r"eyJ[\w-]+\.([\w-]+)\.[\w-]+")
