@@ -16,6 +16,6 @@ from __future__ import annotations
 
 from kubewright.cluster.openapi._custom import CustomKind
 from kubewright.cluster.openapi._documents import Document, OpenApiDocuments, address_of, http_time
-from kubewright.cluster.openapi._recorded import pack
+from kubewright.cluster.openapi._recorded import pack, recorded_v3
 
-__all__ = ["CustomKind", "Document", "OpenApiDocuments", "address_of", "http_time", "pack"]
+__all__ = ["CustomKind", "Document", "OpenApiDocuments", "address_of", "http_time", "pack", "recorded_v3"]

@@ -8,8 +8,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from kubewright.client import load_config
-from kubewright.client._http import HttpTransport
+from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane

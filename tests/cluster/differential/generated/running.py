@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 from kubewright.client import Request, Transport
 from tests.cluster.differential.generated.cases import Case
 from tests.cluster.differential.generated.kinds import kinds
-from tests.cluster.differential.harness import differences, normalised
+from tests.cluster.differential.harness import differences, normalized
 from tests.patience import PATIENCE
 
 __all__ = ["FAR", "Findings", "causes", "compared", "prepared"]
@@ -125,7 +125,7 @@ async def compared(cases: Iterable[Case], embedded: Transport, real: Transport, 
                 *(_send(transport, case.method, target, body, case.headers) for transport in (real, embedded))
             )
             expected, found = ([answer] for answer in answers)
-            findings.add(case, causes(normalised(found, namespace)[0], normalised(expected, namespace)[0]))
+            findings.add(case, causes(normalized(found, namespace)[0], normalized(expected, namespace)[0]))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(_CONNECTIONS):

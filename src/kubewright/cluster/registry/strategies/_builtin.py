@@ -147,9 +147,9 @@ class ImmutableDataStrategy(BuiltinStrategy):
         """Validates the keys, which are file names, and the size of all values."""
         errors = [error for field in ("data", "binaryData") for error in key_errors(obj.get(field), field)]
         secret = obj["kind"] == "Secret"
-        size = 0 if secret else sum(len(value.encode()) for value in (obj.get("data") or {}).values())
+        size = 0 if secret else sum(len((value or "").encode()) for value in (obj.get("data") or {}).values())
         encoded = obj.get("data" if secret else "binaryData") or {}
-        size += sum(len(value) // 4 * 3 - value[-2:].count("=") for value in encoded.values())
+        size += sum(len(value) // 4 * 3 - value[-2:].count("=") for value in encoded.values() if value)
         # The real server names no field of a ConfigMap.
         return errors if size <= _MAX_DATA else [*errors, too_long("data" if secret else "[]", _MAX_DATA)]
 
@@ -176,7 +176,7 @@ class SecretStrategy(ImmutableDataStrategy):
             obj["type"] = "Opaque"
         if texts := obj.pop("stringData", None):
             data = obj["data"] = {**(obj.get("data") or {})}
-            data.update({name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
+            data.update({name: base64.b64encode((text or "").encode()).decode() for name, text in texts.items()})
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Requires the service account of a token Secret."""
