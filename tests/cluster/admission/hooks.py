@@ -22,9 +22,8 @@ class HookServer:
 
     A behavior is the response with these additional keys: `patch`, a list of operations; `raw`, the whole body; `text`,
     the body as a string; `code`, the status; `hang`, never answers; `unless`, a label that allows objects; `version`,
-    the
-    version of the response; `omit`, fields of the review. Conversion reviews are converted; `fault` names an error to
-    make.
+    the version of the response; `omit`, fields of the review. Conversion reviews are converted; `fault` names an error
+    to make.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -2,8 +2,7 @@
 
 A case is a list of steps on one object. `server.json.gz` contains the real server's response to each step: the
 normalized object or the error. `replay` starts every step from the server's previous object and compares our result
-with
-the server's next object. `test_on_control_plane.py` verifies the file against a server, and records it again if
+with the server's next object. `test_on_control_plane.py` verifies the file against a server, and records it again if
 `KUBEWRIGHT_RECORD` is set (to the seed of the random cases).
 """
 

@@ -30,8 +30,7 @@ def type_of(state: State, storage: str, entry: Entry | None = None) -> ResourceT
     """Returns a version to read and write the objects of a storage in: the stored version if it is served.
 
     With a conversion webhook it is the version of the entry, so that the webhook is not called: the fields that
-    controllers
-    use are the same in all versions.
+    controllers use are the same in all versions.
     """
     versions = state.types.stored_as(storage)
     if entry is not None and versions and isinstance(conversion := versions[0].conversion, AsyncConversion):

@@ -11,8 +11,7 @@
 
 Everything applies to in-process clients and to HTTP clients. Only the order of `reordered_watch` is random, and depends
 on the cluster's seed; all times are those of the cluster's clock. A fault or disturbance lasts until its block ends,
-its
-`end` is called, or the cluster stops. A laboratory costs nothing until it is used.
+its `end` is called, or the cluster stops. A laboratory costs nothing until it is used.
 """
 
 from __future__ import annotations

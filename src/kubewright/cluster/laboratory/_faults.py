@@ -50,8 +50,7 @@ class Incoming:
     """A resource request, as passed to hooks.
 
     `verb` is `apply` for a server-side apply, which is a `patch` otherwise. `name` is that of the path, or of the body
-    of a
-    create.
+    of a create.
     """
 
     verb: str

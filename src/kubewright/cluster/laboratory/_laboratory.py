@@ -80,8 +80,7 @@ class Laboratory:
         """Makes the n-th matching request from now on fail, and the following ones: `times` in all, None for all.
 
         Omitted arguments match everything. Without a verb, all writes match except dry runs. `patch` includes
-        server-side apply,
-        `apply` matches only that.
+        server-side apply, `apply` matches only that.
 
         Args:
             verb: create, update, patch, apply, delete, deletecollection, get, list or watch.
@@ -201,9 +200,8 @@ class Laboratory:
         """Serves reads of a kind as of a revision (default: the current one), like an API server that lags behind.
 
         Gets, lists and new watches return the state of that revision; later events wait for the end. Writes are not
-        affected and
-        apply to the current state. A client that requests a newer revision gets the real server's timeout error. Raises
-        ValueError for an unknown revision.
+        affected and apply to the current state. A client that requests a newer revision gets the real server's timeout
+        error. Raises ValueError for an unknown revision.
         """
         storage = self._state.storage
         at = storage.revision if revision is None else revision
@@ -238,10 +236,9 @@ class Laboratory:
         """Restores all objects. Returns the new revision of the cluster.
 
         The effect is that of the etcd restore that Kubernetes recommends: objects are exactly as they were, with their
-        uids and
-        resourceVersions; revisions continue and are never reused; the history is dropped. Open watches, and watches
-        from earlier
-        revisions, end with 410: clients list again. The clock and the random generator are not restored.
+        uids and resourceVersions; revisions continue and are never reused; the history is dropped. Open watches, and
+        watches from earlier revisions, end with 410: clients list again. The clock and the random generator are not
+        restored.
         """
         return rewind(self._state, snapshot)
 

@@ -32,9 +32,8 @@ def rewind(state: State, snapshot: Snapshot) -> int:
     """Restores the snapshot. Returns the new revision of the cluster.
 
     The effect is that of the etcd restore that Kubernetes recommends (with bumped revisions): objects are exactly as
-    they
-    were, with their uids and resourceVersions; revisions continue, so none is reused; and all history is dropped. Open
-    watches end with 410, and so do watches from an earlier revision: clients list again.
+    they were, with their uids and resourceVersions; revisions continue, so none is reused; and all history is dropped.
+    Open watches end with 410, and so do watches from an earlier revision: clients list again.
     """
     for stream in list(state.watchers):
         stream.fail(expired(f"too old resource version: the cluster was rewound to revision {snapshot.revision}"))

@@ -1,8 +1,7 @@
 """Path elements of fields, as managedFields write them.
 
 An element is a string: `f:spec` is a field, `k:{"name":"nginx"}` the list element with that key, `v:"a"` the set
-element
-with that value, `i:0` the element at that index. Equal elements have equal strings, as Go writes them.
+element with that value, `i:0` the element at that index. Equal elements have equal strings, as Go writes them.
 """
 
 from __future__ import annotations

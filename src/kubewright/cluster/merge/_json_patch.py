@@ -47,8 +47,7 @@ def json_patch(document: Any, patch: bytes, *, untyped: bool = False) -> Any:
     """Returns the document after all operations. The given document is not changed.
 
     Raises `Refused`: 400 for an invalid patch or a result that is nested too deeply, 413 for too many operations, 422
-    for an
-    operation that does not apply, and for copies of more than `MOST_COPIED` bytes.
+    for an operation that does not apply, and for copies of more than `MOST_COPIED` bytes.
     """
     made = _Patched(deepcopy(document))
     operations = _operations(patch, untyped=untyped)

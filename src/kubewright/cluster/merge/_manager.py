@@ -81,8 +81,7 @@ class FieldManager:
 
     `schema_of` returns the schema of the kind at a version, None if that version is not served. `reset` contains, by
     version, the fields that writes here never change (`reset_fields`). `convert` converts an object to a version; by
-    default
-    only the apiVersion changes. `default` sets defaults in place, after an apply has merged.
+    default only the apiVersion changes. `default` sets defaults in place, after an apply has merged.
     """
 
     def __init__(
@@ -150,8 +149,7 @@ class FieldManager:
         """Returns the object after a server-side apply, with its managed fields; `live` is None if it does not exist.
 
         Raises `Refused`, like the server: 409 with the conflicts as causes, 400 for a config of another kind, 500 for a
-        config
-        that does not match the schema.
+        config that does not match the schema.
         """
         self._check(config)
         try:

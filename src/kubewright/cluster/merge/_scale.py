@@ -37,8 +37,7 @@ def parent_managed_fields(
     """Returns the managedFields of the parent after a write to its Scale.
 
     `api_version` is the version of the parent that new owners of the replicas use. Entries of versions that `mappings`
-    does
-    not contain are dropped.
+    does not contain are dropped.
     """
     scale = read_entries(scale_entries)
     parent = read_entries(entries)

@@ -48,19 +48,14 @@ class FakeNode:
     """A simulated kubelet with its own scheduler. Use it with `async with`.
 
     Pending pods are bound to this node if it suits them: it is not cordoned, they tolerate its taints, and their
-    selectors
-    match it. Resource requests are ignored. Pods on this node get the status that `plan` describes; deleted pods end
-    within
-    their grace period. `plan` may be a function of the pod. `namespace` restricts the node to one namespace. The Node
-    object
-    and its lease exist, and the lease is renewed, while the block runs. The events of a real scheduler and kubelet are
-    recorded.
+    selectors match it. Resource requests are ignored. Pods on this node get the status that `plan` describes; deleted
+    pods end within their grace period. `plan` may be a function of the pod. `namespace` restricts the node to one
+    namespace. The Node object and its lease exist, and the lease is renewed, while the block runs. The events of a real
+    scheduler and kubelet are recorded.
 
     It runs on the event loop of the test, uses `client`, and survives restarts of the API server. An unexpected error
-    is
-    raised at the end of the block. With `schedules=False`, another scheduler binds pods to it. Nodes of one cluster
-    share
-    `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
+    is raised at the end of the block. With `schedules=False`, another scheduler binds pods to it. Nodes of one cluster
+    share `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
     """
 
     def __init__(

@@ -21,15 +21,11 @@ class PodPlan:
     """The simulated behavior of a pod. Default: ready immediately, runs indefinitely. Times are in seconds.
 
     With `exit_after`, its containers exit that long after their start, with `exit_code`. The pod's restart policy
-    decides
-    whether they restart, after `restart_delay`; with `crash_loop`, after a kubelet's backoff of 10 s, doubled each
-    time, up
-    to 5 minutes. `exits` limits the number of exits: afterwards the containers run indefinitely. With `image_missing`
-    the pod
-    stays Pending; with `unschedulable`, too, but without a node, for the given reason, such as "Insufficient cpu".
-    Without
-    `becomes_ready` it runs but is never ready. `stop_delay` is the time until a deleted pod ends, limited by its grace
-    period.
+    decides whether they restart, after `restart_delay`; with `crash_loop`, after a kubelet's backoff of 10 s, doubled
+    each time, up to 5 minutes. `exits` limits the number of exits: afterwards the containers run indefinitely. With
+    `image_missing` the pod stays Pending; with `unschedulable`, too, but without a node, for the given reason, such as
+    "Insufficient cpu". Without `becomes_ready` it runs but is never ready. `stop_delay` is the time until a deleted pod
+    ends, limited by its grace period.
     """
 
     schedule_delay: float = 0.0

@@ -39,8 +39,7 @@ class Scheduler:
     """A scheduler for some nodes. Use it with `async with`, after the nodes are registered.
 
     A pod is bound to a suitable node (`_placement`), chosen by the uid of the pod. While no node suits, the pod waits
-    until a
-    node or the pod changes. A condition and an event report the reason if no other node suits either.
+    until a node or the pod changes. A condition and an event report the reason if no other node suits either.
     """
 
     def __init__(

@@ -149,8 +149,7 @@ class Scope:
     """The names that expressions can use.
 
     `params` exists only if the policy has a `paramKind`. Each variable sees the variables before it. Patch types exist
-    only
-    in patches.
+    only in patches.
     """
 
     has_params: bool = False

@@ -2,12 +2,11 @@
 
 `decode(body)` returns the object as JSON, by the field names on the wire, with `apiVersion` and `kind`. It contains
 exactly the encoded fields: Go writes every non-pointer field, so the result has a `stdin: false` or an empty `name`
-that
-the client did not set. The reader of Go structs (`_typed`), which decodes every body of a built-in kind, drops these.
+that the client did not set. The reader of Go structs (`_typed`), which decodes every body of a built-in kind, drops
+these.
 
 `ProtobufError` is raised for truncated bytes, an unknown kind, and excessive nesting. Unknown field numbers are
-skipped,
-as a server does with fields of newer clients.
+skipped, as a server does with fields of newer clients.
 
 The message layout comes from the tags of Kubernetes' Go structs (`messages.bin`, written by `tools/generate_protobuf`)
 and is compiled on first use.

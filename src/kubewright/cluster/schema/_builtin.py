@@ -1,8 +1,7 @@
 """The schemas of the built-in kinds, from the packaged file.
 
 The file (`builtin.bin`, written by `tools/generate_schemas`) has one compressed part for each Go package of types. A
-part
-is read on first use.
+part is read on first use.
 """
 
 from __future__ import annotations

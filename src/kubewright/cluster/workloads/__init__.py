@@ -10,10 +10,8 @@
 - the allowed disruptions of disruption budgets are computed, for evictions.
 
 The controllers are an ordinary `Operator`: it runs in this process, with a client and the clock of the cluster.
-Statuses,
-conditions, names and events match those of the real controllers; tests compare the results of both. Only the hash in
-the
-names of ReplicaSets differs.
+Statuses, conditions, names and events match those of the real controllers; tests compare the results of both. Only the
+hash in the names of ReplicaSets differs.
 
 Not supported: HorizontalPodAutoscalers, and everything that needs running containers.
 """

@@ -105,8 +105,7 @@ class Step:
         """Counts finished pods, once each.
 
         Their uids are written to the status before their finalizers are removed, and counted afterwards, so that none
-        is lost or
-        counted twice after an interruption.
+        is lost or counted twice after an interruption.
         """
         noted = self.status.uncounted_terminated_pods or batch.UncountedTerminatedPods()
         succeeded, failed = list(noted.succeeded or ()), list(noted.failed or ())

@@ -19,8 +19,7 @@ class Pace:
     """Delays reconciliations of an object after one with many pods; few pods are processed on every change.
 
     The delay grows with the number of pods, up to a second. The total cost therefore grows with time, not with the
-    square of
-    the pods.
+    square of the pods.
     """
 
     def __init__(self) -> None:
