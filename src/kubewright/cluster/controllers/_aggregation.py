@@ -11,7 +11,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import type_of
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.registry._field_managers import manager_of
 from kubewright.cluster.registry._store import commit
 from kubewright.cluster.storage._storage import Entry, Event
@@ -44,10 +44,10 @@ class RoleAggregation:
     def again(self) -> None:
         """Does nothing: this controller never defers work."""
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Aggregates if a cluster role was written."""
         for cost in self._aggregation():
-            await turns.spend(cost)
+            await budget.spend(cost)
 
     def aggregate(self) -> None:
         """Writes the rules of each aggregated role until none changes, without yielding to the event loop."""

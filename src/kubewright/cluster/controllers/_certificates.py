@@ -25,7 +25,7 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.machinery._turns import PROCESSED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, WorkBudget
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -98,13 +98,13 @@ class CertificateController:
         self._todo |= self.later
         self.later.clear()
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Processes everything recorded so far."""
         if self._cleans:
             self._cleans = False
             for each in list(self._state.storage.entries(_STORAGE)):
                 await self._clean_up(each)
-                await turns.spend(PROCESSED)
+                await budget.spend(PROCESSED)
         for name in list(self._todo):
             self._todo.pop(name, None)
             entry = self._state.storage.get(_STORAGE, "", name)
@@ -113,7 +113,7 @@ class CertificateController:
                     await self._sync(entry)
                 except (Failure, RevisionConflict):
                     self.later[name] = None
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)
 
     # Approval and signatures
 

@@ -16,7 +16,7 @@ from kubewright.cluster.controllers._namespaces import Namespaces
 from kubewright.cluster.controllers._protection import VolumeProtection
 from kubewright.cluster.controllers._token_secrets import TokenSecrets
 from kubewright.cluster.limits import QuotaController
-from kubewright.cluster.machinery._turns import Turns
+from kubewright.cluster.machinery._work_budget import WorkBudget
 from kubewright.cluster.storage._storage import Event
 
 __all__ = ["Controllers"]
@@ -42,7 +42,7 @@ class Controllers:
             QuotaController(state),
             self._certificates,
         )
-        self._turns = Turns()
+        self._budget = WorkBudget()
         self._task: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
         self._stopped = False
@@ -90,7 +90,7 @@ class Controllers:
     async def _run(self) -> None:
         for part in self._parts:
             try:
-                await part.work(self._turns)
+                await part.work(self._budget)
             except Exception:  # a bug here must end neither the embedding program nor the other controllers
                 log.exception("a controller of the embedded cluster failed")
         self._task = None

@@ -18,7 +18,7 @@ from kubewright.cluster.controllers._writing import controller_user, delete, typ
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
-from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -117,7 +117,7 @@ class GarbageCollector:
         """Returns whether work is pending."""
         return bool(self._todo or self._gone)
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Processes everything recorded so far."""
         while self.busy:
             for uid in list(self._gone):
@@ -125,13 +125,13 @@ class GarbageCollector:
                 self._todo.update(dict.fromkeys(sorted(self._dependents.get(uid, ()))))
             for key in list(self._todo):
                 self._todo.pop(key, None)  # another object may have removed it
-                await self._try(key, turns)
-                await turns.spend(PROCESSED)
+                await self._try(key, budget)
+                await budget.spend(PROCESSED)
 
-    async def _try(self, key: _Key, turns: Turns) -> None:
+    async def _try(self, key: _Key, budget: WorkBudget) -> None:
         """Processes an object; again if it changed during admission, and later if admission rejected the write."""
         try:
-            await self._process(key, turns)
+            await self._process(key, budget)
         except RevisionConflict:
             self._todo[key] = None
         except Failure:
@@ -142,7 +142,7 @@ class GarbageCollector:
         self._todo |= self.later
         self.later.clear()
 
-    async def _process(self, key: _Key, turns: Turns) -> None:
+    async def _process(self, key: _Key, budget: WorkBudget) -> None:
         found = self._found(key)
         if found is None:
             return
@@ -152,9 +152,9 @@ class GarbageCollector:
         if metadata.get("deletionTimestamp"):
             finalizers = metadata.get("finalizers") or []
             if _ORPHAN in finalizers:
-                await self._orphan(entry, type_, obj, turns)
+                await self._orphan(entry, type_, obj, budget)
             elif _FOREGROUND in finalizers:
-                await self._wait_for_dependents(entry, type_, obj, turns)
+                await self._wait_for_dependents(entry, type_, obj, budget)
             return
         if metadata.get("ownerReferences"):
             await self._check_owners(entry, type_, obj)
@@ -205,7 +205,7 @@ class GarbageCollector:
         metadata = {**obj["metadata"], "ownerReferences": references}
         return await update(self._state, type_, entry, {**obj, "metadata": metadata}, _USER)
 
-    async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject, turns: Turns) -> None:
+    async def _orphan(self, entry: Entry, type_: ResourceType, obj: JSONObject, budget: WorkBudget) -> None:
         uid = obj["metadata"]["uid"]
         for key in sorted(self._dependents.get(uid, ())):
             found = self._found(key)
@@ -216,10 +216,12 @@ class GarbageCollector:
                 if not kept:
                     del metadata["ownerReferences"]
                 await update(self._state, found[1], found[0], {**child, "metadata": metadata}, _USER)
-                await turns.spend(PROCESSED)
+                await budget.spend(PROCESSED)
         await self._release(entry, type_, obj, _ORPHAN)
 
-    async def _wait_for_dependents(self, entry: Entry, type_: ResourceType, obj: JSONObject, turns: Turns) -> None:
+    async def _wait_for_dependents(
+        self, entry: Entry, type_: ResourceType, obj: JSONObject, budget: WorkBudget
+    ) -> None:
         uid = obj["metadata"]["uid"]
         blocking, remaining = False, []
         scanned = sorted(self._dependents.get(uid, ()))
@@ -231,14 +233,14 @@ class GarbageCollector:
             blocking |= any(each.uid == uid and each.block_owner_deletion for each in metadata.owner_references or ())
             if metadata.deletion_timestamp is None:  # an object that is being deleted reports its end itself
                 remaining.append(key)
-            await turns.spend(SCANNED)
+            await budget.spend(SCANNED)
         added = self._dependents.get(uid, set()).difference(scanned)
         if blocking or any(self._owners[key][uid] for key in added):
             self._todo |= dict.fromkeys(remaining)
             return
         for key in remaining:  # while the owner still has the finalizer, by which they know that they have to go
-            await self._try(key, turns)
-            await turns.spend(PROCESSED)
+            await self._try(key, budget)
+            await budget.spend(PROCESSED)
         await self._release(entry, type_, obj, _FOREGROUND)
 
     async def _release(self, entry: Entry, type_: ResourceType, obj: JSONObject, finalizer: str) -> None:

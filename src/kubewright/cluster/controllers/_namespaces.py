@@ -12,7 +12,7 @@ from kubewright.cluster.controllers._writing import controller_user, create, del
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -57,17 +57,17 @@ class Namespaces:
         """Returns whether work is pending."""
         return bool(self._todo)
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Processes everything recorded so far."""
         for name in list(self._todo):
             self._todo.pop(name, None)
             try:
-                await self._process(name, turns)
+                await self._process(name, budget)
             except RevisionConflict:  # it changed during admission
                 self._todo[name] = None
             except Failure:  # admission rejected the write, possibly temporarily
                 self.later[name] = None
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)
 
     def again(self) -> None:
         """Retries the namespaces in which admission rejected a write."""
@@ -78,7 +78,7 @@ class Namespaces:
         """Processes every namespace again: the cluster has a new certificate."""
         self._todo |= dict.fromkeys(entry.name for entry in self._state.storage.entries(_NAMESPACES))
 
-    async def _process(self, name: str, turns: Turns) -> None:
+    async def _process(self, name: str, budget: WorkBudget) -> None:
         entry = self._state.storage.get(_NAMESPACES, "", name)
         if entry is None:
             return
@@ -88,7 +88,7 @@ class Namespaces:
         if not namespace["metadata"].get("deletionTimestamp"):
             await self._fill(name)
         else:
-            await self._empty(namespace, turns)
+            await self._empty(namespace, budget)
 
     async def _fill(self, name: str) -> None:
         accounts = type_of(self._state, "/serviceaccounts")
@@ -113,11 +113,11 @@ class Namespaces:
             metadata = {**obj["metadata"], "annotations": {**annotations, _DESCRIPTION: _ABOUT}}
             await update(self._state, maps, found, {**obj, "metadata": metadata, "data": data}, _ROOT_CA_USER)
 
-    async def _empty(self, namespace: JSONObject, turns: Turns) -> None:
+    async def _empty(self, namespace: JSONObject, budget: WorkBudget) -> None:
         """Deletes everything in the namespace, pods first, reports what is left, and releases an empty namespace."""
         name = namespace["metadata"]["name"]
         left = Leftovers()
-        await self._delete_all(_PODS, name, left, turns)
+        await self._delete_all(_PODS, name, left, budget)
         pods = list(self._state.storage.entries(_PODS, name))
         if pods:
             # As on the real server, the conditions do not mention pods that are expected to end.
@@ -125,8 +125,8 @@ class Namespaces:
                 left.errors.append(f"unexpected items still remain in namespace: {name} for gvr: /v1, Resource=pods")
         else:
             for storage in self._state.storage.names():
-                await self._delete_all(storage, name, left, turns)
-            async for resource, finalizers in self._remaining(name, turns):
+                await self._delete_all(storage, name, left, budget)
+            async for resource, finalizers in self._remaining(name, budget):
                 left.resources[resource] += 1
                 left.finalizers.update(finalizers)
         self._terminating.add(name)
@@ -136,13 +136,13 @@ class Namespaces:
         if entry is not None and not (pods or left.resources or left.errors):
             await self._finalize(entry)
 
-    async def _delete_all(self, storage: str, name: str, left: Leftovers, turns: Turns) -> None:
+    async def _delete_all(self, storage: str, name: str, left: Leftovers, budget: WorkBudget) -> None:
         type_ = type_of(self._state, storage)
         if type_ is None or not type_.namespaced:
             return
         for entry in list(self._state.storage.entries(storage, name)):
             if name in self._terminating and b'"deletionTimestamp"' in entry.raw:
-                await turns.spend(SCANNED)
+                await budget.spend(SCANNED)
                 continue
             if self._state.storage.get(storage, name, entry.name) is not entry:
                 self._todo[name] = None  # it changed during the admission of another object
@@ -153,7 +153,7 @@ class Namespaces:
             except Failure as failure:  # the other kinds are deleted nevertheless
                 left.errors.append(str(failure))
                 return
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)
 
     def _is_overdue(self, pods: list[Entry], namespace: JSONObject) -> bool:
         """Returns whether pods without finalizers exist longer than their grace periods."""
@@ -167,7 +167,7 @@ class Namespaces:
         passed = self._state.clock.now() - parse_time(namespace["metadata"]["deletionTimestamp"])
         return passed.total_seconds() >= longest
 
-    async def _remaining(self, name: str, turns: Turns) -> AsyncIterator[tuple[str, list[str]]]:
+    async def _remaining(self, name: str, budget: WorkBudget) -> AsyncIterator[tuple[str, list[str]]]:
         """Yields resource and finalizers of each object that is left. A resource of several groups counts in each."""
         seen: set[tuple[str, str]] = set()
         for type_ in self._state.types:
@@ -176,7 +176,7 @@ class Namespaces:
             seen.add((type_.group, type_.plural))
             for entry in list(self._state.storage.entries(type_.storage, name)):
                 yield f"{type_.plural}.{type_.group}", entry.decode()["metadata"].get("finalizers") or []
-                await turns.spend(SCANNED)
+                await budget.spend(SCANNED)
 
     async def _report(self, name: str, left: Leftovers) -> Entry | None:
         """Writes the conditions if they changed. Returns the namespace; None if it is gone."""

@@ -8,7 +8,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import controller_user, type_of, update
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._failures import Failure
-from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
 __all__ = ["VolumeProtection"]
@@ -39,27 +39,27 @@ class VolumeProtection:
         """Returns whether work is pending."""
         return self._look
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Removes the finalizer of everything that is unused."""
         self._look = False
         for storage, protection in _PROTECTIONS.items():
             for entry in list(self._state.storage.entries(storage)):
                 if b'"deletionTimestamp"' in entry.raw:
                     try:
-                        await self._release(storage, protection, entry, turns)
+                        await self._release(storage, protection, entry, budget)
                     except RevisionConflict:  # it changed during admission
                         self._look = True
                     except Failure:  # admission rejected the write, possibly temporarily
                         self.later = True
-                    await turns.spend(PROCESSED)
+                    await budget.spend(PROCESSED)
                 else:
-                    await turns.spend(SCANNED)
+                    await budget.spend(SCANNED)
 
     def again(self) -> None:
         """Retries after admission rejected a write."""
         self._look, self.later = True, False
 
-    async def _release(self, storage: str, protection: str, entry: Entry, turns: Turns) -> None:
+    async def _release(self, storage: str, protection: str, entry: Entry, budget: WorkBudget) -> None:
         type_ = type_of(self._state, storage)
         assert type_ is not None
         obj = decoded(type_, entry)
@@ -68,7 +68,7 @@ class VolumeProtection:
         if not metadata.get("deletionTimestamp") or protection not in finalizers:
             return
         if storage == _CLAIMS:
-            if await self._is_mounted(entry, turns):
+            if await self._is_mounted(entry, budget):
                 return
         elif (obj.get("status") or {}).get("phase") == "Bound":
             return
@@ -79,14 +79,14 @@ class VolumeProtection:
         user = _CLAIMS_USER if storage == _CLAIMS else _VOLUMES_USER
         await update(self._state, type_, entry, {**obj, "metadata": changed}, user)
 
-    async def _is_mounted(self, claim: Entry, turns: Turns) -> bool:
+    async def _is_mounted(self, claim: Entry, budget: WorkBudget) -> bool:
         """Returns whether a pod that has not finished uses the claim."""
         storage = self._state.storage
         scanned = storage.revision
         for entry in list(storage.entries(_PODS, claim.namespace)):
             if _uses(entry, claim):
                 return True
-            await turns.spend(SCANNED)
+            await budget.spend(SCANNED)
         # Pods that were written during the scan.
         return any(each.revision > scanned and _uses(each, claim) for each in storage.entries(_PODS, claim.namespace))
 

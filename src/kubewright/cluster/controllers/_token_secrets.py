@@ -12,7 +12,7 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.machinery._turns import PROCESSED, SCANNED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.registry._delete import DeleteOptions
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
 
@@ -64,13 +64,13 @@ class TokenSecrets:
         self._todo |= self.later
         self.later.clear()
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Processes everything recorded so far."""
         for namespace in list(self._accountless):
             del self._accountless[namespace]
             for secret in list(self._state.storage.entries(_SECRETS, namespace)):
                 self._notice_secret(secret)
-                await turns.spend(SCANNED)
+                await budget.spend(SCANNED)
         for key in list(self._todo):
             self._todo.pop(key, None)
             entry = self._state.storage.get(_SECRETS, *key)
@@ -80,7 +80,7 @@ class TokenSecrets:
                 await self._sync(entry)
             except (Failure, RevisionConflict):
                 self.later[key] = None
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)
 
     async def _sync(self, entry: Entry) -> None:
         type_ = type_of(self._state, _SECRETS)

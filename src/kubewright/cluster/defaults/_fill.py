@@ -27,7 +27,7 @@ def part(obj: dict[str, Any], name: str) -> dict[str, Any]:
 def each(obj: dict[str, Any] | None, *names: str) -> Iterable[dict[str, Any]]:
     """Yields the elements of the lists with these names. Absent lists are skipped; null is Go's empty struct."""
     for name in names:
-        found = (obj or {}).get(name) or ()
+        found: list[Any] = (obj or {}).get(name) or []
         for index, element in enumerate(found):
             if element is None:
                 found[index] = {}

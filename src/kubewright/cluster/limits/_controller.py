@@ -10,7 +10,7 @@ from kubewright.cluster.limits._amounts import Amounts, written
 from kubewright.cluster.limits._status import STORAGE, write_status
 from kubewright.cluster.limits._usage import concerns, counted_names, usage_of
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.machinery._turns import PROCESSED, Turns
+from kubewright.cluster.machinery._work_budget import PROCESSED, WorkBudget
 from kubewright.cluster.storage._storage import Entry, Event
 
 __all__ = ["QuotaController"]
@@ -95,12 +95,12 @@ class QuotaController:
     def again(self) -> None:
         """Does nothing: this controller never defers work."""
 
-    async def work(self, turns: Turns) -> None:
+    async def work(self, budget: WorkBudget) -> None:
         """Recounts stale quotas and writes each status that changed."""
         storage = self._state.storage
         for key in sorted(self._stale):
             self._stale.discard(key)
-            await self._recount(key, turns)
+            await self._recount(key, budget)
             self._dirty.add(key)
         dirty, self._dirty = self._dirty, set()
         for key in sorted(dirty & self._quotas.keys()):
@@ -112,9 +112,9 @@ class QuotaController:
             hard = (quota.get("spec") or {}).get("hard") or {}
             counted = {name: used.get(name, _NOTHING) for name in hard}
             write_status(self._state, entry, {"hard": dict(sorted(hard.items())), "used": written(counted)}, _MANAGER)
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)
 
-    async def _recount(self, key: str, turns: Turns) -> None:
+    async def _recount(self, key: str, budget: WorkBudget) -> None:
         """Counts the objects of a quota's namespace as they are now; `notice` adds the writes from now on."""
         namespace, _, name = key.partition("/")
         entry = self._state.storage.get(STORAGE, namespace, name)
@@ -129,4 +129,4 @@ class QuotaController:
         for storage, each in entries:
             for name, amount in self._usage(quota, storage, each).items():
                 used[name] = used.get(name, _NOTHING) + amount
-            await turns.spend(PROCESSED)
+            await budget.spend(PROCESSED)

@@ -1,11 +1,11 @@
-"""`Turns`: bounds the work of controllers between two turns of the event loop."""
+"""`WorkBudget`: bounds the work of controllers between two turns of the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Final
 
-__all__ = ["PROCESSED", "SCANNED", "Turns"]
+__all__ = ["PROCESSED", "SCANNED", "WorkBudget"]
 
 SCANNED: Final = 1
 """The cost of an object that is only looked at."""
@@ -14,7 +14,7 @@ PROCESSED: Final = 8
 _BUDGET: Final = 128
 
 
-class Turns:
+class WorkBudget:
     """Counts the cost of work items and yields to the event loop whenever a turn's budget is spent.
 
     A turn processes at most 16 objects, or looks at 128. Requests are served in between, so a controller must expect
