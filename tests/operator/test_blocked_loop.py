@@ -15,7 +15,7 @@ import kubewright as kw
 from kubewright.api import core, meta
 from kubewright.cluster import Cluster
 from kubewright.controller import handler_in
-from kubewright.operator import Operator, _running  # private: replaces the threshold, which is no setting
+from kubewright.operator import Operator, _running  # private: replaces the threshold, which is not a setting
 from kubewright.operator._blocked_loop import watch_event_loop  # private: the same
 from kubewright.watchdog import _busy_frame  # private: how the watchdog recognizes an idle loop
 from tests.patience import PATIENCE

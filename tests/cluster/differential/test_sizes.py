@@ -62,8 +62,8 @@ async def answers(transport: Transport, namespace: str) -> list[tuple[int, Any]]
         content = json.dumps(body, ensure_ascii=False).encode()
         response = await transport.send(Request(method=method, path=path, query=pairs, headers=headers, body=content))
         answer = json.loads(await response.read())
-        told = (answer["message"], (answer.get("details") or {}).get("causes")) if response.status >= 400 else None
-        found.append((response.status, told))
+        error = (answer["message"], (answer.get("details") or {}).get("causes")) if response.status >= 400 else None
+        found.append((response.status, error))
     return found
 
 

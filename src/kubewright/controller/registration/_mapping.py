@@ -105,7 +105,7 @@ class Watch(Generic[R]):
         kind: the kind to watch.
         referenced_by: returns what an object of the reconciled kind refers to, so that a change of that reconciles it:
             `lambda bucket: bucket.spec.secret_name`. A name is in the namespace of the reconciled object; an
-            `ObjectKey` names another namespace; several are a list; None is no reference. The watched object is not
+            `ObjectKey` names another namespace; several are a list; None is not a reference. The watched object is not
             decoded.
         map: returns the keys that depend on an object: `lambda secret: [ObjectKey(secret.metadata.namespace, "main")]`.
             A function of two parameters also gets a `Reader` of the caches. Objects of the reconciled kind may be

@@ -61,7 +61,7 @@ class Kind:
         return f"{self.collection}/{self.name}"
 
     def object(self, name: str | None = None) -> dict[str, Any]:
-        """A valid object; its name is that of the base object unless given."""
+        """A valid object. Default name: that of the base object."""
         api_version = f"{self.group}/{self.version}" if self.group else self.version
         metadata = {"name": name or self.name, "labels": {"a": "b"}, "annotations": {"c": "d"}}
         return {"apiVersion": api_version, "kind": self.kind, "metadata": metadata, **copy.deepcopy(self.sample)}
