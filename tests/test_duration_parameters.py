@@ -32,6 +32,7 @@ ROOMS = (
 TIMES = re.compile(r"(^|_)(after|timeout|resync|period|interval|deadline|delay|grace|duration|within|refill)$")
 """Names of times. A name that ends with `seconds` states its unit, and takes a number, as Kubernetes' fields do."""
 CHECKED = {
+    "Child",  # its `after` names other children
     "HandlerRegistration",  # made by `Informer.add_handler`
     "LeaseRecord",  # read from a Lease
     "PodPlan",  # numbers of seconds that a simulated pod sleeps

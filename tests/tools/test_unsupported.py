@@ -15,7 +15,7 @@ async def test_page_lists_what_the_code_refuses() -> None:
 
 async def test_table_has_resources_subresources_paths_and_conditions() -> None:
     rows = await table()
-    for part in ("writes of `flowschemas.", "`pods/exec`", "`/debug`", "the authorizer in CEL expressions"):
+    for part in ("writes of `flowschemas.", "`pods/resize`", "`/debug`", "the authorizer in CEL expressions"):
         assert part in rows
 
 
