@@ -35,7 +35,7 @@ FLOORS = [
     {"api"},
     {"streaming"},
     {"http", "progress"},
-    {"causes", "clock"},
+    {"causes", "clock", "watchdog"},
     {"durations"},
     {"arguments", "kubeconfig", "lazy", "redaction", "structs"},
     {"certificates", "files", "yaml"},
@@ -54,7 +54,6 @@ FLOORS = [
         "turns",
         "user_code",
         "version",
-        "watchdog",
     },
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
+from kubewright.durations import format_duration
+
 __all__ = ["LoopWatchdog"]
 
 _POLL_SECONDS: Final = 0.05
@@ -76,7 +78,7 @@ class LoopWatchdog:
             blocked = time.monotonic() - asked
             self.count += 1
             self.seconds += blocked
-            self._log.warning("the event loop was blocked for %.1f s", blocked)
+            self._log.warning("the event loop was blocked for %s", format_duration(blocked))
 
 
 def _busy_frame(thread: int) -> FrameType | None:

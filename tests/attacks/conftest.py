@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import pytest
 
-from kubewright.http import ServerLimits
+from kubewright.api.coordination.v1 import Lease
+from kubewright.client import Client
+from kubewright.cluster import Cluster
 from tests.attacks.harness import COPIES, Victim, running
 from tests.attacks.wires import trusting
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 # Many attacks at the same time on a busy machine.
 pytestmark = [pytest.mark.timeout(300 if COPIES == 1 else 1800)]
 
 
-_CONNECTIONS = 400
-"""Of one attacker: more than may wait at a cluster, and few enough for the attacker's own memory."""
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/probe?fieldManager=probe&force=true"
 
 
 class Api:
@@ -44,19 +47,32 @@ class Api:
                 return answer.status, await answer.text(errors="replace")
         except (aiohttp.ClientConnectionError, ConnectionError) as error:
             assert self.victim.alive, self.victim.why()
-            self.victim.closed += 1
             return 0, str(error)
+
+    async def probe(self) -> None:
+        """Checks its readiness and renews a lease, on a new connection."""
+        connector = aiohttp.TCPConnector(ssl=trusting(), force_close=True)
+        token = {"Authorization": f"Bearer {self.victim.facts['token']}"}
+        async with aiohttp.ClientSession(connector=connector, headers=token, timeout=_patience()) as session:
+            async with session.get(f"{self.url}/readyz") as answer:
+                assert answer.status == 200, await answer.text()
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            lease = {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": "probe"},
+                "spec": {"holderIdentity": "probe", "renewTime": now},
+            }
+            kind = {"Content-Type": "application/apply-patch+yaml"}
+            async with session.patch(self.url + LEASE, data=json.dumps(lease), headers=kind) as answer:
+                assert answer.status in (200, 201), await answer.text()
 
 
 @asynccontextmanager
 async def attacked_cluster() -> AsyncIterator[Api]:
-    """An embedded cluster over TLS, in a child. The prober renews a lease there."""
-    connector = aiohttp.TCPConnector(ssl=trusting(), limit=_CONNECTIONS)
-    timeout = aiohttp.ClientTimeout(total=PATIENCE if COPIES == 1 else PATIENCE * 5)
-    async with running("cluster") as victim, aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
-        url, token = victim.facts["url"], victim.facts["token"]
-        victim.probe = {"pids": [victim.pid], "page": f"{url}/readyz", "url": url, "token": token}
-        victim.probe["grace"] = ServerLimits().grace_seconds
+    """An embedded cluster over TLS, in a child process."""
+    connector = aiohttp.TCPConnector(ssl=trusting(), limit=0)
+    async with running("cluster") as victim, aiohttp.ClientSession(connector=connector, timeout=_patience()) as session:
         yield Api(victim, session)
 
 
@@ -68,32 +84,59 @@ async def api() -> AsyncIterator[Api]:
 
 
 @pytest.fixture
-async def home() -> AsyncIterator[Victim]:
-    """The cluster of an operator that is attacked. It is not attacked, and runs in a child: the attacker is busy."""
-    async with running("cluster") as cluster:
+async def home() -> AsyncIterator[Cluster]:
+    """The cluster of an operator that is attacked. It runs here, and is not attacked."""
+    async with Cluster() as cluster:
+        await cluster.serve()
         yield cluster
 
 
-@asynccontextmanager
-async def attacked_operator(home: Victim, *arguments: str) -> AsyncIterator[Victim]:
-    """An operator that leads, in a child. The prober asks for its health, and whether it renews its lease."""
-    async with running("operator", home.facts["kubeconfig"], *arguments) as victim:
-        page, about = f"http://127.0.0.1:{victim.facts['health']}/healthz", home.facts
-        victim.probe = {"pids": [victim.pid, home.pid], "page": page, "url": about["url"], "token": about["token"]}
-        victim.probe["holder"] = "attacked"
+@pytest.fixture
+async def operator(home: Cluster) -> AsyncIterator[Victim]:
+    """A leading operator with webhooks, health pages and metrics, in a child process."""
+    async with running("operator", str(home.kubeconfig())) as victim:
         yield victim
 
 
 @pytest.fixture
-async def console(home: Victim) -> AsyncIterator[Victim]:
-    """An operator with a console, as `kubewright run --console-bind` starts it."""
-    async with attacked_operator(home, "console") as victim:
+async def console(home: Cluster) -> AsyncIterator[Victim]:
+    """The same with a console, as `kubewright run --console-bind` starts it."""
+    async with running("operator", str(home.kubeconfig()), "console") as victim:
         yield victim
 
 
 @pytest.fixture
 async def caller() -> AsyncIterator[Victim]:
-    """A child that calls servers with our client."""
-    async with running("caller") as victim:
-        victim.probe = {"pids": [victim.pid], "page": victim.facts["page"]}
+    """A child process that sends requests with Kubewright's client."""
+    async with running("idle") as victim:
         yield victim
+
+
+def healthy(victim: Victim, cluster: Cluster) -> Callable[[], Awaitable[None]]:
+    """A probe of an operator: its health page answers, and it still renews its lease."""
+
+    async def probe() -> None:
+        connector = aiohttp.TCPConnector(force_close=True)
+        made, port = aiohttp.ClientSession(connector=connector, timeout=_patience()), victim.facts["health"]
+        async with made as session, session.get(f"http://127.0.0.1:{port}/healthz") as answer:
+            assert (answer.status, await answer.text()) == (200, "ok")
+        async with cluster.client() as client:
+            await renewed(client)
+
+    return probe
+
+
+async def renewed(client: Client) -> None:
+    """Waits until the operator's lease has been renewed once more by the same holder."""
+    first = await client.get(Lease, "attacked", "default")
+
+    async def again() -> bool:
+        lease = await client.get(Lease, "attacked", "default")
+        assert lease.spec.holder_identity == first.spec.holder_identity, "the operator lost its lease"
+        return lease.spec.renew_time != first.spec.renew_time
+
+    await until(again)
+
+
+def _patience() -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=PATIENCE)

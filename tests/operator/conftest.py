@@ -90,8 +90,12 @@ async def calls(cluster: Cluster | RealCluster) -> AsyncIterator[Calls]:
         yield Calls(client, requests)
 
 
-async def settled(running: Running, *seen: Object) -> None:
-    """Waits until the caches have all writes, including these objects, and the queues are idle."""
+async def settled(running: Running, *seen: Object, succeeded: bool = False) -> None:
+    """Waits until the caches have all writes, including these objects, and the queues are idle.
+
+    With `succeeded`, also until no failed reconcile of these objects waits for its retry: two controllers of one object
+    may conflict on a real server.
+    """
     caches = running.controllers[0]._environment.caches
 
     async def quiet() -> bool:
@@ -101,7 +105,11 @@ async def settled(running: Running, *seen: Object) -> None:
                 return False
         if any(len(informer._overlay) for kinds in caches._by_kind.values() for informer in kinds.values()):
             return False
-        return all(controller.idle for controller in running.controllers)
+        keys = [ObjectKey.of(obj) for obj in seen] if succeeded else []
+        return all(
+            controller.idle and not any(controller.queue.retries(key) for key in keys)
+            for controller in running.controllers
+        )
 
     await until(quiet)
 

@@ -60,7 +60,7 @@ async def test_reports_a_blocking_reconciler_with_its_object_and_stack(
                 metrics = operator.metrics.render()[1].decode()
     finally:
         logging.getLogger("kubewright.operator").removeHandler(reported)
-    assert "sync of ConfigMap default/a has blocked the event loop for more than 0.05 s" in caplog.text
+    assert "sync of ConfigMap default/a has blocked the event loop for more than 50ms" in caplog.text
     assert "in sleep_until_reported" in caplog.text
     assert "kubewright_event_loop_blocked_total 0.0" not in metrics
     assert "kubewright_event_loop_blocked_total" in metrics

@@ -84,7 +84,7 @@ async def test_controllers_that_patch_different_fields_do_not_write_again(
         await ctx.patch_status({"address": "10.0.0.1"})
 
     async with operator.running(calls.client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
         assert await status(client, namespace) == {"available": 3, "address": "10.0.0.1"}
         assert await entries(client, namespace) == {
             ("site-operator-counts-status", "Apply"): {"available"},
@@ -103,11 +103,11 @@ async def test_set_status_removes_what_it_no_longer_declares_and_nothing_else(
         await ctx.set_status(wanted)
 
     async with operator.running(client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
         await client.patch(Site, "one", MergePatch({"status": {"note": "theirs"}}), namespace, subresource="status")
         wanted = SiteStatus(available=2)
         changed = await client.patch(Site, "one", MergePatch({"metadata": {"labels": {"a": "b"}}}), namespace)
-        await settled(running, changed)
+        await settled(running, changed, succeeded=True)
         assert await status(client, namespace) == {"available": 2, "note": "theirs"}
 
 
@@ -122,10 +122,10 @@ async def test_patch_status_removes_none_field_of_any_manager(
             await ctx.patch_status(address=None, note=None, pods={"b": None})
 
     async with operator.running(client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
         await client.patch(Site, "one", MergePatch({"status": {"note": "theirs"}}), namespace, subresource="status")
         changed = await client.patch(Site, "one", MergePatch({"metadata": {"labels": {"go": "1"}}}), namespace)
-        await settled(running, changed)
+        await settled(running, changed, succeeded=True)
         assert await status(client, namespace) == {"pods": {"a": "up"}}
 
 
@@ -154,7 +154,7 @@ async def test_patch_status_rejects_a_whole_model_and_unknown_fields(
         seen.append(True)
 
     async with operator.running(calls.client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
     assert seen == [True]
     assert status_writes(calls) == 0
 
@@ -175,12 +175,12 @@ async def test_conditions_of_two_controllers_stay_apart(
             ctx.set_condition("BackedUp", False, "Never")
 
     async with operator.running(calls.client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
         found = await client.get(Site, "one", namespace)
         assert {one.type: one.status for one in found.status.conditions or ()} == {"Ready": "True", "BackedUp": "False"}
         assert status_writes(calls) <= 4
         changed = await client.patch(Site, "one", MergePatch({"metadata": {"labels": {"drop": "1"}}}), namespace)
-        await settled(running, changed)
+        await settled(running, changed, succeeded=True)
         found = await client.get(Site, "one", namespace)
         assert [one.type for one in found.status.conditions or ()] == ["Ready"]
 
@@ -301,7 +301,7 @@ async def test_a_status_write_is_guarded_by_the_version_that_was_read(
             conflicts.append(raised.value)
 
     async with operator.running(client) as running:
-        await settled(running, await client.create(site(namespace)))
+        await settled(running, await client.create(site(namespace)), succeeded=True)
     assert len(conflicts) == 1
 
 
@@ -323,9 +323,9 @@ async def test_keeps_all_conditions_of_a_list_without_a_map_key_and_names_the_co
         ctx.set_condition("Open", obj.spec.size > 0, "Lid")
 
     async with operator.running(client, install_crds=False) as running:
-        await settled(running, await client.create(box(namespace)))
+        await settled(running, await client.create(box(namespace)), succeeded=True)
         changed = await client.patch(Box, "one", MergePatch({"spec": {"size": 3}}), namespace)
-        await settled(running, changed)
+        await settled(running, changed, succeeded=True)
         found = await status_on_server(client, namespace)
     assert {one["type"]: one["status"] for one in found["conditions"]} == {"Ready": "True", "Open": "True"}
     assert "status.conditions is a list without map keys" in caplog.text

@@ -114,7 +114,7 @@ class Streaming(Subresources):
         from kubewright.client.streams import send_files, upload_command
 
         session = self.exec(name, upload_command(remote), namespace, container=container, stdin=True)
-        await send_files(session, Path(local), remote, pod=name)
+        await send_files(session, Path(local), remote, pod=name, clock=self._clock)
 
     async def copy_from(
         self,
@@ -134,7 +134,7 @@ class Streaming(Subresources):
         from kubewright.client.streams import download_command, receive_files
 
         session = self.exec(name, download_command(remote), namespace, container=container)
-        await receive_files(session, remote, Path(local), pod=name, max_bytes=max_bytes)
+        await receive_files(session, remote, Path(local), pod=name, max_bytes=max_bytes, clock=self._clock)
 
     async def _channels(
         self, name: str, namespace: str | None, subresource: str, query: Query

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Final
 
 from kubewright.controller import handler_in
+from kubewright.durations import format_duration
 from kubewright.watchdog import LoopWatchdog
 
 __all__ = ["watch_event_loop"]
@@ -22,9 +23,9 @@ def watch_event_loop(stack: AsyncExitStack, *, threshold: float = _THRESHOLD_SEC
     def describe(frame: FrameType) -> str:
         handler = handler_in(frame)
         return (
-            f"{handler or 'a call'} has blocked the event loop for more than {threshold:g} s, so no other reconcile, no"
-            " watch and no request runs. Await an async function instead, or asyncio.to_thread(...), or make the"
-            " handler a plain def, which runs in a thread"
+            f"{handler or 'a call'} has blocked the event loop for more than {format_duration(threshold)}, so no other"
+            " reconcile, no watch and no request runs. Await an async function instead, or run the call in a thread"
+            " (asyncio.to_thread), or make the handler a plain def, which runs in a thread"
         )
 
     watchdog = LoopWatchdog(_log, describe, threshold=threshold)

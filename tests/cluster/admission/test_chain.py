@@ -109,7 +109,7 @@ async def test_plugin_changes_warns_and_rejects(embedded: Cluster, raw: Raw) -> 
             raise attributes.forbidden("exceeded everything")
 
     embedded.state.admission.add(Recorder("PodSecurity", mutate=change))
-    embedded.state.admission.add(Recorder("RuntimeClass", validate=refuse))
+    embedded.state.admission.add(Recorder("TaintNodesByCondition", validate=refuse))
     made = await raw("POST", MAPS, {"metadata": {"name": "good"}})
     assert (made.status, made.body["data"], made.warnings) == (
         201,

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from kubewright.api.apiextensions import CustomResourceDefinition
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
 from tests.cluster.clients.go_programs import BUILD_SECONDS
@@ -22,6 +23,7 @@ SUITE: Final = GoProgram(
     tests=True,
     digest_of_sources=True,
 )
+pytestmark = pytest.mark.control_plane
 TESTS: Final = ("TestCopiesTheText", "TestRestoresADeletedCopy", "TestRejectsAnEmptyText")
 
 
@@ -35,7 +37,12 @@ async def test_suite_of_a_kubebuilder_project_passes(served: Cluster, tmp_path: 
 
 @pytest.mark.timeout(BUILD_SECONDS + 200)
 async def test_suite_passes_on_the_real_cluster_too(real: RealCluster, tmp_path: Path) -> None:
-    await check(real, tmp_path)
+    client = real.client()
+    try:
+        await check(real, tmp_path)
+    finally:  # other tests compare what the server has
+        await client.delete(CustomResourceDefinition, "memos.notes.example.com")
+        await client.wait_until_gone(CustomResourceDefinition, "memos.notes.example.com")
 
 
 async def check(cluster: Cluster | RealCluster, home: Path) -> None:

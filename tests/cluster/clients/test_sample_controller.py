@@ -19,6 +19,7 @@ NAME = "example-foo"
 Foo = Untyped.kind_of("samplecontroller.k8s.io/v1alpha1", "Foo", plural="foos", subresources=frozenset({"status"}))
 
 
+@pytest.mark.control_plane  # built with Go
 @pytest.mark.promise("The embedded cluster", "A controller made with client-go runs on it.")
 @pytest.mark.timeout(BUILD_SECONDS + 120)
 async def test_the_sample_controller_runs_on_the_embedded_cluster(served: Cluster, tmp_path: Path) -> None:

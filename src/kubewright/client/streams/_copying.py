@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from kubewright.client.streams._session import CommandFailed, Exec, ExecResult, Session
+from kubewright.clock import Clock
 
 __all__ = ["download_command", "receive_files", "send_files", "upload_command"]
 
@@ -31,12 +32,12 @@ def download_command(remote: str) -> list[str]:
     return ["tar", "-cf", "-", "-C", folder or ("/" if remote.startswith("/") else "."), "--", name or "."]
 
 
-async def send_files(exec_: Exec, local: Path, remote: str, *, pod: str) -> None:
+async def send_files(exec_: Exec, local: Path, remote: str, *, pod: str, clock: Clock) -> None:
     """Copies a file or folder to the path `remote` in the container."""
     name = posixpath.basename(remote.rstrip("/"))
     if not name:
         raise ValueError(f"{remote!r} does not name the file or folder to create: pass a full path")
-    with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as archive:
+    with clock.hold(f"copying {local} to pod {pod}"), tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as archive:
         await asyncio.to_thread(_pack, local, name, archive)
         archive.seek(0)
         async with exec_ as session:
@@ -51,14 +52,14 @@ async def send_files(exec_: Exec, local: Path, remote: str, *, pod: str) -> None
         raise CommandFailed(upload_command(remote), pod, result)
 
 
-async def receive_files(exec_: Exec, remote: str, local: Path, *, pod: str, max_bytes: int) -> None:
+async def receive_files(exec_: Exec, remote: str, local: Path, *, pod: str, max_bytes: int, clock: Clock) -> None:
     """Copies a file or folder of the container to the path `local`.
 
     Refuses archives with absolute paths, paths that leave `local`, device files and links that point outside, whatever
     the container sends. Raises ValueError for more than `max_bytes`.
     """
     stderr = bytearray()
-    with tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as archive:
+    with clock.hold(f"copying {remote} of pod {pod}"), tempfile.SpooledTemporaryFile(_SPOOLED_BYTES) as archive:
         size = 0
         async with exec_ as session:
             async for output in session:

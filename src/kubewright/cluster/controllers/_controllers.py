@@ -83,9 +83,13 @@ class Controllers:
 
     def _schedule(self) -> None:
         if self._task is None and not self._stopped and any(part.busy for part in self._parts):
-            slow, work = self._state.slow_callbacks, self._run()
-            work = work if slow is None else slow.measured("a controller", work)
-            self._task = asyncio.get_running_loop().create_task(work, name="kubewright-cluster-controllers")
+            self._task = asyncio.get_running_loop().create_task(self._measured(), name="kubewright-cluster-controllers")
+
+    async def _measured(self) -> None:
+        if (slow := self._state.slow_callbacks) is None:
+            await self._run()
+        else:
+            await slow.measured("a controller", self._run())
 
     async def _run(self) -> None:
         for part in self._parts:

@@ -9,7 +9,7 @@ import pytest
 from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.registry._builtin_resources import builtin_types
+from kubewright.cluster.registry import builtin_types
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.generated.cases import cases, sample_of
 from tests.cluster.differential.generated.kinds import UNSAMPLED, kinds
