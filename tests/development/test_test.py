@@ -49,6 +49,7 @@ def test_the_projects_tests_find_its_modules_from_any_folder_of_it(project: Path
     assert (done.returncode, "on embedded guestbook" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
+@pytest.mark.control_plane
 @pytest.mark.promise(
     "Development",
     "`kubewright test` runs a project's tests from any folder of it, on both clusters, and ends as pytest does.",
