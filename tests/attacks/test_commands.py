@@ -1,18 +1,22 @@
-"""Commands that read files which others wrote: hostile definitions and kubeconfigs."""
+"""Commands that read files which others wrote: hostile definitions and kubeconfigs.
+
+Each command is a process that ends, and shares nothing with another one. Therefore `COPIES` does not apply: many at the
+same time would only show how busy the machine is.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.attacks.payloads import DEEP_YAML, alias_bomb
+from tests.patience import PATIENCE
 
 MIB = 2**20
 USUAL = 200 * MIB
@@ -28,24 +32,34 @@ class Ended(NamedTuple):
     memory: int
 
 
-def run(*arguments: str | os.PathLike[str], **environment: str) -> Ended:
+# A small process of its own: the kernel counts the memory of the process that starts a command as the command's.
+LAUNCHER = """
+import json, os, resource, subprocess, sys, tempfile
+
+space, seconds, *command = sys.argv[1:]
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_AS, (int(space), int(space)))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+with tempfile.TemporaryFile() as file:
+    process = subprocess.Popen(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, preexec_fn=limit)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    file.seek(0)
+    output = file.read().decode(errors="replace")
+json.dump([process.returncode, output, usage.ru_maxrss * 1024], sys.stdout)
+"""
+
+
+def run(*arguments: str | os.PathLike[str]) -> Ended:
     """Runs `kubewright` with bounded memory and CPU time."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2048 * MIB, 2048 * MIB))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    with tempfile.TemporaryFile() as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kubewright", *arguments],
-            stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            env={**os.environ, **environment}, preexec_fn=limit,
-        )  # fmt: skip
-        _, status, usage = os.wait4(process.pid, 0)  # the memory of this child alone; its CPU time is limited
-        process.returncode = os.waitstatus_to_exitcode(status)
-        file.seek(0)
-        return Ended(process.returncode, file.read().decode(errors="replace"), usage.ru_maxrss * 1024)
+    command = [str(2048 * MIB), str(CPU_SECONDS), sys.executable, "-m", "kubewright", *arguments]
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", LAUNCHER, *command], stdout=subprocess.PIPE, check=True, timeout=PATIENCE
+    )
+    return Ended(*json.loads(ended.stdout))
 
 
 def refused(ended: Ended) -> None:
