@@ -18,6 +18,8 @@ __all__ = ["SigningRequestStrategy"]
 class SigningRequestStrategy(BuiltinStrategy):
     """Rules of CertificateSigningRequests. `approval` changes only conditions; `status` keeps the approval."""
 
+    checks_name_last = True
+
     status_subresources = frozenset({"status", "approval"})
 
     def __init__(self, type_: ResourceType, state: State) -> None:

@@ -26,6 +26,7 @@ from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
 __all__ = ["check_namespace", "create", "create_object"]
 
+_NAMES: Final = ("metadata.name", "metadata.generateName")
 _NAME_TRIES: Final = 8
 _SYSTEM_FIELDS: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "uid")
 _NAMESPACES: Final = "/namespaces"
@@ -89,6 +90,8 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
 async def _create_prepared(state: State, call: Call, attributes: Attributes, obj: JSONObject) -> Entry | JSONObject:
     type_, metadata = call.type, obj["metadata"]
     errors = _object_meta.validate_create(type_, obj) + type_.strategy.validate_create(obj)
+    if type_.strategy.checks_name_last and any(error.field not in _NAMES for error in errors):
+        errors = [error for error in errors if error.field not in _NAMES]
     if errors:
         raise invalid(type_, metadata.get("name", ""), errors)
     call.warnings += _object_meta.warnings(type_, metadata, None) + type_.strategy.warnings(obj, None)

@@ -123,12 +123,10 @@ NAMED_FREELY: Final = frozenset(
         "rolebindings.rbac.authorization.k8s.io",
         "clusterroles.rbac.authorization.k8s.io",
         "clusterrolebindings.rbac.authorization.k8s.io",
+        "certificatesigningrequests.certificates.k8s.io",
     ]
 )
 """Resources whose names may be any path segment."""
-
-NAMED_WITHOUT_RULE: Final = frozenset(["certificatesigningrequests.certificates.k8s.io"])
-"""Resources whose names are not checked."""
 
 _METADATA_AND_SPEC: Final = (("metadata",), ("spec",))
 STATUS_RESET: Final[dict[str, tuple[tuple[str, ...], ...]]] = {

@@ -56,8 +56,6 @@ class BuiltinStrategy(Strategy):
 
     def name_problems(self, name: str) -> list[str]:
         """Checks the name by the rule of this kind."""
-        if self.resource in _behavior.NAMED_WITHOUT_RULE:
-            return []
         if self.resource in _behavior.NAMED_BY_LABEL:
             return label_problems(name)
         if self.resource in _behavior.NAMED_FREELY:
