@@ -11,7 +11,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
 from typing import Any, Final
@@ -89,6 +89,10 @@ class OpenApiDocuments:
             await asyncio.sleep(0)
         return self._keep(name, (plain.etag,), b"".join([*packed, packer.flush()]), plain)
 
+    def _next(self, before: tuple[object, Document] | None) -> datetime:
+        """Returns the time of a change: at least a second after the last one, because HTTP compares whole seconds."""
+        return self._now() if before is None else max(self._now(), before[1].modified + timedelta(seconds=1))
+
     async def v3_index(self) -> Document:
         """Returns the index of OpenAPI v3: the address of each document, with its ETag as `hash`."""
         kinds = tuple(sorted(self._kinds(), key=_order))
@@ -149,7 +153,9 @@ class OpenApiDocuments:
             etag = hashlib.sha512(body).hexdigest().upper()
             before = self._kept.get(name)
             same = before is not None and before[1].etag == etag
-            source = before[1] if before is not None and same else Document(body=b"", etag=etag, modified=self._now())
+            source = (
+                before[1] if before is not None and same else Document(body=b"", etag=etag, modified=self._next(before))
+            )
         document = Document(body=body, etag=source.etag, modified=source.modified)
         self._kept[name] = (made_of, document)
         return document
