@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import pytest
 
-from kubewright.api.coordination.v1 import Lease
-from kubewright.client import Client
-from kubewright.cluster import Cluster
+from kubewright.http import ServerLimits
 from tests.attacks.harness import COPIES, Victim, running
+from tests.attacks.probing import PAGE, RENEWAL
 from tests.attacks.wires import trusting
-from tests.patience import PATIENCE, until
+from tests.patience import PATIENCE
 
 # Many attacks at the same time on a busy machine.
 pytestmark = [pytest.mark.timeout(300 if COPIES == 1 else 1800)]
 
 
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/probe?fieldManager=probe&force=true"
+_CONNECTIONS = 400
+"""Of one attacker: more than may wait at a cluster, and few enough for the attacker's own memory."""
+
+_CLUSTER_PAGE = PAGE + ServerLimits().grace_seconds if COPIES == 1 else RENEWAL
+"""Seconds within which an attacked cluster answers. No kubelet probes it. During a flood, a new connection waits in the
+listen queue for the grace time of others, and a flood of 5,000 TLS handshakes takes seconds of CPU time: its clients
+must still renew their leases in time."""
 
 
 class Api:
@@ -47,32 +50,19 @@ class Api:
                 return answer.status, await answer.text(errors="replace")
         except (aiohttp.ClientConnectionError, ConnectionError) as error:
             assert self.victim.alive, self.victim.why()
+            self.victim.closed += 1
             return 0, str(error)
-
-    async def probe(self) -> None:
-        """Checks its readiness and renews a lease, on a new connection."""
-        connector = aiohttp.TCPConnector(ssl=trusting(), force_close=True)
-        token = {"Authorization": f"Bearer {self.victim.facts['token']}"}
-        async with aiohttp.ClientSession(connector=connector, headers=token, timeout=_patience()) as session:
-            async with session.get(f"{self.url}/readyz") as answer:
-                assert answer.status == 200, await answer.text()
-            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-            lease = {
-                "apiVersion": "coordination.k8s.io/v1",
-                "kind": "Lease",
-                "metadata": {"name": "probe"},
-                "spec": {"holderIdentity": "probe", "renewTime": now},
-            }
-            kind = {"Content-Type": "application/apply-patch+yaml"}
-            async with session.patch(self.url + LEASE, data=json.dumps(lease), headers=kind) as answer:
-                assert answer.status in (200, 201), await answer.text()
 
 
 @asynccontextmanager
 async def attacked_cluster() -> AsyncIterator[Api]:
-    """An embedded cluster over TLS, in a child process."""
-    connector = aiohttp.TCPConnector(ssl=trusting(), limit=0)
-    async with running("cluster") as victim, aiohttp.ClientSession(connector=connector, timeout=_patience()) as session:
+    """An embedded cluster over TLS, in a child. The prober renews a lease there."""
+    connector = aiohttp.TCPConnector(ssl=trusting(), limit=_CONNECTIONS)
+    timeout = aiohttp.ClientTimeout(total=PATIENCE if COPIES == 1 else PATIENCE * 5)
+    async with running("cluster") as victim, aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+        url, token = victim.facts["url"], victim.facts["token"]
+        victim.probe = {"pids": [victim.pid], "page": f"{url}/readyz", "url": url, "token": token}
+        victim.probe["seconds"] = _CLUSTER_PAGE
         yield Api(victim, session)
 
 
@@ -84,59 +74,32 @@ async def api() -> AsyncIterator[Api]:
 
 
 @pytest.fixture
-async def home() -> AsyncIterator[Cluster]:
-    """The cluster of an operator that is attacked. It runs here, and is not attacked."""
-    async with Cluster() as cluster:
-        await cluster.serve()
+async def home() -> AsyncIterator[Victim]:
+    """The cluster of an operator that is attacked. It is not attacked, and runs in a child: the attacker is busy."""
+    async with running("cluster") as cluster:
         yield cluster
 
 
-@pytest.fixture
-async def operator(home: Cluster) -> AsyncIterator[Victim]:
-    """A leading operator with webhooks, health pages and metrics, in a child process."""
-    async with running("operator", str(home.kubeconfig())) as victim:
+@asynccontextmanager
+async def attacked_operator(home: Victim, *arguments: str) -> AsyncIterator[Victim]:
+    """An operator that leads, in a child. The prober asks for its health, and whether it renews its lease."""
+    async with running("operator", home.facts["kubeconfig"], *arguments) as victim:
+        page, about = f"http://127.0.0.1:{victim.facts['health']}/healthz", home.facts
+        victim.probe = {"pids": [victim.pid, home.pid], "page": page, "url": about["url"], "token": about["token"]}
+        victim.probe["holder"] = "attacked"
         yield victim
 
 
 @pytest.fixture
-async def console(home: Cluster) -> AsyncIterator[Victim]:
-    """The same with a console, as `kubewright run --console-bind` starts it."""
-    async with running("operator", str(home.kubeconfig()), "console") as victim:
+async def console(home: Victim) -> AsyncIterator[Victim]:
+    """An operator with a console, as `kubewright run --console-bind` starts it."""
+    async with attacked_operator(home, "console") as victim:
         yield victim
 
 
 @pytest.fixture
 async def caller() -> AsyncIterator[Victim]:
-    """A child process that sends requests with Kubewright's client."""
-    async with running("idle") as victim:
+    """A child that calls servers with our client."""
+    async with running("caller") as victim:
+        victim.probe = {"pids": [victim.pid], "page": victim.facts["page"]}
         yield victim
-
-
-def healthy(victim: Victim, cluster: Cluster) -> Callable[[], Awaitable[None]]:
-    """A probe of an operator: its health page answers, and it still renews its lease."""
-
-    async def probe() -> None:
-        connector = aiohttp.TCPConnector(force_close=True)
-        made, port = aiohttp.ClientSession(connector=connector, timeout=_patience()), victim.facts["health"]
-        async with made as session, session.get(f"http://127.0.0.1:{port}/healthz") as answer:
-            assert (answer.status, await answer.text()) == (200, "ok")
-        async with cluster.client() as client:
-            await renewed(client)
-
-    return probe
-
-
-async def renewed(client: Client) -> None:
-    """Waits until the operator's lease has been renewed once more by the same holder."""
-    first = await client.get(Lease, "attacked", "default")
-
-    async def again() -> bool:
-        lease = await client.get(Lease, "attacked", "default")
-        assert lease.spec.holder_identity == first.spec.holder_identity, "the operator lost its lease"
-        return lease.spec.renew_time != first.spec.renew_time
-
-    await until(again)
-
-
-def _patience() -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=PATIENCE)

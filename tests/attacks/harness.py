@@ -3,9 +3,10 @@
 A regression fails a test. It does not take the machine down, because the child has an address space and a CPU time
 that the kernel limits. The attacks run in the test process, to loopback only.
 
-The checks count memory and CPU time, which do not depend on the load of the machine:
+The checks do not depend on the load of the machine:
 
-- The child is alive, and answers a probe during and after the attack.
+- The child is alive. Another process probes it during and after the attack: pages answer within `probing.PAGE` seconds
+  and leases are renewed within `probing.RENEWAL` seconds, without the time in which the processes had no CPU.
 - The peak of its resident memory grows by less than `GROWTH` bytes.
 - No callback of its event loop takes more than `BLOCK` seconds of CPU time.
 
@@ -26,9 +27,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from tests.attacks.prober import Target
+from tests.attacks.probing import Probing, probing
 from tests.patience import PATIENCE
 
-__all__ = ["BLOCK", "COPIES", "GROWTH", "Victim", "assault", "many_files", "running", "stand"]
+__all__ = ["BLOCK", "COPIES", "GROWTH", "Victim", "assault", "many_files", "running"]
 
 MIB: Final = 2**20
 GROWTH: Final = 64 * MIB
@@ -42,7 +45,6 @@ CPU_SECONDS: Final = 40 if COPIES == 1 else 1200
 ROOT: Final = Path(__file__).parents[2]
 
 Attack: TypeAlias = Callable[[], Awaitable[object]]
-Probe: TypeAlias = Callable[[], Awaitable[object]]
 
 
 def many_files() -> None:
@@ -56,9 +58,16 @@ class Victim:
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self.facts: dict[str, Any] = {}
+        self.probe: Target = {}
+        """How it is probed."""
+        self.probes: Probing | None = None
+        """The probes of the attack that runs."""
+        self.closed = 0
+        """Connections that it closed without an answer, as its clients counted them."""
         self._process = process
         self._log = log
-        self._asking = asyncio.Lock()
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._listening: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int:
@@ -75,17 +84,29 @@ class Victim:
             await asyncio.wait_for(asyncio.shield(self._process.wait()), 2.0)
 
     async def outlives(self, attacks: asyncio.Future[Any]) -> None:
-        """Waits for the end of the attacks. Fails immediately when the process ends before."""
+        """Waits for the end of the attacks. Fails immediately when the process ends before, or a probe fails."""
+        assert self.probes is not None
         ended = asyncio.ensure_future(self._process.wait())
+        failed = self.probes.failed
         try:
-            await asyncio.wait([attacks, ended], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([attacks, ended, failed], return_when=asyncio.FIRST_COMPLETED)
             assert not ended.done(), self.why()
+            if failed.done():
+                failed.result()
             await attacks
+        except (OSError, AssertionError, TimeoutError) as error:
+            await self.maybe_ended()
+            raise AssertionError(f"{error}; {self.why()}") from error
         finally:
             ended.cancel()
             attacks.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await attacks
+
+    async def probed(self, times: int) -> None:
+        """Waits until it has been probed so many times more, from outside of this process."""
+        assert self.probes is not None
+        await self.probes.more(times)
 
     def resident(self, line: str = "VmRSS") -> int:
         """Resident memory in bytes: now, or the peak (`VmHWM`) since `reset_peak`."""
@@ -112,15 +133,32 @@ class Victim:
         """Whether the process has not ended."""
         return self._process.returncode is None
 
-    async def ask(self, **question: Any) -> dict[str, Any]:
-        """Sends the child a line of JSON, and returns the line that it answers."""
-        assert self._process.stdin is not None
-        async with self._asking, asyncio.timeout(PATIENCE):
-            self._process.stdin.write(json.dumps(question).encode() + b"\n")
-            return await self.answer()
+    async def begin(self) -> None:
+        """Waits until the child is ready, and listens to its answers."""
+        async with asyncio.timeout(PATIENCE):
+            self.facts = await self._line()
+        self._listening = asyncio.create_task(self._listen())
 
-    async def answer(self) -> dict[str, Any]:
-        """The next line that the child writes."""
+    async def ask(self, **question: Any) -> dict[str, Any]:
+        """Sends the child a line of JSON, and returns the line that it answers. Several questions may be open."""
+        assert self._process.stdin is not None
+        number = len(self._answers)
+        self._answers[number] = asyncio.get_running_loop().create_future()
+        self._process.stdin.write(json.dumps({**question, "number": number}).encode() + b"\n")
+        async with asyncio.timeout(PATIENCE if COPIES == 1 else PATIENCE * 5):
+            return await self._answers[number]
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                found = await self._line()
+                self._answers[found["number"]].set_result(found)
+        except AssertionError as error:
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_exception(error)
+
+    async def _line(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line:
@@ -133,8 +171,14 @@ class Victim:
         """The longest time, in seconds of CPU time, in which the child's event loop ran nothing else."""
         return float((await self.ask(ask="heartbeat"))["longest"])
 
+    async def closed_for_room(self) -> int:
+        """How many connections its servers have closed because there were too many, or too many bytes of bodies."""
+        return int((await self.ask(ask="closed"))["closed"])
+
     async def stop(self) -> None:
         """Ends the child."""
+        if self._listening is not None:
+            self._listening.cancel()
         if self.alive:
             self._process.kill()
         await self._process.wait()
@@ -158,48 +202,25 @@ async def running(kind: str, *arguments: str) -> AsyncIterator[Victim]:
             )  # fmt: skip
         victim = Victim(process, log)
         try:
-            async with asyncio.timeout(PATIENCE):
-                victim.facts = await victim.answer()
+            await victim.begin()
             yield victim
         finally:
             await victim.stop()
 
 
-async def assault(victim: Victim, attack: Attack, probe: Probe, *, growth: int = GROWTH, block: float = BLOCK) -> None:
+async def assault(victim: Victim, attack: Attack, *, growth: int = GROWTH, block: float = BLOCK) -> None:
     """Attacks a child, `COPIES` times at the same time, and asserts that it survives. See the module's contract."""
-    await probe()
-    before = victim.resident()
-    victim.reset_peak()
-    async with stand(victim, probe), asyncio.timeout(PATIENCE if COPIES == 1 else PATIENCE * 5):
-        attacks = asyncio.gather(*(attack() for _ in range(COPIES)))
-        await victim.outlives(attacks)
-    await probe()
-    longest = await victim.longest_block()
+    async with probing(victim.probe) as probes:
+        victim.probes = probes
+        before = victim.resident()
+        victim.reset_peak()
+        async with asyncio.timeout(PATIENCE if COPIES == 1 else PATIENCE * 5):
+            await victim.outlives(asyncio.gather(*(attack() for _ in range(COPIES))))
+    print(f"{COPIES} copies: {probes.worst()}")
+    longest, closed = await victim.longest_block(), await victim.closed_for_room()
+    assert victim.closed <= closed, f"{victim.closed} connections were closed, and only {closed} to make room"
     if COPIES == 1:
         grown = victim.resident("VmHWM") - before
         assert grown < growth, f"memory grew by {grown / MIB:.0f} MiB, from {before / MIB:.0f} MiB"
         assert longest < block, f"one callback of the event loop took {longest:.1f} s of CPU time"
     assert victim.alive, victim.why()
-
-
-@asynccontextmanager
-async def stand(victim: Victim, probe: Probe) -> AsyncIterator[None]:
-    """Probes a child again and again during the block. Fails when a probe does."""
-
-    async def probing() -> None:
-        while True:
-            await probe()
-            await asyncio.sleep(0.2)  # real: how often, and not how long something takes
-
-    task = asyncio.create_task(probing())
-    try:
-        yield
-        if task.done():
-            task.result()
-    except (OSError, AssertionError, TimeoutError) as error:
-        await victim.maybe_ended()
-        raise AssertionError(f"{error}; {victim.why()}") from error
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await task

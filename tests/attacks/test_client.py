@@ -61,10 +61,6 @@ async def ask(caller: Victim, verb: str, pieces: Callable[[], AsyncIterator[byte
     return error
 
 
-async def quiet() -> None:
-    """The child answers one question at a time, and is busy with the attack."""
-
-
 ANSWERS = [
     "trailers",
     "head",
@@ -86,7 +82,7 @@ async def test_bounds_what_a_server_sends(caller: Victim, answer: str, verb: str
     async def attack() -> None:
         errors.append(await ask(caller, verb, lambda: answers(answer)))
 
-    await assault(caller, attack, quiet)
+    await assault(caller, attack)
     assert all(errors), "the client took an endless answer for a whole one"
 
 
@@ -98,7 +94,7 @@ async def test_bounds_the_length_of_a_watch_line(caller: Victim) -> None:
         first, piece = CHUNKED + b"\r\n" + chunk(line), chunk(b"x" * 65_536)
         errors.append(await ask(caller, "watch", lambda: endless(first, piece)))
 
-    await assault(caller, attack, quiet)
+    await assault(caller, attack)
     assert all("max_watch_event_bytes" in error for error in errors), errors
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import pytest
 
-from kubewright.cluster import Cluster
-from tests.attacks.conftest import attacked_cluster, healthy
-from tests.attacks.harness import COPIES, Victim, assault, running
+from tests.attacks.conftest import attacked_cluster, attacked_operator
+from tests.attacks.harness import COPIES, Victim, assault
 from tests.attacks.payloads import gzip_bomb
 from tests.attacks.wires import CONNECTIONS, opened, trusting, wires
 
@@ -27,49 +26,46 @@ class Target(NamedTuple):
     port: int
     tls: ssl.SSLContext | None
     path: str
-    probe: Callable[[], Awaitable[None]]
     most: int = 600
     """More sockets than it keeps, whatever clients open. Each watch of a cluster needs one."""
 
 
 @pytest.fixture(params=SERVERS)
-async def target(request: pytest.FixtureRequest, home: Cluster) -> AsyncIterator[Target]:
+async def target(request: pytest.FixtureRequest, home: Victim) -> AsyncIterator[Target]:
     name = request.param
     if name == "cluster":
         async with attacked_cluster() as api:
-            yield Target(api.victim, api.port, trusting(), "/api/v1/namespaces/default/configmaps", api.probe, 1_450)
+            yield Target(api.victim, api.port, trusting(), "/api/v1/namespaces/default/configmaps", 1_450)
         return
     with_console = ["console"] if name == "console" else []
-    async with running("operator", str(home.kubeconfig()), *with_console) as victim:
-        probe = healthy(victim, home)
+    async with attacked_operator(home, *with_console) as victim:
         if name == "console":
             port = int(victim.facts["console"].split("/")[2].rpartition(":")[2])
-            yield Target(victim, port, None, "/sign-in", probe)
+            yield Target(victim, port, None, "/sign-in")
         else:
             paths = {"webhook": CHECK, "health": "/healthz", "metrics": "/metrics"}
             tls = trusting() if name == "webhook" else None
-            yield Target(victim, victim.facts[name], tls, paths[name], probe)
+            yield Target(victim, victim.facts[name], tls, paths[name])
 
 
 async def hold(target: Target, first: bytes, *, handshake: bool = True) -> None:
     """Holds many connections open, while the server is probed."""
     async with wires(target.port, first, tls=target.tls if handshake else None, count=HELD):
-        for _ in range(3):
-            await target.probe()
+        await target.victim.probed(3)
 
 
 async def test_survives_connections_that_say_nothing(target: Target) -> None:
-    await assault(target.victim, lambda: hold(target, b"", handshake=False), target.probe)
+    await assault(target.victim, lambda: hold(target, b"", handshake=False))
 
 
 async def test_survives_requests_whose_head_never_ends(target: Target) -> None:
     head = f"POST {target.path} HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".encode()
-    await assault(target.victim, lambda: hold(target, head), target.probe)
+    await assault(target.victim, lambda: hold(target, head))
 
 
 async def test_survives_requests_whose_body_never_ends(target: Target) -> None:
     head = f"POST {target.path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{{".encode()
-    await assault(target.victim, lambda: hold(target, head), target.probe)
+    await assault(target.victim, lambda: hold(target, head))
 
 
 async def test_caps_the_number_of_connections(target: Target) -> None:
@@ -78,10 +74,10 @@ async def test_caps_the_number_of_connections(target: Target) -> None:
 
     async def attack() -> None:
         async with wires(target.port, b"GET ", tls=None, count=count):
-            await target.probe()
+            await target.victim.probed(1)
             assert target.victim.connections() < target.most
 
-    await assault(target.victim, attack, target.probe)
+    await assault(target.victim, attack)
 
 
 async def test_bounds_the_size_of_a_head(target: Target) -> None:
@@ -94,7 +90,7 @@ async def test_bounds_the_size_of_a_head(target: Target) -> None:
                 break
         wire.close()
 
-    await assault(target.victim, attack, target.probe)
+    await assault(target.victim, attack)
 
 
 @pytest.mark.parametrize("encoding", ["", "Content-Encoding: gzip\r\n", "Content-Encoding: deflate\r\n"])
@@ -114,7 +110,7 @@ async def test_bounds_the_size_of_a_body(target: Target, encoding: str) -> None:
         await asyncio.sleep(0.1)  # real: the client is slow
         wire.close()
 
-    await assault(target.victim, attack, target.probe)
+    await assault(target.victim, attack)
 
 
 async def test_bounds_what_waits_for_a_client_that_does_not_read(target: Target) -> None:
@@ -135,7 +131,7 @@ async def test_bounds_what_waits_for_a_client_that_does_not_read(target: Target)
                     break
             wire.close()
 
-    await assault(target.victim, attack, target.probe)
+    await assault(target.victim, attack)
 
 
 @pytest.mark.parametrize(
@@ -159,4 +155,4 @@ async def test_survives_what_is_not_http(target: Target, garbage: bytes) -> None
                 await wire.send(garbage)
                 wire.close()
 
-    await assault(target.victim, attack, target.probe)
+    await assault(target.victim, attack)

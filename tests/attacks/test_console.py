@@ -6,10 +6,9 @@ import aiohttp
 import pytest
 
 from kubewright.api import ObjectMeta, core
-from kubewright.cluster import Cluster
-from tests.attacks.conftest import healthy
+from kubewright.client import Client, load_config
 from tests.attacks.harness import COPIES, Victim, assault
-from tests.attacks.pages import signed_in, type_into
+from tests.attacks.pages import attack_editor, signed_in
 from tests.attacks.payloads import (
     DEEP_YAML,
     alias_bomb,
@@ -17,13 +16,13 @@ from tests.attacks.payloads import (
 
 
 @pytest.mark.parametrize("shape", [*DEEP_YAML, "aliases"])
-async def test_survives_hostile_yaml_from_a_viewer(console: Victim, home: Cluster, shape: str) -> None:
+async def test_survives_hostile_yaml_from_a_viewer(console: Victim, shape: str) -> None:
     text = {**DEEP_YAML, "aliases": alias_bomb()}[shape].decode()
     async with signed_in(console) as session:
-        await assault(console, lambda: type_into(session, console, text), healthy(console, home))
+        await attack_editor(session, console, text)
 
 
-async def test_survives_a_filter_of_many_letters(console: Victim, home: Cluster) -> None:
+async def test_survives_a_filter_of_many_letters(console: Victim) -> None:
     async with signed_in(console) as session:
 
         async def attack() -> None:
@@ -31,16 +30,12 @@ async def test_survives_a_filter_of_many_letters(console: Victim, home: Cluster)
                 async with session.get(f"/kinds/core/configmaps?filter={text}") as answer:
                     assert answer.status in (200, 400, 414, 429, 431), await answer.text()
 
-        await assault(console, attack, healthy(console, home))
+        await assault(console, attack)
 
 
-async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(console: Victim, home: Cluster) -> None:
-    for name in ("mallory", "ann"):
-        account = core.ServiceAccount(metadata=ObjectMeta(name=name, namespace="default"))
-        async with home.client() as client:
-            await client.create(account)
-    url = "/".join(console.facts["console"].split("/")[:3])
+async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(console: Victim, home: Victim) -> None:
     tokens = {name: await token_of(home, name) for name in ("mallory", "ann")}
+    url = "/".join(console.facts["console"].split("/")[:3])
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(url, cookie_jar=jar, headers={"Origin": url}) as ann:
         async with ann.post("/sign-in", data={"token": tokens["ann"]}, allow_redirects=False) as answer:
@@ -52,20 +47,21 @@ async def test_keeps_other_viewers_signed_in_while_one_signs_in_again_and_again(
                     async with one.post("/sign-in", data={"token": tokens["mallory"]}, allow_redirects=False) as answer:
                         assert answer.status in (303, 429)
 
-        await assault(console, attack, healthy(console, home))
+        await assault(console, attack)
         async with ann.get("/", headers={"Accept": "text/html"}, allow_redirects=False) as answer:
             assert answer.status == 200, "another viewer's sign-ins ended this session"
 
 
-async def token_of(cluster: Cluster, name: str) -> str:
-    """A bearer token of a service account."""
-    async with cluster.client() as client:
+async def token_of(cluster: Victim, name: str) -> str:
+    """A bearer token of a new service account."""
+    async with Client(load_config(kubeconfig=cluster.facts["kubeconfig"])) as client:
+        await client.create(core.ServiceAccount(metadata=ObjectMeta(name=name, namespace="default")))
         made = await client.create_token(name, "default")
         assert made.status is not None
         return made.status.token or ""
 
 
-async def test_bounds_the_pages_of_one_viewer(console: Victim, home: Cluster) -> None:
+async def test_bounds_the_pages_of_one_viewer(console: Victim) -> None:
     async with signed_in(console) as session:
 
         async def attack() -> None:
@@ -73,4 +69,4 @@ async def test_bounds_the_pages_of_one_viewer(console: Victim, home: Cluster) ->
                 async with session.get("/") as answer:
                     assert answer.status in (200, 429)
 
-        await assault(console, attack, healthy(console, home))
+        await assault(console, attack)

@@ -21,4 +21,4 @@ async def test_bounds_json_patch_copies(api: Api) -> None:
     async def attack() -> None:
         await refused(api, "PATCH", f"{MAPS}/a", copy_bomb(), JSON_PATCH, 413, 422)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)

@@ -7,10 +7,9 @@ import json
 
 import pytest
 
-from kubewright.cluster import Cluster
-from tests.attacks.conftest import Api, healthy
+from tests.attacks.conftest import Api
 from tests.attacks.harness import Victim, assault
-from tests.attacks.pages import NEW_SLOW, signed_in, type_into
+from tests.attacks.pages import NEW_SLOW, attack_editor, signed_in
 from tests.attacks.payloads import (
     BACKTRACKING,
     SLOW_TEXT,
@@ -33,7 +32,7 @@ async def test_evaluates_patterns_in_linear_time(api: Api) -> None:
         path = "/apis/attacks.example.com/v1/namespaces/default/slows"
         await refused(api, "POST", path, body, "application/json", 422)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)", r"(a)\1", "(?>a)", "(", "a{1001}"])
@@ -56,10 +55,10 @@ async def test_evaluates_cel_patterns_in_linear_time_for_text_with_nul(api: Api)
         path = "/apis/attacks.example.com/v1/namespaces/default/rules"
         await refused(api, "POST", path, body, "application/json", 422)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)
 
 
-async def test_checks_patterns_of_forms_in_linear_time(console: Victim, home: Cluster) -> None:
+async def test_checks_patterns_of_forms_in_linear_time(console: Victim) -> None:
     text = f"apiVersion: attacks.example.com/v1\nkind: Slow\nmetadata: {{name: a}}\nspec: {{text: '{SLOW_TEXT}'}}\n"
     async with signed_in(console) as session:
-        await assault(console, lambda: type_into(session, console, text, NEW_SLOW), healthy(console, home))
+        await attack_editor(session, console, text, NEW_SLOW)

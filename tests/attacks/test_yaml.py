@@ -27,7 +27,7 @@ async def test_survives_deep_yaml(api: Api, shape: str) -> None:
         await refused(api, "POST", MAPS, body, YAML, 400)
         await refused(api, "PATCH", f"{MAPS}/a?fieldManager=a", body, APPLY, 400)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)
 
 
 async def test_survives_yaml_aliases_that_expand(api: Api) -> None:
@@ -37,11 +37,11 @@ async def test_survives_yaml_aliases_that_expand(api: Api) -> None:
         await refused(api, "POST", MAPS, body, YAML, 400)
         await refused(api, "PATCH", f"{MAPS}/a?fieldManager=a", body, APPLY, 400)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)
 
 
 async def test_survives_yaml_of_a_million_nodes(api: Api) -> None:
     async def attack() -> None:
         await refused(api, "POST", MAPS, WIDE_YAML, YAML, 400, 413)
 
-    await assault(api.victim, attack, api.probe)
+    await assault(api.victim, attack)

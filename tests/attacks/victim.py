@@ -7,6 +7,7 @@ standard input until that ends. A thread reads them, so that a blocked event loo
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import resource
 import sys
@@ -111,11 +112,16 @@ async def operator(kubeconfig: str, console: str = "") -> AsyncIterator[dict[str
 
 
 @asynccontextmanager
-async def idle() -> AsyncIterator[dict[str, Any]]:
-    """Nothing: `client` questions are answered in every child."""
+async def caller() -> AsyncIterator[dict[str, Any]]:
+    """A page that shows whether the event loop responds: `call` questions are answered in every child."""
     import kubewright.client  # noqa: F401  # its memory is not part of the attack's
+    from kubewright.http import Server, ServerRequest, ServerResponse
 
-    yield {}
+    async def answer(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(200, b"ok")
+
+    async with Server(answer) as server:
+        yield {"page": f"http://127.0.0.1:{server.port}/"}
 
 
 async def call(url: str, verb: str) -> dict[str, Any]:
@@ -137,22 +143,36 @@ async def call(url: str, verb: str) -> dict[str, Any]:
     return {"error": ""}
 
 
+def closed_for_room() -> int:
+    """How many connections the servers of this process have closed because there were too many."""
+    from kubewright.http import Server
+
+    return sum(found.closed_for_room for found in gc.get_objects() if isinstance(found, Server))
+
+
 async def serve(kind: str, arguments: list[str]) -> None:
     """Run one of the servers above until standard input ends."""
-    kinds: dict[str, Callable[..., Any]] = {"cluster": cluster, "operator": operator, "idle": idle}
+    kinds: dict[str, Callable[..., Any]] = {"cluster": cluster, "operator": operator, "caller": caller}
     loop, done = asyncio.get_running_loop(), asyncio.Event()
     async with kinds[kind](*arguments) as facts:
         heartbeat = Heartbeat()
         print(json.dumps(facts), flush=True)
 
+        def say(number: int, found: dict[str, Any]) -> None:
+            print(json.dumps({**found, "number": number}), flush=True)
+
+        async def answer(question: dict[str, Any]) -> None:
+            say(question["number"], await call(question["url"], question["verb"]))
+
         def read() -> None:
             for line in sys.stdin:
                 question = json.loads(line)
                 if question["ask"] == "heartbeat":
-                    found = {"longest": heartbeat.longest()}
+                    say(question["number"], {"longest": heartbeat.longest()})
+                elif question["ask"] == "closed":
+                    say(question["number"], {"closed": closed_for_room()})
                 else:
-                    found = asyncio.run_coroutine_threadsafe(call(question["url"], question["verb"]), loop).result()
-                print(json.dumps(found), flush=True)
+                    asyncio.run_coroutine_threadsafe(answer(question), loop)
             loop.call_soon_threadsafe(done.set)
 
         threading.Thread(target=read, daemon=True).start()

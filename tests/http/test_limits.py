@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from tests.http.conftest import Wire, echo, wire
 from tests.http.test_server import GET, contexts
 from tests.patience import PATIENCE, until
 
-LIMITS = ServerLimits(header_bytes=4096, connections=3, grace_seconds=0)
+LIMITS = ServerLimits(header_bytes=4096, connections=3, silent_seconds=0, grace_seconds=0)
+
+
+def client_hello(context: ssl.SSLContext) -> bytes:
+    """The first message of a TLS client."""
+    sent = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost").do_handshake()
+    return sent.read()
 
 
 # Bytes
@@ -186,16 +195,20 @@ async def test_a_handler_and_a_quiet_stream_have_no_deadline() -> None:
         assert (await response)[2] == b"firstsecond"
 
 
-async def test_drops_a_handshake_that_does_not_finish(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begins", [False, True], ids=["silent", "begun"])
+async def test_drops_a_handshake_that_does_not_finish(tmp_path: Path, begins: bool) -> None:
     clock = VirtualClock()
-    serving, _ = contexts(tmp_path)
+    serving, asking = contexts(tmp_path)
     async with Server(echo, tls=serving, clock=clock) as server:
-        with socket.create_connection(("127.0.0.1", server.port)):
-            await connections(server, 1)
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            if begins:
+                client.sendall(client_hello(asking))
+                await connections(server, 1)
+            await until(lambda: server.waiting == 1)
             await clock.advance(31)
-            assert len(server.connections) == 1
+            assert server.waiting == 1
             await clock.advance(2)
-            await until(lambda: not server.connections)
+            await until(lambda: not server.waiting and not server.connections)
 
 
 # Connections
@@ -225,7 +238,7 @@ async def test_a_new_connection_replaces_the_one_that_waited_longest(
 
 
 async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -> None:
-    async with Server(echo, limits=ServerLimits(waiting=3, grace_seconds=0)) as server, AsyncExitStack() as stack:
+    async with Server(echo, limits=ServerLimits(waiting=3, silent_seconds=0)) as server, AsyncExitStack() as stack:
         kept = await stack.enter_async_context(wire(server))
         kept.send(GET)
         assert (await kept.response())[0] == 200
@@ -238,7 +251,7 @@ async def test_a_flood_of_new_connections_does_not_close_one_that_was_served() -
 
 async def test_new_connections_are_not_closed_for_newer_ones(caplog: pytest.LogCaptureFixture) -> None:
     """A client that is slower than a flood, as during a TLS handshake, keeps its connection."""
-    limits = ServerLimits(waiting=2, grace_seconds=PATIENCE)
+    limits = ServerLimits(waiting=2, silent_seconds=PATIENCE)
     async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
         slow = await stack.enter_async_context(wire(server))
         async with wire(server):
@@ -254,7 +267,7 @@ async def test_new_connections_are_not_closed_for_newer_ones(caplog: pytest.LogC
 
 
 async def test_connections_are_closed_for_newer_ones_after_the_grace_time() -> None:
-    limits = ServerLimits(waiting=2, grace_seconds=0.05)
+    limits = ServerLimits(waiting=2, silent_seconds=0.05)
     async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:
         silent = [await stack.enter_async_context(wire(server)) for _ in range(10)]
         third = await stack.enter_async_context(wire(server))
@@ -270,7 +283,7 @@ async def test_connections_that_wait_have_their_own_limit() -> None:
         await release.wait()
         return ServerResponse(200, b"ok")
 
-    limits = ServerLimits(connections=100, waiting=2, grace_seconds=0)
+    limits = ServerLimits(connections=100, waiting=2, silent_seconds=0)
     async with Server(wait, limits=limits) as server, AsyncExitStack() as stack:
         busy: list[Wire] = []
         for _ in range(5):
@@ -323,6 +336,63 @@ async def test_connections_in_handshake_count(tmp_path: Path) -> None:
             assert (await client.response())[0] == 200
         for each in silent:
             each.close()
+
+
+async def test_silent_connections_are_closed_before_a_handshake(tmp_path: Path) -> None:
+    """A client in the middle of its handshake keeps its connection for the grace time; silent ones make room."""
+    serving, asking = contexts(tmp_path)
+    limits = ServerLimits(waiting=3, silent_seconds=0, grace_seconds=PATIENCE)
+    async with Server(echo, tls=serving, limits=limits) as server:
+        with ExitStack() as stack:
+            begun = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            begun.sendall(client_hello(asking))
+            await connections(server, 1)
+            silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+            for each in silent:
+                stack.enter_context(each)
+            await until(lambda: server.closed_for_room == 18)
+            begun.settimeout(PATIENCE)
+            assert (await asyncio.to_thread(begun.recv, 5))[:1] == b"\x16", "the server has answered the hello"
+
+
+async def test_a_hello_in_pieces_is_served(tmp_path: Path) -> None:
+    serving, asking = contexts(tmp_path)
+    hello = client_hello(asking)
+    async with Server(echo, tls=serving) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.settimeout(PATIENCE)
+            for byte in range(0, len(hello), 3):
+                client.sendall(hello[byte : byte + 3])
+                await asyncio.sleep(0)
+            answer = await asyncio.to_thread(client.recv, 5)
+    assert answer[:1] == b"\x16"
+
+
+@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\xff\xff", b"\x16\x03\x01"])
+async def test_what_is_not_tls_is_closed(tmp_path: Path, sent: bytes) -> None:
+    serving, _ = contexts(tmp_path)
+    async with Server(echo, tls=serving) as server, wire(server) as client:
+        client.send(sent)
+        client.writer.write_eof()
+        assert await client.is_closed()
+
+
+async def test_answered_connections_are_closed_first() -> None:
+    """A client that sends a body without end has its response; it makes room before a client that has none."""
+    limits = ServerLimits(waiting=2, silent_seconds=0.01, grace_seconds=PATIENCE)
+
+    async def refuse(request: ServerRequest) -> ServerResponse:
+        return ServerResponse(405, b"no") if request.method == "POST" else ServerResponse(200, b"yes")
+
+    async with Server(refuse, limits=limits) as server, AsyncExitStack() as stack:
+        endless = [await stack.enter_async_context(wire(server)) for _ in range(2)]
+        for each in endless:
+            each.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+            assert (await each.response())[0] == 405
+        probe = await stack.enter_async_context(wire(server))
+        probe.send(GET)
+        assert (await probe.response())[0] == 200
+        assert await endless[0].is_closed()
 
 
 async def test_running_handlers_are_never_closed_for_a_new_connection() -> None:

@@ -419,6 +419,6 @@ async def test_a_stop_does_not_wait_for_handshakes(tmp_path: Path) -> None:
     serving, _ = contexts(tmp_path)
     async with Server(echo, tls=serving) as server:
         silent = socket.create_connection(("127.0.0.1", server.port))
-        await until(lambda: server.connections)
+        await until(lambda: server.waiting)
     silent.close()
     assert not server.connections

@@ -18,10 +18,14 @@ class ServerLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Connections that wait for their clients: handshakes, headers, bodies, idle ones. They need no handler and no
     permission, so a flood consists of them. A TLS connection takes 45 kB on uvloop, 0.3 MB on asyncio's own loop. A new
     connection replaces the one that has waited longest."""
+    silent_seconds: float = 0.1
+    """How long a new connection whose client has not sent a whole request, or the first message of TLS, is safe from
+    being replaced. A client that sends immediately is served during a flood; and with `waiting` connections of this age
+    the listen queue of the kernel is through in less than half a second."""
     grace_seconds: float = 1.0
-    """How long a new connection is safe from being replaced, so that a client that sends its request immediately is
-    served during a flood. Longer than the TLS handshakes of `waiting` connections take; plain HTTP needs less. If every
-    replaceable connection is younger, new ones stay in the listen queue of the kernel until one is old enough."""
+    """The same from there on: for a TLS handshake, the request that follows it, and a body. Longer than the handshakes
+    of `waiting` connections take. If every replaceable connection is younger, new ones stay in the listen queue of the
+    kernel until one is old enough."""
     body_bytes: int = 32 * 1024 * 1024
     """Bytes of request bodies that are held at a time, by all connections together. One more closes the connection that
     has sent its body for the longest time; without such a one, that of the piece that is too much."""

@@ -14,9 +14,11 @@ from typing import Final, Self, TypeAlias
 
 from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.http._connection import ServerConnection
+from kubewright.http._hello import Arrival
 from kubewright.http._host import WAITING
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import ServerRequest, ServerResponse
+from kubewright.http._waiting import Stage, Waiting
 from kubewright.turns import Turns
 
 __all__ = ["Handler", "Server"]
@@ -34,6 +36,7 @@ _SHORTEST_PAUSE_SECONDS: Final = 0.01
 _CANCEL_SECONDS: Final = 1.0
 _FLUSH_TURNS: Final = 3
 _TLS_CLOSE_SECONDS: Final = 1.0
+_ALL_NEW: Final = "all that wait are new, so further ones stay in the listen queue for a moment"
 _OUT_OF_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
@@ -89,10 +92,8 @@ class Server:
         self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
         self._orphans: set[asyncio.Task[None]] = set()
         """Handlers that run although their connection has closed."""
-        # In the order in which they began to wait for their clients. Those that had no response yet are closed first:
-        # a flood does not close the kept connections of an API server.
-        self._new: dict[ServerConnection, float] = {}  # with the loop's time of their first wait
-        self._served: dict[ServerConnection, None] = {}
+        self._arrivals: dict[Arrival, float] = {}  # with the time of the clock
+        self._waiting: Waiting[ServerConnection | Arrival] = Waiting(self.limits)
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
         self._resuming: asyncio.TimerHandle | None = None
@@ -109,6 +110,11 @@ class Server:
     def port(self) -> int:
         """The port that it listens on, also if port 0 let the system choose; 0 while it does not listen."""
         return self.addresses[0][1] if self._listeners else 0
+
+    @property
+    def waiting(self) -> int:
+        """Open connections that wait for their clients."""
+        return len(self._waiting)
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -130,9 +136,12 @@ class Server:
         self._stop_listening()
         for opening in list(self._openings.values()):
             opening.cancel()
-        for connection in (*self._new, *self._served):
-            if connection.task is None:
-                connection.abort()
+        for waiting in list(self._waiting):
+            if isinstance(waiting, Arrival):
+                self._forget(waiting)
+                waiting.abort()
+            elif waiting.task is None:
+                waiting.abort()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
         tasks += self._orphans
         for connection in self.connections:
@@ -162,9 +171,8 @@ class Server:
 
     def entered(self, connection: ServerConnection) -> None:
         """Keeps the order in which connections began to wait for their clients."""
-        first = self._new.pop(connection, None)
-        self._served.pop(connection, None)
         if connection.state == "closed":
+            self._waiting.remove(connection)
             self.connections.discard(connection)
             if connection.task is not None:
                 self._orphans.add(connection.task)
@@ -173,19 +181,24 @@ class Server:
             self._idle.set()
             if self._held:  # there is room before the pause ends
                 self._pause(0)
-        elif connection in self._dropped:
-            return
-        elif connection.state in WAITING:
-            if connection.served:
-                self._served[connection] = None
-            else:
-                self._new[connection] = asyncio.get_running_loop().time() if first is None else first
+        elif connection.state not in WAITING:
+            self._waiting.remove(connection)
+        elif connection not in self._dropped:
+            self._waiting.add(connection, self._stage(connection), asyncio.get_running_loop().time())
+
+    def _stage(self, connection: ServerConnection) -> Stage:
+        if connection.state in ("lingering", "closing"):
+            return "answered"
+        if connection.served:
+            return "served"
+        return "silent" if connection.state == "head" and self._tls is None else "started"
 
     def received(self, connection: ServerConnection, size: int) -> None:
         """Counts bytes of bodies: positive ones that arrived, negative ones whose request has ended."""
         self._body_bytes += size
         while size > 0 and self._body_bytes > self.limits.body_bytes:
-            slowest = next((each for each in (*self._new, *self._served) if each.state == "body"), connection)
+            slowest = next((each for each in self._waiting if _receives_body(each)), connection)
+            assert isinstance(slowest, ServerConnection)
             self._drop(slowest)
             self._body_bytes -= slowest.forget_bodies()
             if slowest is connection:
@@ -218,29 +231,46 @@ class Server:
         while (is_full := self._is_full()) and self._make_room():
             pass
         if not is_full:
-            self._open(accepted)
-        elif self._new:
+            self._enter(accepted)
+        elif (seconds := self._waiting.safe_for(asyncio.get_running_loop().time())) is not None:
             self._held.append(accepted)
-            self._pause(self._grace_left())
+            self._pause(seconds)
         else:  # every connection runs a handler; a reset is better than no answer
             self.closed_for_room += 1
             accepted.close()
 
     def _is_full(self) -> bool:
-        is_open, waiting = len(self.connections) - len(self._dropped), len(self._new) + len(self._served)
-        return is_open >= self.limits.connections or waiting >= self.limits.waiting
+        is_open = len(self.connections) + len(self._arrivals) - len(self._dropped)
+        return is_open >= self.limits.connections or len(self._waiting) >= self.limits.waiting
+
+    def _enter(self, accepted: socket.socket) -> None:
+        if self._tls is None:
+            self._open(accepted)
+        else:
+            arrival = Arrival(accepted, self._arrived)
+            self._arrivals[arrival] = self.clock.monotonic()
+            self._waiting.add(arrival, "silent", asyncio.get_running_loop().time())
+        if self._sweeping is None:
+            self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
+
+    def _arrived(self, arrival: Arrival) -> None:
+        self._forget(arrival)
+        self._open(arrival.socket)
+
+    def _forget(self, arrival: Arrival) -> None:
+        del self._arrivals[arrival]
+        self._waiting.remove(arrival)
 
     def _open(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
         connection = ServerConnection(self)
         self.connections.add(connection)
-        self._new[connection] = asyncio.get_running_loop().time()
+        stage: Stage = "silent" if self._tls is None else "started"
+        self._waiting.add(connection, stage, asyncio.get_running_loop().time())
         opening = asyncio.get_running_loop().create_task(self._connect(connection, accepted))
         # A callback, because a task that is cancelled before its first step runs nothing.
         opening.add_done_callback(lambda done: self._connected(connection, accepted, done))
         self._openings[connection] = opening
-        if self._sweeping is None:
-            self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
 
     async def _connect(self, connection: ServerConnection, accepted: socket.socket) -> None:
         await asyncio.get_running_loop().connect_accepted_socket(
@@ -263,30 +293,25 @@ class Server:
 
     def _make_room(self, error: OSError | None = None) -> bool:
         """Closes the connection that has waited longest for its client. Returns False if each is new, or none waits."""
-        oldest = next(iter(self._new or self._served), None)
-        if oldest is None:
-            self._warn(error, "all of them are busy, so new ones are refused")
-            return False
-        if oldest in self._new and self._grace_left() > 0:
-            self._warn(error, "all that wait are new, so further ones stay in the listen queue for a moment")
+        chosen = self._waiting.next_to_close(asyncio.get_running_loop().time())
+        if chosen is None:
+            held = len(self._waiting) > 0
+            self._warn(error, _ALL_NEW if held else "all of them are busy, so new ones are refused")
             return False
         self._warn(error, "closing the one that has been idle longest for each new one")
-        self._drop(oldest)
+        self._drop(chosen)
         return True
 
-    def _grace_left(self) -> float:
-        """Returns the seconds until the oldest new connection may be replaced."""
-        oldest = next(iter(self._new.values()))
-        return self.limits.grace_seconds - (asyncio.get_running_loop().time() - oldest)
-
-    def _drop(self, connection: ServerConnection) -> None:
+    def _drop(self, connection: ServerConnection | Arrival) -> None:
         self.closed_for_room += 1
-        self._dropped.add(connection)
-        self._new.pop(connection, None)
-        self._served.pop(connection, None)
-        opening = self._openings.get(connection)
-        if opening is not None:
-            opening.cancel()
+        if isinstance(connection, Arrival):
+            self._forget(connection)
+        else:
+            self._dropped.add(connection)
+            self._waiting.remove(connection)
+            opening = self._openings.get(connection)
+            if opening is not None:
+                opening.cancel()
         connection.abort()
 
     def _pause(self, seconds: float) -> None:
@@ -326,7 +351,11 @@ class Server:
                 connection.check_deadline(now)
             elif now - connection.since >= self.limits.header_seconds:
                 opening.cancel()
-        if self.connections:
+        for arrival, since in list(self._arrivals.items()):
+            if now - since >= self.limits.header_seconds:
+                self._forget(arrival)
+                arrival.abort()
+        if self.connections or self._arrivals:
             self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
 
     def _stop_listening(self) -> None:
@@ -340,6 +369,10 @@ class Server:
             accepted.close()
         self._listeners.clear()
         self._held.clear()
+
+
+def _receives_body(waiting: ServerConnection | Arrival) -> bool:
+    return isinstance(waiting, ServerConnection) and waiting.state == "body"
 
 
 def _listen(family: int, address: tuple[object, ...]) -> socket.socket:

@@ -28,6 +28,9 @@ Query: TypeAlias = Mapping[str, list[str]]
 """The values of each query parameter; a parameter without a value has the empty string."""
 
 CONNECTIONS: Final = 128  # probes and scrapes need a handful; a flood costs at most 16 MB
+_SILENT_SECONDS: Final = (
+    0.05  # with so few connections, the listen queue of the kernel is through within a probe's second
+)
 _DRAIN_SECONDS: Final = 1.0
 _MOST_PARAMETERS: Final = 100
 
@@ -89,9 +92,7 @@ class HttpServer:
             host=self._host,
             port=self._port,
             tls=self._tls,
-            limits=ServerLimits(
-                connections=CONNECTIONS, body_seconds=10.0, grace_seconds=0.25 if self._tls is None else 1.0
-            ),
+            limits=ServerLimits(connections=CONNECTIONS, body_seconds=10.0, silent_seconds=_SILENT_SECONDS),
             drain_seconds=_DRAIN_SECONDS,
         )
         try:
