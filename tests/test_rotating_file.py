@@ -17,7 +17,7 @@ def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     existing = tmp_path / "audit.log"
     existing.write_text("before\n")
     existing.chmod(0o644)
-    file = RotatingFile(existing, logger=LOGGER)
+    file = RotatingFile(existing, what="audit log", logger=LOGGER)
     file.write(b"after\n")
     file.close()
     assert stat.S_IMODE(existing.stat().st_mode) == 0o600
@@ -26,7 +26,7 @@ def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
 
 def test_rotates_and_removes_old_files(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
-    file = RotatingFile(path, logger=LOGGER, max_bytes=20, max_old_files=2)
+    file = RotatingFile(path, what="audit log", logger=LOGGER, max_bytes=20, max_old_files=2)
     for number in range(9):
         file.write(b"line %d....\n" % number)  # 11 bytes: one in each file
     file.close()
@@ -41,11 +41,11 @@ def test_rotates_and_removes_old_files(tmp_path: Path) -> None:
 def test_does_not_follow_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "audit.log").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError):
-        RotatingFile(tmp_path / "audit.log", logger=LOGGER)
+        RotatingFile(tmp_path / "audit.log", what="audit log", logger=LOGGER)
 
 
 def test_logs_only_the_first_of_several_failed_writes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    file = RotatingFile(tmp_path / "audit.log", logger=LOGGER, max_bytes=10, max_old_files=1)
+    file = RotatingFile(tmp_path / "audit.log", what="audit log", logger=LOGGER, max_bytes=10, max_old_files=1)
     file.write(b"first\n")
     (tmp_path / "audit.log.1").mkdir()  # in the way of the rotation
     (tmp_path / "audit.log.1" / "x").touch()

@@ -29,10 +29,10 @@ class RotatingFile:
         self,
         path: Path,
         *,
+        what: str,
         logger: logging.Logger,
         max_bytes: int = MAX_BYTES,
         max_old_files: int = MAX_OLD_FILES,
-        what: str = "audit log",
     ) -> None:
         self._path = path
         self._what = what

@@ -81,7 +81,9 @@ def audit_to(target: str) -> logging.Handler:
         handler = logging.StreamHandler(sys.stdout)
     else:
         handler = _FileHandler(
-            RotatingFile(Path(target), logger=_file_errors, max_bytes=_FILE_BYTES, max_old_files=_FILES)
+            RotatingFile(
+                Path(target), what="audit log", logger=_file_errors, max_bytes=_FILE_BYTES, max_old_files=_FILES
+            )
         )
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger.setLevel(logging.INFO)

@@ -43,7 +43,7 @@ class AuditLog:
     """The audit log of one cluster. Raises OSError if the file cannot be opened."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        self._file = RotatingFile(path, logger=_logger)
+        self._file = RotatingFile(path, what="audit log", logger=_logger)
         self._clock = clock
 
     def begin(self, request: Request, *, uri: str, source: str) -> AuditRecord:

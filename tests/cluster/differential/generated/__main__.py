@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import secrets
 import sys
 from pathlib import Path
 
-from kubewright.client import HttpTransport, load_config
-from kubewright.clock import SystemClock
-from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.generated.cases import cases
 from tests.cluster.differential.generated.known import FILE, grown, known, shrunk, written
-from tests.cluster.differential.generated.running import FAR, Findings, compared, prepared
-
-
-async def _full_run(plane: ControlPlane) -> Findings:
-    namespace = f"generated-{secrets.token_hex(4)}"
-    real = HttpTransport(load_config(kubeconfig=plane.kubeconfig), SystemClock())
-    try:
-        async with Cluster(seed=1, controllers=False, rbac=True) as cluster:
-            cluster.state.storage.revision = FAR
-            embedded = cluster.transport()
-            async with prepared((embedded, real), namespace):
-                return await compared(cases(), embedded, real, namespace)
-    finally:
-        await real.close()
+from tests.cluster.differential.generated.running import Findings, on_both
 
 
 def _report(found: Findings) -> str:
@@ -44,7 +27,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="write every cause with an example to this file")
     arguments = parser.parse_args()
     with ControlPlane() as plane:
-        found = asyncio.run(_full_run(plane))
+        found = asyncio.run(on_both(plane, cases()))
     if arguments.report:
         arguments.report.write_text(_report(found))
     before = known()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -12,13 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from kubewright.client import Request, Transport
+from kubewright.client import HttpTransport, Request, Transport, load_config
+from kubewright.clock import SystemClock
+from kubewright.cluster import Cluster
+from kubewright.testing import ControlPlane
 from tests.cluster.differential.generated.cases import Case
 from tests.cluster.differential.generated.kinds import kinds
 from tests.cluster.differential.harness import differences, normalized
 from tests.patience import PATIENCE
 
-__all__ = ["FAR", "Findings", "causes", "compared", "prepared"]
+__all__ = ["FAR", "Findings", "causes", "on_both"]
 
 FAR: Final = 1_000_000
 """The embedded revisions begin here, so that none of them is some other number by chance."""
@@ -85,8 +89,22 @@ async def _send(transport: Transport, method: str, target: str, body: str | None
     return answer
 
 
+async def on_both(plane: ControlPlane, cases: Iterable[Case]) -> Findings:
+    """Sends each request to a new embedded cluster and to a real one, and compares the answers."""
+    namespace = f"generated-{secrets.token_hex(4)}"
+    real = HttpTransport(load_config(kubeconfig=plane.kubeconfig), SystemClock())
+    try:
+        async with Cluster(seed=1, controllers=False, rbac=True) as cluster:
+            cluster.state.storage.revision = FAR
+            embedded = cluster.transport()
+            async with _prepared((embedded, real), namespace):
+                return await _compared(cases, embedded, real, namespace)
+    finally:
+        await real.close()
+
+
 @asynccontextmanager
-async def prepared(transports: tuple[Transport, ...], namespace: str) -> AsyncIterator[None]:
+async def _prepared(transports: tuple[Transport, ...], namespace: str) -> AsyncIterator[None]:
     """Both servers with the base object of every kind; cluster-scoped ones are deleted after the block."""
     made: list[str] = []
     namespaces = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
@@ -112,7 +130,7 @@ async def _must(transport: Transport, method: str, target: str, body: Any) -> No
     assert answer["status"] == 201, (target, answer)
 
 
-async def compared(cases: Iterable[Case], embedded: Transport, real: Transport, namespace: str) -> Findings:
+async def _compared(cases: Iterable[Case], embedded: Transport, real: Transport, namespace: str) -> Findings:
     """Sends each request to both servers, many at a time, and compares the answers."""
     findings = Findings()
     remaining = iter(cases)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-
 import pytest
 
 from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
-from kubewright.cluster import Cluster
 from kubewright.cluster.registry import builtin_types
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.generated.cases import cases, sample_of
 from tests.cluster.differential.generated.kinds import UNSAMPLED, kinds
 from tests.cluster.differential.generated.known import KNOWN_LIVES, grown, known
 from tests.cluster.differential.generated.lifecycles import lifecycles, lived
-from tests.cluster.differential.generated.running import FAR, causes, compared, prepared
+from tests.cluster.differential.generated.running import causes, on_both
 
 SAMPLE = 1500
 MOST_DIFFERENCES = 14_115
@@ -55,16 +52,7 @@ def test_names_a_difference_by_status_field_and_side() -> None:
 )
 @pytest.mark.timeout(400)
 async def test_a_sample_of_generated_requests_has_only_known_differences(control_plane: ControlPlane) -> None:
-    namespace = f"generated-{secrets.token_hex(4)}"
-    real = HttpTransport(load_config(kubeconfig=control_plane.kubeconfig), SystemClock())
-    try:
-        async with Cluster(seed=1, controllers=False, rbac=True) as cluster:
-            cluster.state.storage.revision = FAR
-            embedded = cluster.transport()
-            async with prepared((embedded, real), namespace):
-                found = await compared(sample_of(SAMPLE), embedded, real, namespace)
-    finally:
-        await real.close()
+    found = await on_both(control_plane, sample_of(SAMPLE))
     assert found.requests == SAMPLE
     assert "\n".join(grown(found, known())) == ""
 
