@@ -87,6 +87,7 @@ RECORDING = {"record", "_event", "_record"}
 KEYS = {
     "olm.kubewright.dev/catalog",
     "olm.kubewright.dev/package",
+    "pods.kubewright.dev/ports",  # where the ports of a pod are, if pods share 127.0.0.1
 }
 """Annotations and labels of Kubewright's own domain."""
 EXIT_CODES_OF_OPERATORS = {

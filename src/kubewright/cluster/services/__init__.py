@@ -1,0 +1,51 @@
+"""Services on loopback: how programs that run as pods on this machine reach each other, without root.
+
+Pods have loopback addresses (`LoopbackAddresses`), and so have Services, whose range of cluster IPs is a
+`LoopbackBlock`. `service_environment` has the variables of Services. `port_conflicts` and `wildcard_ports` describe
+programs that take each other's ports.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.cluster.services._environment import service_environment
+    from kubewright.cluster.services._loopback import LoopbackAddresses, LoopbackBlock, NoLoopback
+    from kubewright.cluster.services._ports import (
+        PORTS_ANNOTATION,
+        PodPorts,
+        pod_target,
+        port_conflicts,
+        wildcard_ports,
+    )
+
+__all__ = [
+    "PORTS_ANNOTATION",
+    "LoopbackAddresses",
+    "LoopbackBlock",
+    "NoLoopback",
+    "PodPorts",
+    "pod_target",
+    "port_conflicts",
+    "service_environment",
+    "wildcard_ports",
+]
+
+# Imported on first use: a cluster needs the range of cluster IPs alone, without the API types.
+_MODULES = {
+    "PORTS_ANNOTATION": "_ports",
+    "LoopbackAddresses": "_loopback",
+    "LoopbackBlock": "_loopback",
+    "NoLoopback": "_loopback",
+    "PodPorts": "_ports",
+    "pod_target": "_ports",
+    "port_conflicts": "_ports",
+    "service_environment": "_environment",
+    "wildcard_ports": "_ports",
+}
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = lazy_exports(__name__, _MODULES)

@@ -1,0 +1,164 @@
+"""Loopback addresses and ports of pods."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+
+import pytest
+
+from kubewright.api import core
+from kubewright.api.meta import ObjectMeta
+from kubewright.cluster.services import (
+    PORTS_ANNOTATION,
+    LoopbackAddresses,
+    LoopbackBlock,
+    NoLoopback,
+    PodPorts,
+    pod_target,
+    port_conflicts,
+    wildcard_ports,
+)
+
+
+def only_one_address(address: str, port: int) -> socket.socket:
+    """The loopback interface of macOS, which has no address but 127.0.0.1."""
+    raise OSError(errno.EADDRNOTAVAIL, "Can't assign requested address")
+
+
+def pod(name: str, *ports: int, address: str | None = None) -> core.Pod:
+    made = [core.ContainerPort(container_port=port) for port in ports]
+    spec = core.PodSpec(containers=[core.Container(name="app", image="app", ports=made)])
+    status = core.PodStatus(pod_ip=address)
+    return core.Pod(metadata=ObjectMeta(name=name, uid=f"uid-{name}"), spec=spec, status=status)
+
+
+class TestBlocks:
+    def test_two_clusters_have_different_networks(self) -> None:
+        blocks = [LoopbackBlock.for_services() for _ in range(8)]
+        try:
+            networks = {block.network for block in blocks}
+            assert len(networks) == 8
+            assert all(network.is_loopback for network in networks)
+            with pytest.raises(OSError, match="in use") as caught:
+                LoopbackBlock.for_services(str(blocks[0].network))
+            assert caught.value.errno == errno.EADDRINUSE
+        finally:
+            for block in blocks:
+                block.close()
+        again = LoopbackBlock.for_services(str(blocks[0].network))
+        again.close()
+
+    def test_reports_a_machine_without_loopback_addresses(self) -> None:
+        with pytest.raises(NoLoopback, match="cannot be bound on this machine"):
+            LoopbackBlock.for_services(bind=only_one_address)
+
+    def test_reports_that_all_networks_are_claimed(self) -> None:
+        def taken(address: str, port: int) -> socket.socket:
+            raise OSError(errno.EADDRINUSE, "Address already in use")
+
+        with pytest.raises(OSError, match="does another program use UDP port"):
+            LoopbackBlock.for_pods(bind=taken)
+
+
+class TestAddresses:
+    def test_each_pod_has_its_own(self) -> None:
+        one, other = LoopbackAddresses(), LoopbackAddresses()
+        try:
+            found = [addresses.allocate() for addresses in (one, other) for _ in range(50)]
+            assert len(set(found)) == 100
+            assert all(ipaddress.IPv4Address(address).is_loopback for address in found)
+            with socket.create_server((found[0], 0)):
+                pass  # it can be bound
+        finally:
+            one.close()
+            other.close()
+
+    def test_released_addresses_are_used_again_last(self) -> None:
+        addresses = LoopbackAddresses()
+        try:
+            first = addresses.allocate()
+            addresses.release(first)
+            found = [addresses.allocate() for _ in range(1021)]
+            assert found[-1] == first
+            with pytest.raises(RuntimeError, match="all 1021 pod addresses"):
+                addresses.allocate()
+        finally:
+            addresses.close()
+
+    def test_pods_share_the_only_address(self) -> None:
+        addresses = LoopbackAddresses(bind=only_one_address)
+        assert addresses.shared
+        assert [addresses.allocate(), addresses.allocate()] == ["127.0.0.1", "127.0.0.1"]
+        addresses.release("127.0.0.1")
+        addresses.close()
+
+
+class TestSharedPorts:
+    def test_replicas_get_different_ports(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            free = server.getsockname()[1]
+        ports = PodPorts()
+        one, other = ports.assign(pod("one", free)), ports.assign(pod("other", free))
+        assert one == {free: free}
+        assert other[free] != free
+        assert ports.assign(pod("other", free)) == other
+        ports.release(pod("one", free))
+        assert ports.assign(pod("third", free)) == {free: free}
+
+    def test_port_of_another_program_is_avoided(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            taken = server.getsockname()[1]
+            assert PodPorts().assign(pod("one", taken))[taken] != taken
+
+    def test_annotation_says_where_a_port_is(self) -> None:
+        web = pod("web", 8080, address="127.0.0.1")
+        web.metadata.annotations = {PORTS_ANNOTATION: PodPorts.annotation({8080: 40000, 8443: 40001})}
+        assert pod_target(web, 8080) == ("127.0.0.1", 40000)
+        assert pod_target(web, 8443) == ("127.0.0.1", 40001)
+        assert pod_target(web, 9000) == ("127.0.0.1", 9000)
+        assert PodPorts.environment({8080: 40000}) == {"KUBEWRIGHT_PORT_8080": "40000"}
+
+    @pytest.mark.parametrize("text", ["", "8080", "8080=", "=1", "a=b", "8080=70000", "8080=-1", "8080=1²", ",,,"])
+    def test_invalid_annotations_change_nothing(self, text: str) -> None:
+        web = pod("web", address="127.0.0.1")
+        web.metadata.annotations = {PORTS_ANNOTATION: text}
+        assert pod_target(web, 8080) == ("127.0.0.1", 8080)
+
+    def test_pod_without_an_address_has_no_target(self) -> None:
+        assert pod_target(pod("web"), 80) is None
+
+
+class TestConflicts:
+    def test_program_on_all_addresses_takes_the_port_of_other_pods(self) -> None:
+        with socket.create_server(("0.0.0.0", 0)) as server:  # that is the conflict
+            port = server.getsockname()[1]
+            (message,) = port_conflicts(pod("web-2", port), "127.128.0.9")
+            assert message.startswith(f"port {port} is in use at 127.128.0.9")
+            assert "POD_IP" in message
+            assert port in wildcard_ports([os.getpid()])
+        assert port_conflicts(pod("web-2", port), "127.128.0.9") == []
+
+    def test_program_on_its_own_address_takes_no_port(self) -> None:
+        with socket.create_server(("127.128.0.8", 0)) as server:
+            port = server.getsockname()[1]
+            assert port_conflicts(pod("web-2", port), "127.128.0.9") == []
+            assert len(port_conflicts(pod("web-2", port), "127.128.0.8")) == 1
+            assert port not in wildcard_ports([os.getpid()])
+
+    def test_finds_programs_on_all_addresses_of_both_families(self) -> None:
+        with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+            assert server.getsockname()[1] in wildcard_ports([os.getpid()])
+
+    def test_port_that_needs_privileges_is_reported(self) -> None:
+        def denied(address: str, port: int) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        (message,) = port_conflicts(pod("web", 80), "127.128.0.9", bind=denied)
+        assert message.startswith("port 80 needs privileges")
+        assert "ip_unprivileged_port_start" in message
+
+    def test_ended_process_has_no_ports(self) -> None:
+        assert wildcard_ports([2**30]) == set()
