@@ -106,6 +106,15 @@ class ServerRequest:
         """Whether the client asks for another protocol, so that a response may have an `upgrade`."""
         self._source = source
 
+    def certificate_names(self) -> tuple[str, tuple[str, ...]]:
+        """Returns the user and the groups of the client's certificate: its common name and its organizations.
+
+        Both are empty without a certificate. Of several common names the last one counts, as in Go.
+        """
+        names = [pair for part in (self.certificate or {}).get("subject", ()) for pair in part]
+        user = next((value for name, value in reversed(names) if name == "commonName"), "")
+        return user, tuple(value for name, value in names if name == "organizationName")
+
     async def body(self, *, largest: int) -> bytes:
         """Returns the whole body. Raises BodyTooLarge for more than `largest` bytes, and BodyTimeout."""
         if self.content_length > largest:

@@ -109,9 +109,7 @@ class KubeletServer:
     async def _refused(self, request: ServerRequest, verb: str) -> ServerResponse | None:
         if not request.certificate:
             return _text(401, "Unauthorized: a client certificate is required")
-        names = [pair for part in request.certificate.get("subject", ()) for pair in part]
-        user = next((value for name, value in names if name == "commonName"), "")
-        groups = [value for name, value in names if name == "organizationName"]
+        user, groups = request.certificate_names()
         if not await self._authorize(user, groups, verb, "proxy"):
             return _text(403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource=proxy)")
         return None

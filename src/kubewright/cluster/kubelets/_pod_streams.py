@@ -22,6 +22,7 @@ from kubewright.cluster.machinery._failures import (
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.machinery._unsupported import REFUSED_SUBRESOURCES
+from kubewright.cluster.nodes._pod_calls import pod_of
 from kubewright.http import ByteStream, join_streams
 
 if TYPE_CHECKING:  # it imports certificates
@@ -80,7 +81,7 @@ class PodStreams:
     async def _log(self, state: State, call: Call) -> ApiResponse:
         if call.verb != "get":
             raise method_not_allowed()
-        pod = _pod(state, call)
+        pod = pod_of(state, call)[1]
         container = _container(pod, call.query.get("container", ""))
         if not pod["spec"].get("nodeName"):
             return ApiResponse(status=204)
@@ -104,7 +105,7 @@ class PodStreams:
             raise method_not_allowed()
         # A WebSocket begins with GET, which must not need less permission than POST.
         self._access.authorizer.check(access_request_of(call.request, call.user).to("create"))
-        pod = _pod(state, call)
+        pod = pod_of(state, call)[1]
         path = f"/{_STREAMS[call.subresource]}/{call.namespace}/{call.name}"
         query: list[tuple[str, str]] = []
         if call.subresource != "portforward":
@@ -139,13 +140,6 @@ class PodStreams:
         if origin is None:
             raise unsupported(REFUSED_SUBRESOURCES[call.subresource])
         return origin
-
-
-def _pod(state: State, call: Call) -> JSONObject:
-    found = state.storage.get(call.type.storage, call.namespace, call.name)
-    if found is None:
-        raise not_found(call.type, call.name)
-    return decoded(call.type, found)
 
 
 def _container(pod: JSONObject, name: str) -> str:

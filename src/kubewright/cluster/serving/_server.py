@@ -11,7 +11,7 @@ import ssl
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import parse_qsl
 
 from kubewright.certificates import CertificateAuthority, KeyPair
@@ -157,7 +157,7 @@ class Serving:
 
     def _user(self, incoming: ServerRequest, request: Request) -> User:
         now = self._dispatcher.state.clock.now().timestamp()
-        found = _certificate_user(incoming.certificate, incoming.certificate_bytes, now)
+        found = _certificate_user(incoming, now)
         return found or self._dispatcher.access.authenticate(request)
 
 
@@ -165,20 +165,18 @@ def _is_urgent(incoming: ServerRequest) -> bool:
     return incoming.path.startswith(_URGENT)
 
 
-def _certificate_user(certificate: Any, content: bytes, now: float) -> User | None:
+def _certificate_user(incoming: ServerRequest, now: float) -> User | None:
     """Returns the user of a client certificate: the common name, and the organizations as groups.
 
     None without a certificate or a common name. Raises a 401 if the certificate is not valid now.
     """
-    names = [pair for part in (certificate or {}).get("subject", ()) for pair in part]
-    user = next((value for name, value in reversed(names) if name == "commonName"), "")
+    user, groups = incoming.certificate_names()
     if not user:
         return None
-    start, end = (ssl.cert_time_to_seconds(certificate[name]) for name in ("notBefore", "notAfter"))
+    start, end = (ssl.cert_time_to_seconds(incoming.certificate[name]) for name in ("notBefore", "notAfter"))
     if not start <= now <= end:
         raise unauthorized()
-    groups = tuple(value for name, value in names if name == "organizationName")
-    credential = f"X509SHA256={hashlib.sha256(content).hexdigest()}"
+    credential = f"X509SHA256={hashlib.sha256(incoming.certificate_bytes).hexdigest()}"
     return User(user, (*groups, _AUTHENTICATED), extra={_CREDENTIAL_ID: (credential,)})
 
 
