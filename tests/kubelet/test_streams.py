@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from kubewright.api import core
-from kubewright.client import ApiError, BadRequest, Client, NotFound
+from kubewright.client import ApiError, BadRequest, BlockingClient, Client, NotFound
+from kubewright.cluster import Cluster
 from tests.kubelet.conftest import Processes, echo_server, pod
 
 pytestmark = pytest.mark.clusters
@@ -96,3 +99,47 @@ class TestClient:
     ) -> None:
         with pytest.raises(BadRequest, match="Upgrade request required"):
             await client.request("GET", f"/api/v1/namespaces/{namespace}/pods/web/exec", query={"command": "true"})
+
+
+class TestBlockingClient:
+    """The same streams for scripts without an event loop."""
+
+    @pytest.fixture
+    async def blocking(self, cluster: Cluster, namespace: str) -> AsyncIterator[BlockingClient]:
+        """A client that reaches the cluster by its port."""
+        await cluster.serve()
+        made = BlockingClient.connect(kubeconfig=cluster.kubeconfig(), namespace=namespace)
+        yield made
+        await asyncio.to_thread(made.close)
+
+    async def test_attaches(self, blocking: BlockingClient, processes: Processes) -> None:
+        def script() -> bytes:
+            with blocking.attach("web", stdin=True) as session:
+                session.write(b"hello")
+                session.close_stdin()
+                output = b"".join(each.data for each in session)
+                assert session.exit_code == 0
+                assert session.wait() == 0
+                return output
+
+        assert await asyncio.to_thread(script) == b"attached\nhello"
+
+    async def test_forwards_ports(self, blocking: BlockingClient, processes: Processes) -> None:
+        def script(port: int) -> bytes:
+            with blocking.port_forward("web", port) as forward:
+                assert not forward.closed
+                with socket.create_connection(("127.0.0.1", forward.port)) as connection:
+                    connection.sendall(b"number")
+                    connection.shutdown(socket.SHUT_WR)
+                    return connection.recv(100)
+
+        async with echo_server() as port:
+            assert await asyncio.to_thread(script, port) == b"rebmun"
+
+    async def test_reports_an_unknown_pod(self, blocking: BlockingClient, processes: Processes) -> None:
+        def script() -> None:
+            with blocking.attach("other"):
+                raise AssertionError("entered")
+
+        with pytest.raises(NotFound, match='pods "other" not found'):
+            await asyncio.to_thread(script)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -18,10 +19,14 @@ from kubewright.client._discovery import ServedResource, ServerVersion
 from kubewright.client._load_config import load_config
 from kubewright.tasks import LoopThread
 
+if TYPE_CHECKING:  # WebSockets are imported on first use
+    from kubewright.client.streams import BlockingPortForward, BlockingSession, PortForward, Session
+
 __all__ = ["BlockingClient", "BlockingDiscovery"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+B = TypeVar("B")
 
 
 def _waiting(
@@ -62,11 +67,44 @@ def _iterating(
     return call
 
 
+def _entering(
+    method: Callable[Concatenate[Client, P], AbstractAsyncContextManager[T]],
+    blocking: Callable[[BlockingClient, T], B],
+) -> Callable[Concatenate[BlockingClient, P], AbstractContextManager[B]]:
+    @functools.wraps(method)
+    @contextmanager
+    def call(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[B]:
+        async def enter() -> T:
+            return await stack.enter_async_context(method(self.client, *args, **kwargs))
+
+        stack = AsyncExitStack()
+        entered = self._wait(enter())
+        try:
+            yield blocking(self, entered)
+        finally:
+            self._wait(stack.aclose())
+
+    return call
+
+
+def _session(client: BlockingClient, session: Session) -> BlockingSession:
+    from kubewright.client.streams import BlockingSession
+
+    return BlockingSession(client._wait, session)
+
+
+def _port_forward(client: BlockingClient, forward: PortForward) -> BlockingPortForward:
+    from kubewright.client.streams import BlockingPortForward
+
+    return BlockingPortForward(forward)
+
+
 class BlockingClient:
     """A client with blocking methods: `with BlockingClient.connect() as client: client.get(core.Pod, "web")`.
 
-    `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end. Safe to use
-    from several threads. Takes the same settings as `Client`; `client` is the wrapped async client.
+    `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end; `attach`
+    and `port_forward` are contexts. Safe to use from several threads. Takes the same settings as `Client`; `client` is
+    the wrapped async client.
     """
 
     def __init__(self, client: Client | None = None) -> None:
@@ -106,6 +144,8 @@ class BlockingClient:
     create_token = _waiting(Client.create_token)
     logs = _iterating(Client.logs)
     exec = _waiting(Client.exec)
+    attach = _entering(Client.attach, _session)
+    port_forward = _entering(Client.port_forward, _port_forward)
     copy_to = _waiting(Client.copy_to)
     copy_from = _waiting(Client.copy_from)
     kind = _waiting(Client.kind)

@@ -12,7 +12,7 @@ from kubewright.client._requests import Query, query_of
 from kubewright.client._subresources import Subresources
 
 if TYPE_CHECKING:  # WebSockets are imported on first use
-    from kubewright.client.streams import Exec, PortForward
+    from kubewright.client.streams import Exec, PortForward, SessionContext
     from kubewright.streaming import ChannelSocket, WebSocket
 
 __all__ = ["Streaming"]
@@ -73,22 +73,15 @@ class Streaming(Subresources):
         container: str | None = None,
         stdin: bool = False,
         tty: bool = False,
-    ) -> Exec:
+    ) -> SessionContext:
         """Connects to the main process of a container: `async with client.attach("web") as session`.
 
         stdin and tty must be those of the container. The session ends with the process.
         """
-        from kubewright.client.streams import Exec
+        from kubewright.client.streams import SessionContext
 
         query = _streams_query(container, stdin=stdin, tty=tty)
-        return Exec(
-            lambda: self._channels(name, namespace, "attach", query),
-            command=["attach"],
-            pod=name,
-            stdin=stdin,
-            check=False,
-            max_output_bytes=2**24,
-        )
+        return SessionContext(lambda: self._channels(name, namespace, "attach", query))
 
     def port_forward(self, name: str, port: int, namespace: str | None = None, *, local_port: int = 0) -> PortForward:
         """Forwards a port of a pod to loopback: `async with client.port_forward("web", 80) as forward`.

@@ -6,14 +6,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from kubewright.client._errors import ApiError, Status
 from kubewright.streaming import Channel, ChannelSocket, WebSocketError
 
-__all__ = ["CommandFailed", "Exec", "ExecResult", "Output", "Session"]
+__all__ = ["CommandFailed", "Exec", "ExecResult", "Output", "Session", "SessionContext"]
+
+Opening: TypeAlias = Callable[[], Awaitable[tuple[ChannelSocket, str]]]
+"""Opens the channels. Also returns the request, for error messages."""
+
 
 _MAX_STATUS_BYTES: Final = 64 * 1024
 
@@ -146,12 +150,30 @@ class Session:
         raise ApiError(Status(code=status.code, reason=status.reason, message=status.message), self._request)
 
 
-class Exec:
+class SessionContext:
+    """The result of `Client.attach`: enter it for a `Session`."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._channels: ChannelSocket | None = None
+
+    async def __aenter__(self) -> Session:
+        self._channels, request = await self._opening()
+        return Session(self._channels, request)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._channels is not None:
+            await self._channels.close()
+
+
+class Exec(SessionContext):
     """The result of `Client.exec`: await it for an `ExecResult`, or enter it for a `Session`."""
 
     def __init__(
         self,
-        opening: Callable[[], Awaitable[tuple[ChannelSocket, str]]],
+        opening: Opening,
         *,
         command: Sequence[str],
         pod: str,
@@ -159,21 +181,19 @@ class Exec:
         check: bool,
         max_output_bytes: int,
     ) -> None:
-        self._opening = opening
+        super().__init__(opening)
         self._command = command
         self._pod = pod
         self._stdin = stdin
         self._check = check
         self._max_output_bytes = max_output_bytes
-        self._channels: ChannelSocket | None = None
         self._feeding: asyncio.Task[None] | None = None
 
     def __await__(self) -> Generator[Any, None, ExecResult]:
         return self._run().__await__()
 
     async def __aenter__(self) -> Session:
-        self._channels, request = await self._opening()
-        session = Session(self._channels, request)
+        session = await super().__aenter__()
         if isinstance(self._stdin, bytes):
             session.check_stdin_can_end()
             # Beside reading: a command that writes while it reads would block both.
@@ -187,8 +207,7 @@ class Exec:
             self._feeding.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._feeding
-        if self._channels is not None:
-            await self._channels.close()
+        await super().__aexit__(kind, error, trace)
 
     async def _run(self) -> ExecResult:
         if self._stdin is True:
