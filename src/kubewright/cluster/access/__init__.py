@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from kubewright.cluster.access._access import Access, Admission
 from kubewright.cluster.access._authorizer import Authorizer
+from kubewright.cluster.access._bearer import subprotocols
 from kubewright.cluster.access._bootstrap import add_default_roles
 from kubewright.cluster.access._escalation import CreationByUpdate, NoEscalation
 from kubewright.cluster.access._rbac import Decision
@@ -38,6 +39,7 @@ __all__ = [
     "add_default_roles",
     "describe",
     "refusal",
+    "subprotocols",
     "uncovered",
     "user_info",
     "user_named",

@@ -8,6 +8,7 @@ from typing import Final
 from kubewright.client import Request
 from kubewright.cluster._state import State
 from kubewright.cluster.access._authorizer import ALLOWED, Authorizer
+from kubewright.cluster.access._bearer import header_token, subprotocol_token
 from kubewright.cluster.access._impersonation import Impersonation, impersonates
 from kubewright.cluster.access._rbac import Decision
 from kubewright.cluster.access._requests import access_request_of, refusal
@@ -66,15 +67,17 @@ class Access:
         raise unauthorized()
 
     def _bearer(self, request: Request) -> User | None:
-        given = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
-        scheme, _, token = given.strip().partition(" ")
-        token = token.partition(" ")[0]
-        if scheme.lower() != "bearer" or not token:
-            return None
-        try:
-            return self.tokens.authenticate(token)[0]
-        except InvalidToken:
-            raise unauthorized() from None
+        """Returns the user of the first valid token; None without a token. Raises a 401 if all are invalid."""
+        invalid = False
+        for token_of in (header_token, subprotocol_token):
+            try:
+                if token := token_of(request):
+                    return self.tokens.authenticate(token)[0]
+            except InvalidToken:
+                invalid = True
+        if invalid:
+            raise unauthorized()
+        return None
 
     def admit(self, request: Request, user: User, notes: Admission) -> User:
         """Returns the user that a request acts as: the impersonated user, that of its token, or `user`.

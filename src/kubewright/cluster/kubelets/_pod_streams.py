@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.client import ConnectionLost, HttpOrigin, HttpResponse, Request
 from kubewright.cluster._state import State
-from kubewright.cluster.access import access_request_of
+from kubewright.cluster.access import access_request_of, subprotocols
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import Call
@@ -42,7 +42,6 @@ _REQUEST_HEADERS: Final = (
     "Sec-WebSocket-Protocol",
 )
 _RESPONSE_HEADERS: Final = ("Connection", "Upgrade", "Sec-WebSocket-Accept", "Sec-WebSocket-Protocol")
-_BEARER: Final = "base64url.bearer.authorization.k8s.io."
 _HEAD_SECONDS: Final = 30.0
 _MAX_ERROR_BYTES: Final = 64 * 1024
 
@@ -170,8 +169,7 @@ def _upgrade_headers(call: Call) -> dict[str, str]:
     if origin and origin.partition("://")[2] != call.header("Host"):
         raise Failure(403, "Forbidden", "the Origin of this WebSocket request is another host")
     headers = {name: call.header(name) for name in _REQUEST_HEADERS if call.header(name)}
-    offered = [each.strip() for each in headers.get("Sec-WebSocket-Protocol", "").split(",")]
-    headers["Sec-WebSocket-Protocol"] = ", ".join(each for each in offered if not each.startswith(_BEARER))
+    headers["Sec-WebSocket-Protocol"] = subprotocols(call.request)
     return headers
 
 

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 
 from kubewright.certificates import CertificateAuthority, KeyPair
 from kubewright.client import Request, RequestHeaders, ResponseBody
+from kubewright.cluster.access import subprotocols
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure, unauthorized
@@ -33,6 +34,7 @@ _ADMIN_LIFE: Final = timedelta(days=36500)
 _AUTHENTICATED: Final = "system:authenticated"
 MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
+_PROTOCOLS: Final = "Sec-WebSocket-Protocol"
 _NO_CHECK_TIME: Final = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL
 _HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
@@ -144,6 +146,8 @@ class Serving:
         try:
             user = self._user(incoming, request)
             headers.pop("Authorization", None)  # not needed after authentication
+            if _PROTOCOLS in headers:
+                headers[_PROTOCOLS] = subprotocols(request)  # without a token
             request.body = await _body(incoming)
         except Failure as failure:
             return _response(self._dispatcher.reject(request, failure, user, uri=uri, source=incoming.peer))
