@@ -36,7 +36,7 @@ FLOORS = [
     {"streaming"},
     {"http", "progress"},
     {"causes", "clock", "watchdog"},
-    {"durations"},
+    {"durations", "pausing"},
     {"arguments", "kubeconfig", "lazy", "redaction", "structs"},
     {"certificates", "files", "yaml"},
     {

@@ -45,6 +45,7 @@ METRICS = {
     "kubewright_events_written_total",
     "kubewright_history_bytes",
     "kubewright_history_objects",
+    "kubewright_paused_objects",  # per controller: users pause objects by annotation
     "kubewright_undecodable_objects_total",
     "kubewright_watch_blocked_seconds_total",
     "kubewright_watch_blocked_total",
@@ -77,6 +78,7 @@ METRICS_OF_WEBHOOKS = {
 EVENT_REASONS = {
     "Contested",  # another client keeps changing an applied object back
     "DecodeFailed",
+    "DeletionPaused",  # the finalizers of a paused object do not run until it is resumed
     "LeaderElection",
     "ReconcileFailed",  # the first failure of a state, and each change of the reason
     "RetryLater",  # raised with event=True
@@ -85,6 +87,7 @@ EVENT_REASONS = {
 RECORDING = {"record", "_event", "_record"}
 """Methods that record an event; a reason is one of their first two arguments."""
 KEYS = {
+    "kubewright.dev/paused",  # users pause an object with it; Kubewright never writes it
     "olm.kubewright.dev/catalog",
     "olm.kubewright.dev/package",
     "pods.kubewright.dev/ports",  # where the ports of a pod are, if pods share 127.0.0.1

@@ -28,6 +28,8 @@ WITH_CLUSTER = {
     "deploy": ["deploy", "page.py", "--image", "registry.example.com/page:1.0.0"],
     "undeploy": ["undeploy", "page.py", "--yes"],
     "doctor": ["doctor", "page.py"],
+    "pause": ["pause", "Page/one"],
+    "resume": ["resume", "Page/one"],
     "codegen": ["codegen", "--cluster", "--out", "types.py"],
 }
 """Commands that ask a cluster and end."""

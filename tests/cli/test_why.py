@@ -63,6 +63,20 @@ async def test_reports_what_triggered_a_reconcile_and_its_result(
     assert "\x1b" not in output
 
 
+async def test_shows_that_an_object_is_paused(capsys: pytest.CaptureFixture[str]) -> None:
+    async with Cluster(controllers=False) as cluster, cluster.client() as client, operator.running(client) as running:
+        paused = meta.ObjectMeta(name="held", namespace="default", annotations={"kubewright.dev/paused": "yes"})
+        await client.create(core.ConfigMap(metadata=paused))
+        await running.settled()
+        assert await asked("ConfigMap/held", "--address", f"127.0.0.1:{running.servers[0].port}") == 0
+    output = capsys.readouterr().out
+    assert (
+        'paused   by the annotation kubewright.dev/paused="yes"; `kubewright resume ConfigMap/held` resumes it'
+        in output
+    )
+    assert "results  none yet" in output
+
+
 async def test_prints_json(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert await asked("ConfigMap/good", "--address", address, "--output", "json") == 0
     [found] = json.loads(capsys.readouterr().out)["objects"]

@@ -40,6 +40,8 @@ COMMANDS: Mapping[str, Entry] = {
     "install": Entry("kubewright.cli.cluster._install", "Install the CustomResourceDefinitions into the cluster."),
     "installer": Entry("kubewright.cli.package._installer", "Generate one file that deploys the operator."),
     "manifests": Entry("kubewright.cli.package._manifests", "Generate definitions and roles from the program."),
+    "pause": Entry("kubewright.cli.cluster._pause", "Pause the reconciles of an object."),
+    "resume": Entry("kubewright.cli.cluster._resume", "Resume the reconciles of a paused object."),
     "run": Entry("kubewright.cli.local._run", "Run the operator against the cluster of the kubeconfig."),
     "run-bundle": Entry("kubewright.cli.olm._run_bundle", "Install a bundle with the Operator Lifecycle Manager."),
     "test": Entry("kubewright.cli.local._test", "Run the project's tests on embedded or real clusters."),

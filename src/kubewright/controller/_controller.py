@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
-from kubewright.api import Object, ResourceInfo
+from kubewright.api import Object
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.causes import error_text
 from kubewright.client import Conflict
-from kubewright.clock import Clock
 from kubewright.controller._context_backend import ContextBackend
+from kubewright.controller._controller_view import ControllerView
 from kubewright.controller._daemons import RESET_AFTER, DaemonBackend
 from kubewright.controller._decoding import Undecodable
 from kubewright.controller._deletions import DeletionCallbacks
@@ -23,16 +23,17 @@ from kubewright.controller._failure_reports import FailureReports, log_for, supp
 from kubewright.controller._finalizers import Finalizers
 from kubewright.controller._handler_calls import HandlerCalls
 from kubewright.controller._key_records import KeyRecord, KeyRecords
-from kubewright.controller._loop_report import loop_state
+from kubewright.controller._object_logger import ObjectLogger
+from kubewright.controller._pausing import Pausing
 from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
 from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
 from kubewright.controller._retries import Retries
 from kubewright.controller._sources import from_owned, from_referenced, from_trigger, from_watched, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
-from kubewright.controller.registration import Registration, Role
+from kubewright.controller.registration import Registration
 from kubewright.durations import Duration, check_duration, format_duration
-from kubewright.observe import ControllerStats, Ending, Inspection, Reconcile, inspect
+from kubewright.observe import ControllerStats, Ending, Reconcile
 from kubewright.queue import WorkQueue
 from kubewright.user_code import has_to_pass
 
@@ -45,7 +46,7 @@ R = TypeVar("R", bound=Object)
 _FAILED: Final[frozenset[Ending]] = frozenset({"error", "terminal_error"})
 
 
-class Controller(Generic[R]):
+class Controller(ControllerView[R]):
     """Reconciles the objects of one kind. The operator creates it, calls `listen`, and starts it after the caches.
 
     Guarantees: see `_reconcile`. `enqueue` may be called from any thread.
@@ -90,6 +91,12 @@ class Controller(Generic[R]):
             lambda key: self.queue.state(key).running_for,
             self._revisit,
         )
+        self._pausing: Pausing[R] = Pausing(
+            registration.kind,
+            environment.pause_annotation,
+            self._informer.lister.snapshot,
+            shows_condition=environment.statuses.add_controller(registration.kind, registration.name),
+        )
         self._finalizers: Finalizers[R] = Finalizers(
             finalizers, environment, self._enqueuer.own_writes, self._calls.call
         )
@@ -104,11 +111,11 @@ class Controller(Generic[R]):
             self._calls.call,
             self._backend,
             self._check_former_finalizers,
+            self._pausing.clear,
         )
         for number, watch in enumerate(registration.watches):
             if watch.referenced_by is not None:
                 self._informer.add_index(f"{self.name} watches[{number}]", watch.references)
-        environment.statuses.add_controller(registration.kind, registration.name)
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._started = False
@@ -189,70 +196,15 @@ class Controller(Generic[R]):
             priority += self._priority(key)
         self._enqueuer.add(key, trigger, priority, cause, change)
 
-    # Inspection
-
-    def object_keys(self) -> list[ObjectKey]:
-        """Returns the keys of the cached objects."""
-        return self._informer.lister.keys()
-
-    @property
-    def idle(self) -> bool:
-        """Whether no key is ready or running. Keys that are due later do not count, nor do running daemons."""
-        return not len(self.queue) and (self._is_daemon or not self.stats.active)
-
-    @property
-    def role(self) -> Role:
-        """Whether it reconciles, or is a timer or a daemon."""
-        return self._registration.role
-
-    @property
-    def info(self) -> ResourceInfo:
-        """The kind that is reconciled."""
-        return self._registration.info
-
-    @property
-    def owns(self) -> list[ResourceInfo]:
-        """The kinds of owned objects."""
-        return [owns.info for owns in self._registration.owns]
-
-    @property
-    def concurrency(self) -> int:
-        """The number of reconciles that may run at a time."""
-        return self._registration.concurrency
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the history and the queue."""
-        return self._environment.clock
-
-    def snapshot(self, key: ObjectKey) -> Snapshot[R] | None:
-        """Returns the cached object."""
-        return self._informer.lister.snapshot(key)
-
-    @property
-    def resync_in(self) -> float | None:
-        """Seconds until every object is reconciled again; None without a resync."""
-        return self._handlers[0].resync_in if self._handlers else None
-
-    def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
-        """Returns the trigger of a key that waits, and the other object that changed."""
-        return self._enqueuer.pending(key)
-
-    def write_loop(self, key: ObjectKey) -> str:
-        """Returns one line about the write loop that slows the key down; empty if there is none."""
-        loop = self._enqueuer.loops.of(key)
-        return "" if loop is None else loop_state(loop)
-
-    def inspect(self, key: ObjectKey) -> Inspection:
-        """Returns everything that is known about an object: its trigger, its queue state, its last reconciles."""
-        return inspect(self, key)
-
     # Changes of the kind
 
     def _changed(self, change: Change[R]) -> None:
         key, when = change.key, self._registration.when
         if self._is_daemon:
             self._fit_daemons(change)
+        if (turn := self._pausing.see(change)) is not None:
+            self._pause_or_resume(key, turn)
+            return
         if change.type == "deleted":
             if (record := self._records.get(key)) is not None:
                 record.finalized = record.undecodable = None
@@ -265,6 +217,15 @@ class Controller(Generic[R]):
         elif when is not None and not passes(when, change) and not self._finalizers.must_see(change):
             return
         self.enqueue(key, change.type, priority_of(change), change=change)
+
+    def _pause_or_resume(self, key: ObjectKey, turn: Literal["paused", "resumed"]) -> None:
+        """Requeues the key immediately: to show the pause, or to reconcile. Its failures do not count any more."""
+        ObjectLogger(self.name, self.info.kind, key).info("%s %s", turn, self._pausing.reason(key))
+        self._calls.end_daemons(key)
+        self.queue.forget(key)
+        self._reports.forget(key)
+        self._enqueuer.forget(key)
+        self.enqueue(key, turn)
 
     def _fit_daemons(self, change: Change[R]) -> None:
         """Cancels the daemon of an object that is gone or going, and makes sure that each object has a worker."""
@@ -284,6 +245,9 @@ class Controller(Generic[R]):
             try:
                 if leads is not None and not leads():
                     return  # the lease is lost, although this controller was not stopped yet: start nothing
+                if key in self._pausing:
+                    await self._show_pause(key)
+                    continue
                 stats.active += 1
                 began, (record, causes) = now(), self._enqueuer.start(key)
                 run: Reconcile | None = None
@@ -325,6 +289,18 @@ class Controller(Generic[R]):
                 # would be reconciled again without its backoff.
                 queue.done(key)
                 self._enqueuer.release(key)
+
+    async def _show_pause(self, key: ObjectKey) -> None:
+        """Drops the key of a paused object. Neither a reconcile nor a failure is counted."""
+        self.stats.active += 1
+        try:
+            run = self._begin(key, self._enqueuer.start(key)[0], attempt=1)
+            backend = self._backend(key, None, run, run.trigger, enqueuer=None)
+            shown = await self._pausing.show(backend, self._finalizers.names)
+        finally:
+            self.stats.active -= 1
+        if not shown:
+            self.queue.add_rate_limited(key)
 
     def _begin(self, key: ObjectKey, record: KeyRecord, attempt: int | None = None) -> Reconcile:
         environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1

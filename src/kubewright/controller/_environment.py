@@ -18,6 +18,7 @@ from kubewright.controller.children import LeftoverWarnings
 from kubewright.controller.status import StatusDeclarations
 from kubewright.events import EventRecorder
 from kubewright.observe import FormerFinalizers, Observer, UndeclaredWrites
+from kubewright.pausing import PAUSE_ANNOTATION
 
 __all__ = ["Environment"]
 
@@ -41,6 +42,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     shared_children: frozenset[tuple[type[Object], type[Object]]] = frozenset()
     """The pairs of a reconciled kind and an owned kind that several controllers have."""
     leftovers: LeftoverWarnings = msgspec.field(default_factory=LeftoverWarnings)
+    pause_annotation: str = PAUSE_ANNOTATION
+    """The annotation with which users pause an object."""
     failure_events: bool = True
     """Whether failures of reconciles are events on their objects."""
     observer: Observer = msgspec.field(default_factory=Observer)

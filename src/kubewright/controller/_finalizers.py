@@ -42,6 +42,11 @@ class Finalizers(Generic[R]):
     def __len__(self) -> int:
         return len(self._finalizers)
 
+    @property
+    def names(self) -> set[str]:
+        """The names of the finalizers."""
+        return {name for name, _ in self._finalizers}
+
     def handlers(self) -> Iterator[Handler]:
         """Yields the handlers."""
         return (handler for _, handler in self._finalizers)

@@ -25,7 +25,7 @@ class ObjectProcessing(Generic[R]):
     """Runs the `deleted` callbacks, the finalizers and the reconciler of one controller for a key.
 
     `lookup` returns the cached object, `call` calls a handler, `backend_for` makes its context, and `check_deleting` is
-    called for an object in deletion.
+    called for an object in deletion. `clear_pause` removes the condition of an earlier pause.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class ObjectProcessing(Generic[R]):
         call: Callable[[Handler, ContextBackend[R]], Awaitable[Result | None]],
         backend_for: Callable[[ObjectKey, R | None, Reconcile, str], ContextBackend[R]],
         check_deleting: Callable[[Snapshot[R], Reconcile], None],
+        clear_pause: Callable[[ContextBackend[R], Snapshot[R]], None],
     ) -> None:
         self.by_key = reconcile is not None and reconcile.by_key
         """Whether the reconciler takes the key, and so runs for absent objects and objects in deletion, too."""
@@ -49,6 +50,7 @@ class ObjectProcessing(Generic[R]):
         self._call = call
         self._backend_for = backend_for
         self._check_deleting = check_deleting
+        self._clear_pause = clear_pause
 
     async def run(self, key: ObjectKey, record: KeyRecord, run: Reconcile, *, callbacks: bool = True) -> Result | None:
         """Runs the callbacks for deleted objects of this key, then finalizes or reconciles the existing object."""
@@ -64,6 +66,8 @@ class ObjectProcessing(Generic[R]):
             obj = decoded(snapshot)
             record.undecodable = None
         backend = self._backend_for(key, obj, run, run.trigger)
+        if snapshot is not None:
+            self._clear_pause(backend, snapshot)
         if obj is not None and obj.metadata.deletion_timestamp is not None:
             result = await self._finalizers.run(backend, obj, record)
             if not self.by_key or result is not None:
@@ -71,6 +75,7 @@ class ObjectProcessing(Generic[R]):
         elif obj is not None and self._adds_finalizers:
             await self._finalizers.ensure(backend, obj, record)
         if self._reconcile is None:
+            await backend.flush()
             return None
         if self.by_key:
             backend.object = None

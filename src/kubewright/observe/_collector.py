@@ -142,8 +142,10 @@ def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
         "Reconciles that were slowed down because they repeat a write that triggers them.",
         labels=label,
     )
+    paused = GaugeMetricFamily("kubewright_paused_objects", "Objects that are paused by an annotation.", labels=label)
     for controller in controllers:
         name, stats = controller.name, controller.stats
+        paused.add_metric([name], controller.paused_objects)
         loops.add_metric([name], stats.write_loops)
         failed = stats.reconciles["error"] + stats.reconciles["terminal_error"]
         total.add_metric([name, "error"], failed)
@@ -156,7 +158,7 @@ def _reconciles(controllers: Iterable[Observed]) -> Iterator[Metric]:
         _add_histogram(time, [name], stats.durations.snapshot())
         most.add_metric([name], controller.concurrency)
         active.add_metric([name], stats.active)
-    yield from (total, errors, terminal, panics, timeouts, time, most, active, loops)
+    yield from (total, errors, terminal, panics, timeouts, time, most, active, loops, paused)
 
 
 def _queues(controllers: Iterable[Observed]) -> Iterator[Metric]:

@@ -74,6 +74,13 @@ class Observed(Protocol):
     def write_loop(self, key: ObjectKey) -> str:
         """Describes the write loop that the key is slowed down for; empty for most keys."""
 
+    def paused(self, key: ObjectKey) -> str:
+        """Returns which annotation pauses the object; empty for most objects."""
+
+    @property
+    def paused_objects(self) -> int:
+        """The number of paused objects."""
+
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """Returns what triggered a waiting key, and the object that did; None if that is not remembered."""
 
@@ -165,6 +172,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     queue: QueueState
     write_loop: str = ""
     """Why changes of this object are delayed: it keeps triggering itself. Empty otherwise."""
+    paused: str = ""
+    """Which annotation pauses the object, and whether its deletion waits. Empty if it is not paused."""
     last_error: str = ""
     """The error of the newest remembered reconcile that failed."""
     last_error_at: datetime | None = None
@@ -210,6 +219,7 @@ def inspect(controller: Observed, key: ObjectKey) -> Inspection:
         cached=_cached(controller.snapshot(key)),
         queue=_queue(controller.queue.state(key), controller.pending(key), controller.resync_in, now),
         write_loop=controller.write_loop(key),
+        paused=controller.paused(key),
         last_error=failed.error if failed else "",
         last_error_at=failed.ended_at if failed else None,
         results=results,

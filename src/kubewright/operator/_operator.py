@@ -55,6 +55,7 @@ class Operator(OperatorDefinition):
         event_version: the API of events: "events.k8s.io/v1" or the older "v1". Default: "events.k8s.io/v1".
         failure_events: record the first failure of an object, and each new reason, as a Warning event on it. Default:
             enabled.
+        pause_annotation: the annotation with which users pause an object. Default: "kubewright.dev/paused".
         webhook_bind: the address of the webhooks, if there are any; "0" disables them. Default: "127.0.0.1:9443".
         webhook_client_ca: a file of CA certificates. Webhooks then require a client certificate signed by one of them.
         webhook_url: the URL by which the API server reaches the webhooks on this machine. Their configurations are

@@ -214,6 +214,7 @@ class Running:
             leads=None if elector is None else lambda: elector.is_leader,
             undeclared_writes=UndeclaredWrites(registrations, operator.needed),
             shared_children=shared_child_kinds((one.kind, owns.kind) for one in registrations for owns in one.owns),
+            pause_annotation=self.settings.pause_annotation,
             failure_events=self.settings.failure_events is not False,
             observer=self.observer,
             dependencies=self._dependencies,

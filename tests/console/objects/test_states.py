@@ -70,6 +70,34 @@ def test_outdated_status_is_progressing() -> None:
     assert state_of(custom(condition("Ready"), observedGeneration=2)).state is State.READY
 
 
+@pytest.mark.parametrize(
+    ("obj", "why"),
+    [
+        ({"metadata": {"annotations": {"kubewright.dev/paused": "yes"}}}, 'kubewright.dev/paused="yes"'),
+        (
+            {
+                "status": {
+                    "conditions": [{"type": "Paused", "status": "True", "reason": "PausedByAnnotation", "message": "m"}]
+                }
+            },
+            "m",
+        ),
+    ],
+)
+def test_paused_object_is_paused(obj: dict[str, Any], why: str) -> None:
+    assert state_of(obj) == (State.PAUSED, why)
+
+
+def test_condition_of_another_program_does_not_pause() -> None:
+    conditions = [{"type": "Paused", "status": "True", "reason": "Weekend"}, {"type": "Ready", "status": "True"}]
+    assert state_of({"status": {"conditions": conditions}}).state == State.READY
+
+
+def test_paused_deletion_is_terminating() -> None:
+    metadata = {"annotations": {"kubewright.dev/paused": "true"}, "deletionTimestamp": "x", "finalizers": ["a/b"]}
+    assert state_of({"metadata": metadata}) == (State.TERMINATING, "paused, waiting for a/b")
+
+
 def test_deletion_is_terminating_with_finalizers() -> None:
     obj = custom(condition("Ready"))
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

@@ -179,6 +179,8 @@ def _report(found: Inspection, now: datetime) -> Iterator[str]:
     yield f"{found.kind} {where}, controller {found.controller}"
     yield f"  cache    {_cached(found)}"
     yield f"  queue    {_queue(found.queue, now)}"
+    if found.paused:
+        yield f"  paused   {found.paused}; `kubewright resume {found.kind}/{found.name}` resumes it"
     if found.write_loop:
         yield f"  loop     {found.write_loop}"
     if not found.results:

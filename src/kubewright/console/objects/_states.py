@@ -3,6 +3,7 @@
 The first rule that applies decides:
 
 1. A deletion timestamp: terminating.
+   Otherwise an annotation, or a condition, that pauses the object: paused.
 2. `status.observedGeneration` is less than `metadata.generation`: progressing, because the status is outdated.
 3. Built-in kinds with their own status fields (replicas of a Deployment, counts of a Job, containers of a Pod).
 4. Conditions. `Failed`, `Degraded`, `Stalled` and the like are true: failing. `Ready`, `Available`, `Succeeded` and the
@@ -23,8 +24,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kubewright.console.objects._untrusted import as_int, as_list, as_map, as_text
+from kubewright.pausing import PAUSED, PAUSED_BY_ANNOTATION, pause_of
 
-__all__ = ["Health", "State", "state_of"]
+__all__ = ["Health", "State", "pause_in", "state_of"]
 
 
 class State(StrEnum):
@@ -33,6 +35,7 @@ class State(StrEnum):
     READY = "ready"
     PROGRESSING = "progressing"
     FAILING = "failing"
+    PAUSED = "paused"
     TERMINATING = "terminating"
     UNKNOWN = "unknown"
 
@@ -65,9 +68,13 @@ _STATE_OF_PHASE = {word: state for state, words in _PHASES.items() for word in w
 def state_of(obj: Mapping[str, Any]) -> Health:
     """Returns the state of an object, given as decoded JSON."""
     metadata = as_map(obj.get("metadata"))
+    pause = pause_in(obj)
     if metadata.get("deletionTimestamp"):
         waits = [one for one in as_list(metadata.get("finalizers")) if isinstance(one, str)]
-        return Health(State.TERMINATING, f"waiting for {', '.join(waits)}" if waits else "being deleted")
+        why = f"waiting for {', '.join(waits)}" if waits else "being deleted"
+        return Health(State.TERMINATING, f"paused, {why}" if pause else why)
+    if pause:
+        return Health(State.PAUSED, pause)
     status = obj.get("status")
     if isinstance(status, str):
         return _of_phase(status) or Health(State.UNKNOWN, status)
@@ -84,6 +91,17 @@ def state_of(obj: Mapping[str, Any]) -> Health:
         or _of_replicas(as_map(obj.get("spec")), status)
         or Health(State.UNKNOWN, "the status reports no state")
     )
+
+
+def pause_in(obj: Mapping[str, Any]) -> str:
+    """Returns what pauses an object: the annotation, or the condition that its operator has set; empty if nothing."""
+    annotations = as_map(as_map(obj.get("metadata")).get("annotations"))
+    if pause := pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}):
+        return pause
+    for one in map(as_map, as_list(as_map(obj.get("status")).get("conditions"))):
+        if one.get("type") == PAUSED and one.get("reason") == PAUSED_BY_ANNOTATION and _is(one, "True"):
+            return as_text(one.get("message"))
+    return ""
 
 
 def _of_conditions(status: Mapping[str, Any]) -> Health | None:

@@ -26,6 +26,7 @@ LIGHT: Final = {
     "ready": "#146c3f",
     "progressing": "#1a56b0",
     "failing": "#b3211a",
+    "paused": "#6b3fa0",
     "terminating": "#7d4e00",
     "unknown": "#556270",
     "flash": "#cfe8ea",
@@ -46,6 +47,7 @@ DARK: Final = {
     "ready": "#66d196",
     "progressing": "#8ab6ff",
     "failing": "#ff9a91",
+    "paused": "#c9a8ff",
     "terminating": "#ecbf66",
     "unknown": "#a3afbc",
     "flash": "#1d4a4e",
@@ -62,6 +64,7 @@ ICONS: Final = {
     State.READY: "check_circle",
     State.PROGRESSING: "hourglass_top",
     State.FAILING: "error",
+    State.PAUSED: "pause_circle",
     State.TERMINATING: "delete_sweep",
     State.UNKNOWN: "help",
 }

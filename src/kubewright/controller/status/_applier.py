@@ -55,9 +55,11 @@ class StatusDeclarations:
         self._reported: LRUMemory[tuple[str, type[Object], str], bool] = LRUMemory(_REPORTED)
         self._untyped: dict[ResourceInfo, type[Untyped]] = {}
 
-    def add_controller(self, kind: type[Object], name: str) -> None:
-        """Adds a controller that reconciles the kind, and may write its status."""
-        self._controllers.setdefault(kind, set()).add(name)
+    def add_controller(self, kind: type[Object], name: str) -> bool:
+        """Adds a controller that reconciles the kind, and may write its status. Returns whether it is the first."""
+        controllers = self._controllers.setdefault(kind, set())
+        controllers.add(name)
+        return len(controllers) == 1
 
     def is_shared(self, kind: type[Object]) -> bool:
         """Returns whether several controllers of this operator reconcile the kind."""

@@ -17,6 +17,7 @@ from kubewright.arguments import unknown_name
 from kubewright.controller.registration import DEFAULT_CONCURRENCY
 from kubewright.durations import Duration
 from kubewright.operator.settings import _values as values
+from kubewright.pausing import PAUSE_ANNOTATION
 from kubewright.suggestions import nearest
 
 __all__ = [
@@ -120,6 +121,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         None,
         "Record the first failure of an object, and each new reason, as a Warning event on it. Default: enabled.",
     )
+    pause_annotation: str = _setting(
+        values.annotation, PAUSE_ANNOTATION, "The annotation with which users pause an object."
+    )
     webhook_bind: str | None = _setting(
         values.address_or_off,
         None,
@@ -205,6 +209,7 @@ class Options(TypedDict, total=False):
     tracing: bool | None
     event_version: str
     failure_events: bool | None
+    pause_annotation: str
     webhook_bind: str | int | None
     webhook_client_ca: str | os.PathLike[str] | None
     webhook_url: str | None

@@ -71,6 +71,15 @@ def _namespace(given: object) -> str:
     return given.strip()
 
 
+_KEY = re.compile(rf"({_NAMES.pattern}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?")
+
+
+def _annotation(given: object) -> str:
+    if not isinstance(given, str) or not _KEY.fullmatch(given.strip()):
+        raise InvalidValue("the key of an annotation, such as example.com/paused")
+    return given.strip()
+
+
 def _count(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InvalidValue("a whole number, at least 1")
@@ -157,6 +166,7 @@ folder = ValueType("FOLDER", _folder)
 names = ValueType("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
 object_name = ValueType("NAME", _object_name)
 namespace = ValueType("NAME", _namespace)
+annotation = ValueType("KEY", _annotation)
 count = ValueType("NUMBER", _count, _whole_number)
 switch = ValueType("BOOLEAN", _flag, _word)
 duration = ValueType("TIME", more_than_zero)
