@@ -9,7 +9,15 @@ from typing import ParamSpec, TypeVar
 
 from kubewright.suggestions import nearest
 
-__all__ = ["InvalidValue", "check_string", "is_string_collection", "is_string_mapping", "known_options", "unknown_name"]
+__all__ = [
+    "InvalidValue",
+    "check_string",
+    "is_string_collection",
+    "is_string_mapping",
+    "known_fields",
+    "known_options",
+    "unknown_name",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,3 +67,9 @@ def known_options(function: Callable[P, T]) -> Callable[P, T]:
         return function(*args, **kwargs)
 
     return call
+
+
+def known_fields(cls: type[T]) -> type[T]:
+    """Makes a dataclass reject an unknown field with a message that lists the valid ones."""
+    cls.__init__ = known_options(cls.__init__)  # type: ignore[method-assign, misc]
+    return cls

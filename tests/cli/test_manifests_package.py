@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from kubewright.cli import run
+from kubewright.scaffold import Record, carry_out, new_api, new_project
 
 PROGRAM = '''\
 import kubewright as kw
@@ -187,3 +189,37 @@ def test_an_empty_file_to_write_is_wrong_use_too(folder: Path, capsys: pytest.Ca
     assert run(["codegen", "crds.yaml", "--out", ""]) == 2
     assert "'--out': it is empty: name a file or a folder." in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["foo.py"]
+
+
+SETTINGS = """\
+from guestbook import operator
+from kubewright.manifests import Project
+
+project = Project(operator=operator, target="guestbook", certificates="cert-manager", pull_secrets=["registry"])
+"""
+
+
+@pytest.mark.promise("Projects", "The settings of a project's deployment are in deployment.py.")
+def test_commands_read_the_deployment_settings_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    carry_out(new_project("guestbook", "my.domain"), tmp_path)
+    carry_out(new_api(tmp_path, group="web", version="v1", kind="Guestbook"), tmp_path)
+    carry_out(new_api(tmp_path, group="web", version="v1", kind="Plain", controller=False), tmp_path)
+    (tmp_path / "deployment.py").write_text(SETTINGS)
+    record = replace(Record.read(tmp_path), image="registry.example.com/guestbook:7")
+    (tmp_path / "kubewright.toml").write_text(record.text())
+    monkeypatch.chdir(tmp_path)
+    for command in (["installer"], ["chart"], ["manifests", "--package", "kustomize"]):
+        assert run(command) == 0, capsys.readouterr().err
+    documents = [one for one in yaml.safe_load_all((tmp_path / "dist/install.yaml").read_text()) if one]
+    [deployment] = [one for one in documents if one["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["containers"][0]["image"] == "registry.example.com/guestbook:7"  # of the last build
+    definitions = {one["metadata"]["name"] for one in documents if one["kind"] == "CustomResourceDefinition"}
+    assert definitions == {"guestbooks.web.my.domain", "plains.web.my.domain"}
+    values = yaml.safe_load((tmp_path / "dist/chart/values.yaml").read_text())
+    assert values["imagePullSecrets"] == [{"name": "registry"}]
+    assert container(tmp_path / "config/manager/manager.yaml")["command"] == ["kubewright", "run", "guestbook"]
+    assert run(["manifests", "--check"]) == 0

@@ -108,6 +108,54 @@ FULL = project(
     egress=[networking.NetworkPolicyEgressRule(ports=[networking.NetworkPolicyPort(port=5432, protocol="TCP")])],
 )
 
+CREDENTIALS = core.EnvVarSource(secret_key_ref=core.SecretKeySelector(name="database", key="password"))
+POD: dict[str, Any] = {
+    "env": {"TZ": "UTC", "GREETING": "{{ .Values.nothing }}: 'quoted'", "PASSWORD": CREDENTIALS},
+    "env_from": [core.EnvFromSource(config_map_ref=core.ConfigMapEnvSource(name="flags", optional=True), prefix="F_")],
+    "args": ["--log-level=debug", "--grace=20s"],
+    "volumes": [
+        core.Volume(name="settings", config_map=core.ConfigMapVolumeSource(name="settings")),
+        core.Volume(name="shared", empty_dir=core.EmptyDirVolumeSource(medium="Memory", size_limit=Quantity("16Mi"))),
+    ],
+    "mounts": [
+        core.VolumeMount(name="settings", mount_path="/etc/settings", read_only=True),
+        core.VolumeMount(name="shared", mount_path="/shared"),
+    ],
+    "pull_secrets": ["registry", "mirror"],
+    "node_selector": {"disk": "ssd"},
+    "tolerations": [core.Toleration(key="dedicated", operator="Equal", value="operators", effect="NoSchedule")],
+    "affinity": core.Affinity(
+        node_affinity=core.NodeAffinity(
+            preferred_during_scheduling_ignored_during_execution=[
+                core.PreferredSchedulingTerm(
+                    weight=1,
+                    preference=core.NodeSelectorTerm(
+                        match_expressions=[core.NodeSelectorRequirement(key="zone", operator="In", values=["a", "b"])]
+                    ),
+                )
+            ]
+        )
+    ),
+    "priority_class": "system-cluster-critical",
+    "containers": [
+        core.Container(
+            name="proxy",
+            image="example.com/proxy:1.0",
+            args=["--upstream={{ host }}"],
+            volume_mounts=[core.VolumeMount(name="shared", mount_path="/run/proxy")],
+        )
+    ],
+    "init_containers": [
+        core.Container(
+            name="prepare",
+            image="example.com/prepare:1.0",
+            security_context=core.SecurityContext(
+                allow_privilege_escalation=False, capabilities=core.Capabilities(drop=["ALL"]), run_as_user=1000
+            ),
+        )
+    ],
+}
+
 PROJECTS = {
     "one replica": project(),
     "no metrics": project(metrics=False, network_policy=True),
@@ -135,5 +183,9 @@ PROJECTS = {
         node_selector={"kubernetes.io/os": "linux"},
         tolerations=[core.Toleration(key="node-role.kubernetes.io/control-plane", operator="Exists")],
         bind_address="[::]",
+    ),
+    "pod settings": replace(FULL, **POD),
+    "pod settings, cert-manager": replace(
+        FULL, **POD, certificates="cert-manager", metrics_certificates="cert-manager"
     ),
 }

@@ -26,6 +26,7 @@ from kubewright.manifests import (
     objects,
     write,
 )
+from kubewright.olm import Listing, cluster_service_version
 from kubewright.testing import setup_binaries
 from tests.manifests.helm import BUILD_SECONDS, helm
 from tests.manifests.projects import FULL, PROJECTS, project
@@ -131,11 +132,70 @@ def test_values_that_only_a_chart_has(tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(json.dumps(values))
     found = templated(chart, of, "--values", str(tmp_path / "values.yaml"))
     pod = found["Deployment foo-operator-system/foo-operator"]["spec"]["template"]["spec"]
-    assert pod["containers"][0]["args"][-1] == "--log-level=debug"
-    assert pod["containers"][0]["env"][-1] == {"name": "TZ", "value": "UTC"}
+    assert "--log-level=debug" in pod["containers"][0]["args"]
+    assert {"name": "TZ", "value": "UTC"} in pod["containers"][0]["env"]
     assert pod["imagePullSecrets"] == [{"name": "registry"}]
     account = found["ServiceAccount foo-operator-system/foo-operator"]
     assert account["metadata"]["annotations"] == {"example.com/role": "reader"}
+
+
+def bundled(of: Project) -> dict[str, Any]:
+    """The Deployment's spec in a bundle, without the namespaces that OLM sets in a variable."""
+    spec = cluster_service_version(of, Listing())["spec"]["install"]["spec"]["deployments"][0]["spec"]
+    container = spec["template"]["spec"]["containers"][0]
+    container["env"] = [one for one in container["env"] if one["name"] != "KUBEWRIGHT_NAMESPACES"]
+    return dict(spec)
+
+
+@pytest.mark.promise(
+    "Packaging", "Settings of the pod are the same in the objects, the tree, the chart and the bundle."
+)
+@pytest.mark.control_plane
+@pytest.mark.timeout(BUILD_SECONDS)
+def test_pod_settings_are_the_same_in_all_four_packages(tmp_path: Path) -> None:
+    # Without webhooks: OLM brings their certificate, so that only there the pod differs.
+    of = replace(PROJECTS["pod settings"], webhooks=(), conversions=())
+    key = f"Deployment {of.namespace}/{of.name}"
+    deployments = [
+        wanted(of)[key],
+        kustomized(tmp_path / "config", of)[key],
+        templated(tmp_path / "chart", of)[key],
+        {**wanted(of)[key], "spec": bundled(of)},
+    ]
+    assert deployments == [deployments[0]] * 4
+    pod = deployments[0]["spec"]["template"]["spec"]
+    assert pod["priorityClassName"] == "system-cluster-critical"
+    assert [one["name"] for one in pod["imagePullSecrets"]] == ["registry", "mirror"]
+    assert [one["name"] for one in pod["containers"]] == ["manager", "proxy"]
+    assert pod["containers"][1]["securityContext"] == pod["containers"][0]["securityContext"]
+
+
+@pytest.mark.promise("Packaging", "Values of the chart do what settings of the project do.")
+@pytest.mark.control_plane
+@pytest.mark.timeout(BUILD_SECONDS)
+def test_values_replace_the_pod_settings_of_a_chart(tmp_path: Path) -> None:
+    none_of_them = {
+        value: None if value == "affinity" else "" if value == "priorityClassName" else []
+        for value in (
+            "affinity",
+            "extraArgs",
+            "extraContainers",
+            "extraEnv",
+            "extraEnvFrom",
+            "extraVolumeMounts",
+            "extraVolumes",
+            "imagePullSecrets",
+            "initContainers",
+            "priorityClassName",
+            "tolerations",
+        )
+    }
+    values = none_of_them | {"nodeSelector": None}
+    (tmp_path / "values.yaml").write_text(json.dumps(values))
+    found = templated(
+        tmp_path / "chart", PROJECTS["pod settings"], *ALL_OF_IT, "--values", str(tmp_path / "values.yaml")
+    )
+    assert found == wanted(FULL)
 
 
 @pytest.mark.promise("Packaging", "Definitions are upgraded with a release, and survive it.")

@@ -59,6 +59,22 @@ def test_what_is_not_said_follows_from_the_operator() -> None:
         ),
         ({"ca_bundle": b"PEM"}, "ca_bundle requires certificates='files'"),
         ({"webhooks": [FULL.webhooks[0], FULL.webhooks[0]]}, "two webhooks are named 'validate.foos.example.com'"),
+        ({"env": {"KUBEWRIGHT_NAMESPACES": "x"}}, "env['KUBEWRIGHT_NAMESPACES'] is set by the Deployment itself"),
+        ({"env": {"PORT": 80}}, "env['PORT'] must be a string or a core.EnvVarSource, not 80"),
+        ({"args": "--log-level=debug"}, "args must be a list of strings, not '--log-level=debug'"),
+        ({"args": ["--namespace=a"]}, "'--namespace=a', which the Deployment sets; use namespaces of the Operator"),
+        ({"pull_secrets": "registry"}, "pull_secrets must be a list of strings"),
+        ({"volumes": [core.Volume(name="tmp")]}, "volumes: 'tmp' is used by the Deployment itself"),
+        ({"volumes": [core.Volume(name="a"), core.Volume(name="a")]}, "volumes: 'a' is listed twice"),
+        (
+            {"mounts": [core.VolumeMount(name="data", mount_path="/data")]},
+            "mounts: /data mounts the volume 'data', which is not in volumes: tmp",
+        ),
+        ({"containers": [core.Container(name="manager")]}, "containers: 'manager' is used by the Deployment itself"),
+        (
+            {"containers": [core.Container(name="a")], "init_containers": [core.Container(name="a")]},
+            "containers: 'a' is listed twice",
+        ),
         ({"conversions": [FULL.conversions[0]]}, "Bar is converted, but its definition is not part of the project"),
     ],
 )
@@ -66,6 +82,19 @@ def test_an_invalid_setting_is_rejected(settings: dict[str, Any], complaint: str
     with pytest.raises(ValueError) as caught:
         project(**settings)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.promise("Packaging", "A misspelled setting is rejected with the one that was meant.")
+def test_misspelled_setting_is_rejected_with_suggestion() -> None:
+    with pytest.raises(TypeError, match=r"no option 'pull_secret'\. Did you mean 'pull_secrets'"):
+        project(pull_secret=["registry"])
+    with pytest.raises(TypeError, match="Did you mean 'volumes'"):
+        replace(FULL, volume=[])
+
+
+def test_host_path_gets_a_warning() -> None:
+    made = project(volumes=[core.Volume(name="disk", host_path=core.HostPathVolumeSource(path="/dev/disk"))])
+    assert "the volume 'disk' is a hostPath" in made.warnings()[0]
 
 
 @pytest.mark.parametrize("target", ["", "--kubeconfig"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubewright.crd import Descriptions
 from kubewright.manifests._program import Program
-from kubewright.manifests._project import Project
+from kubewright.manifests._project import Project, own_kinds
 from kubewright.operator.loading import LoadError
 
 __all__ = ["project_of"]
@@ -33,7 +33,10 @@ def project_of(
     if len(program.projects) > 1:
         raise LoadError(f"{', '.join(targets)}: there are several Projects; run the command once for each")
     if program.projects:
-        return replace(program.projects[0], **given)
+        [project] = program.projects
+        if set(project.kinds or ()) == set(own_kinds(project.operator)):  # also kinds without a reconciler
+            given["kinds"] = program.kinds
+        return replace(project, **given)
     if len(program.operators) != 1:
         found = " and ".join(one.name for one in program.operators) or "none"
         raise LoadError(f"a package needs exactly one operator, and there is {found}: name it, such as foo.py:operator")

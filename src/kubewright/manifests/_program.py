@@ -23,6 +23,11 @@ class Program:
     projects: Sequence[Project] = ()
 
     @property
+    def names_image(self) -> bool:
+        """Whether a project names an image."""
+        return any(project.image != project.default_image for project in self.projects)
+
+    @property
     def converted(self) -> frozenset[str]:
         """The names of definitions whose objects the program converts between versions."""
         by_operators = (one for operator in self.operators for one in operator.webhooks.conversion_declarations())

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from kubewright.api import Object, Quantity, core, info_of
 from kubewright.api.networking.v1 import NetworkPolicyEgressRule
+from kubewright.arguments import known_fields
 from kubewright.crd import Descriptions
 from kubewright.manifests._image import Image
+from kubewright.manifests._pod_settings import PodSettings
 from kubewright.manifests._rules import labels_of, system_namespace
 from kubewright.operator import Operator
 from kubewright.webhook import ConversionDeclaration, WebhookDeclaration
 
-__all__ = ["Certificates", "MetricsCertificates", "Project", "definition_name"]
+__all__ = ["Certificates", "MetricsCertificates", "Project", "definition_name", "own_kinds"]
 
 Certificates = Literal["self-managed", "cert-manager", "files"]
 """The provider of the webhook server's certificate: the operator, cert-manager, or another program that fills a
@@ -46,12 +48,13 @@ def default_resources() -> core.ResourceRequirements:
     )
 
 
+@known_fields
 @dataclass(frozen=True, kw_only=True)
-class Project:
-    """An operator and the settings of its deployment. An invalid setting raises ValueError.
+class Project(PodSettings):
+    """An operator and the settings of its deployment. An invalid setting raises ValueError, an unknown one TypeError.
 
     Defaults are computed when the object is created. `dataclasses.replace` computes them again: a new version changes
-    the default image.
+    the default image. `PodSettings` describes the settings of the pod: variables, volumes, placement, containers.
 
     Args:
         operator: the source of kinds, permissions, namespaces and the grace period.
@@ -78,8 +81,6 @@ class Project:
         certificate_secret: the Secret of that certificate. Default: `<name of the operator>-webhook-certificate`.
         ca_bundle: with `files`, the PEM certificates that the API server trusts; otherwise they must be added to the
             configurations.
-        node_selector: labels that a node must have.
-        tolerations: tolerated taints of nodes.
         bind_address: the address on which servers in the pod listen: all addresses. `[::]` in IPv6-only clusters.
     """
 
@@ -105,8 +106,6 @@ class Project:
     certificates: Certificates = "self-managed"
     certificate_secret: str = ""
     ca_bundle: bytes | None = None
-    node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: Sequence[core.Toleration] = ()
     bind_address: str = "0.0.0.0"  # noqa: S104  # inside the pod, whose probes and scrapes come from outside of it
     prefix: str = field(init=False)
     """The prefix of object names: the operator's name."""
@@ -114,14 +113,14 @@ class Project:
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", self.operator.name)
         self._default("namespace", system_namespace(self.operator))
-        self._default("image", f"{self.name}:{self.version}")
+        self._default("image", self.default_image)
         image = Image.parse(self.image)
         if not (image.tag or image.digest):
             object.__setattr__(self, "image", f"{self.image}:latest")  # the resolved default
         self._default("certificate_secret", f"{self.name}-webhook-certificate")
         self._default("metrics_secure", self.operator.settings.metrics_secure is not False)
         self._default("metrics_secret", f"{self.name}-metrics-certificate")
-        self._default("kinds", _own_kinds(self.operator))
+        self._default("kinds", own_kinds(self.operator))
         self._derive_webhooks()
         self._check()
 
@@ -174,6 +173,7 @@ class Project:
             )
         if self.ca_bundle is not None and self.certificates != "files":
             raise ValueError(f"ca_bundle requires certificates='files'; {self.certificates!r} sets it itself")
+        self._check_pod()
         names = [webhook.name for webhook in self.webhooks]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two webhooks are named {twice[0]!r}")
@@ -188,6 +188,11 @@ class Project:
     def name(self) -> str:
         """The name of the operator."""
         return self.operator.name
+
+    @property
+    def default_image(self) -> str:
+        """The image of a project that names none."""
+        return f"{self.name}:{self.version}"
 
     @property
     def labels(self) -> dict[str, str]:
@@ -231,10 +236,10 @@ class Project:
                 "certificates='files' without ca_bundle: the API server does not trust the webhooks until the bundle"
                 " is added to the webhook configurations"
             )
-        return found
+        return [*found, *self._pod_warnings()]
 
 
-def _own_kinds(operator: Operator) -> tuple[type[Object], ...]:
+def own_kinds(operator: Operator) -> tuple[type[Object], ...]:
     """Returns the kinds that the operator reconciles, admits or converts and that are not built-in."""
     kinds = {*(registration.kind for registration in operator.registrations()), *operator.webhooks.kinds()}
     return tuple(

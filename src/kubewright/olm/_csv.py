@@ -78,13 +78,20 @@ def _for_olm(project: Project, listing: Listing) -> dict[str, Any]:
         "install": install_strategy(project),
         "customresourcedefinitions": {"owned": _owned(project)},
         "webhookdefinitions": webhook_definitions(project),
-        "relatedImages": [{"name": "manager", "image": project.image}],
+        "relatedImages": _related_images(project),
         "replaces": listing.replaces,
         "skips": list(listing.skips),
     }
     if not fields["customresourcedefinitions"]["owned"]:
         del fields["customresourcedefinitions"]
     return {name: value for name, value in fields.items() if value}
+
+
+def _related_images(project: Project) -> list[dict[str, str]]:
+    """Returns the images of all containers, which a mirror of the catalog copies."""
+    others = [(one.name, one.image) for one in (*project.containers, *project.init_containers)]
+    named = [("manager", project.image), *others]
+    return [{"name": name, "image": image} for name, image in named if image]
 
 
 def _description(listing: Listing, kinds: Sequence[type[Object]]) -> str:

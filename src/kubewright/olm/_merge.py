@@ -70,6 +70,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "containers": ("name",),
     "deployments": ("name",),
     "env": ("name",),
+    "imagePullSecrets": ("name",),
     "initContainers": ("name",),
     "installModes": ("type",),
     "links": ("name",),
@@ -88,7 +89,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "alm-examples": ("apiVersion", "kind", "metadata"),
 }
 # Elements without a name, which are compared by value.
-_WHOLE: Final = frozenset(["rules", "tolerations"])
+_WHOLE: Final = frozenset(["envFrom", "rules", "tolerations"])
 
 
 @dataclass

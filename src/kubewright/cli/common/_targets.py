@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONAL_TARGETS", "load_program", "load_project", "targets_argument", "targets_or_current_project"]
 
 OPTIONAL_TARGETS = "[FILE_OR_MODULE]..."
+SETTINGS_FILE = "deployment.py"
+"""The file of a project that contains its `Project`. It is not part of the image."""
 
 targets_argument = click.argument("targets", metavar=OPTIONAL_TARGETS, nargs=-1, shell_complete=files)
 """The program that a command works on. Optional in a project."""
 
 
-def targets_or_current_project(targets: Sequence[str]) -> tuple[str, ...]:
-    """Returns the targets, or the package of the current project. Raises a usage error if there is neither."""
+def targets_or_current_project(targets: Sequence[str], *, settings: bool = True) -> tuple[str, ...]:
+    """Returns the targets, or the package of the current project. Raises a usage error if there is neither.
+
+    The package is followed by the file with the settings of its deployment, if `settings` is true and there is one.
+    """
     if targets:
         return tuple(targets)
     try:
@@ -38,7 +43,7 @@ def targets_or_current_project(targets: Sequence[str]) -> tuple[str, ...]:
         raise WrongUse(str(error)) from error
     if record is None:
         raise click.UsageError(f"name a FILE_OR_MODULE, or run this in a project's folder: {no_project_message()}")
-    return (record.package,)
+    return (record.package, SETTINGS_FILE) if settings and Path(SETTINGS_FILE).is_file() else (record.package,)
 
 
 def load_program(targets: Sequence[str], exclude: Sequence[str] = ()) -> Program:
@@ -64,7 +69,7 @@ def load_project(
     from kubewright.manifests import Image, project_of
 
     program = program or load_program(targets)
-    if image is None and not program.projects:  # a Project names its own image
+    if image is None and not program.names_image:
         image = recorded_image(targets)
     try:
         if image is not None:
@@ -83,4 +88,4 @@ def recorded_image(targets: Sequence[str]) -> str | None:
         record = Record.find(Path.cwd())
     except ScaffoldError as error:
         raise WrongUse(str(error)) from error
-    return record.image or None if record is not None and list(targets) == [record.package] else None
+    return record.image or None if record is not None and list(targets[:1]) == [record.package] else None

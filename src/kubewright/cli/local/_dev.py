@@ -99,7 +99,7 @@ def command(
     """
     from kubewright.development import Development, Plan, check_targets, samples_beside, view_for
 
-    chosen = targets_or_current_project(targets)
+    chosen = targets_or_current_project(targets, settings=False)
     _check(kubeconfig, context, rbac=rbac, nodes=nodes, write_kubeconfig=write_kubeconfig)
     if no_samples and samples:
         raise click.UsageError("--samples and --no-samples exclude each other")

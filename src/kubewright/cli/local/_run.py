@@ -98,7 +98,7 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
       kubewright run foo.py --namespace shop --health-bind 8081
       kubewright run shop.operators:till --leader-elect --log-format json
     """
-    [target] = targets_or_current_project([target] if target else [])
+    [target] = targets_or_current_project([target] if target else [], settings=False)
     try:
         with importing(target):
             operator: Operator = load_operator(target)

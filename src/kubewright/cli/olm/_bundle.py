@@ -14,7 +14,7 @@ from kubewright.cli.common._exit_codes import WrongUse, differs
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._project_options import image_option, overwrite_option
-from kubewright.cli.common._targets import OPTIONAL_TARGETS, load_program, load_project, targets_or_current_project
+from kubewright.cli.common._targets import OPTIONAL_TARGETS, load_project, targets_or_current_project
 from kubewright.cli.olm._bundle_problems import counted, print_problems, report_option
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ def _project(targets: Sequence[str], image: str | None, version: str | None, out
 
     The default image is that of the existing bundle, if the version is the same.
     """
+    from kubewright.manifests import Project
     from kubewright.olm import remembered_image
 
-    program = load_program(targets)
-    project = load_project(targets, program=program, image=image)
-    usual = not image and project.image == f"{project.name}:{project.version}"
-    said = version or ("" if program.projects else _version_here()) or project.version
+    project = load_project(targets, image=image)
+    usual = not image and project.image == project.default_image
+    said = version or (_version_here() if project.version == Project.version else "") or project.version
     try:
         project = replace(project, version=said, image="" if usual else project.image)
         kept = remembered_image(out, project) if usual else ""

@@ -25,7 +25,7 @@ from kubewright.cli.common._targets import (
 if TYPE_CHECKING:
     from kubewright.api import Object
     from kubewright.api.apiextensions.v1 import CustomResourceDefinition
-    from kubewright.manifests import File
+    from kubewright.manifests import File, Program
 
 __all__ = ["command"]
 
@@ -161,7 +161,7 @@ def _files(
 ) -> list[File]:
     """Returns the files. `kept` is the folder of an existing kustomize tree, whose image stays."""
     from kubewright.crd import check_rules, crds_of
-    from kubewright.manifests import chart_files, crd_files, kustomize_files, kustomize_image, rbac_files
+    from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     program = load_program(targets, exclude)
@@ -171,12 +171,21 @@ def _files(
         _warn_of_size(crd, shorter=descriptions != "off")
     more = _policy_files(program.kinds) if policies else []
     if package:
-        if kept is not None and image is None and not program.projects:
-            image = recorded_image(targets) or kustomize_image(kept)
+        if kept is not None and image is None and not program.names_image:
+            image = recorded_image(targets) or _kept_image(kept, program)
         project = load_project(targets, program=program, image=image, namespace=namespace, descriptions=described)
         return [*kustomize_files(project), *more] if package == "kustomize" else chart_files(project)
     definitions = crd_files(crds, converted=program.converted)
     return [*definitions, *rbac_files(program.operators, program.kinds, namespace=namespace), *more]
+
+
+def _kept_image(kept: Path, program: Program) -> str | None:
+    """Returns the image of the tree, unless it is the default of a Project, which changes with the version."""
+    from kubewright.manifests import Image, kustomize_image
+
+    image = kustomize_image(kept)
+    defaults = [project.name for project in program.projects]
+    return None if image is None or (defaults and Image.parse(image).repository in defaults) else image
 
 
 def _has_policies(out: Path) -> bool:

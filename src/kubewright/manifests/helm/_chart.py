@@ -16,12 +16,14 @@ import functools
 import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
 from kubewright.api import Object, apiextensions, to_dict
 from kubewright.manifests._objects import definitions, webhook_configurations
+from kubewright.manifests._pod_settings import PodSettings
 from kubewright.manifests._project import Certificates, Project
 from kubewright.manifests._write import MARK, File, text_file, yaml_file
 from kubewright.manifests.helm._files import helpers, notes
@@ -62,7 +64,17 @@ _SELF_SIGNED: Final = f'{_SECURE} (eq .Values.metrics.certificates "self-signed"
 _FROM_SECRET: Final = f'{_SECURE} (ne .Values.metrics.certificates "self-signed")'
 _WEBHOOK: Final = ".Values.webhook.enabled"
 _SEVERAL: Final = "gt (int .Values.replicas) 1"
+_EXTRA: Final[Mapping[tuple[str | int, ...], str]] = {
+    ("containers", 0, "args"): "extraArgs",
+    ("containers", 0, "env"): "extraEnv",
+    ("containers", 0, "volumeMounts"): "extraVolumeMounts",
+    ("containers",): "extraContainers",
+    ("volumes",): "extraVolumes",
+}
+"""The lists of a pod's spec to which a value adds elements."""
 _KEEP: Final = "helm.sh/resource-policy"
+_NO_SETTINGS: Final = PodSettings()
+"""The values contain the settings of the pod."""
 # The newest features of the objects: eviction policies of disruption budgets and match conditions of webhooks.
 _KUBERNETES: Final = ">=1.30.0-0"
 
@@ -120,15 +132,18 @@ def _manager(project: Project) -> dict[str, Any]:
     container = pod["containers"][0]
     container["imagePullPolicy"] = Value(".Values.image.pullPolicy | quote")
     container["resources"] = Structure(".Values.resources")
-    for member in ("imagePullSecrets", "nodeSelector", "tolerations"):
+    for member in ("affinity", "imagePullSecrets", "initContainers", "nodeSelector", "tolerations"):
         pod[member] = When(f".Values.{member}", Structure(f".Values.{member}"))
+    pod["priorityClassName"] = When(".Values.priorityClassName", Value(".Values.priorityClassName | quote"))
+    container["envFrom"] = When(".Values.extraEnvFrom", Structure(".Values.extraEnvFrom"))
+    # Before what the parts add, as in the kustomize tree, whose components append to these lists.
+    for path, value in _EXTRA.items():
+        functools.reduce(operator.getitem, path, pod).append(Splice(f".Values.{value}"))
     pod["topologySpreadConstraints"] = When(_SEVERAL, [to_dict(spread(project))])
     for condition, addition in _additions(project):
         for path, added in addition.by_place():
             there = functools.reduce(operator.getitem, path, pod)
             there.append(When(condition, added))
-    container["args"].append(Splice(".Values.extraArgs"))
-    container["env"].append(Splice(".Values.extraEnv"))
     return tree
 
 
@@ -239,7 +254,7 @@ def _tree(obj: Object) -> dict[str, Any]:
 
 
 def _with_holes(project: Project) -> Project:
-    """Returns the project with names that Helm fills in, and with all parts disabled.
+    """Returns the project with names that Helm fills in, with all parts disabled, and with no settings of the pod.
 
     An operator that watches its own namespace watches the release's.
     """
@@ -255,9 +270,8 @@ def _with_holes(project: Project) -> Project:
         metrics_secret=hole("metricssecret"),
         image=hole("image"),
         replicas=1,
-        node_selector={},
-        tolerations=(),
         ca_bundle=None,
+        **{one.name: getattr(_NO_SETTINGS, one.name) for one in fields(PodSettings)},
     )
 
 

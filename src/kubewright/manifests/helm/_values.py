@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import textwrap
 from collections.abc import Iterator
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -16,10 +16,12 @@ from msgspec import Meta
 from kubewright.api import to_dict, to_yaml
 from kubewright.manifests._image import Image
 from kubewright.manifests._project import Certificates, MetricsCertificates, Project, PullPolicy
+from kubewright.manifests.manager._deployment import hardened
 
 __all__ = ["Values", "WebhookValues", "values_of", "values_schema", "values_text"]
 
 _WIDTH = 118
+_Dicts: TypeAlias = list[dict[str, Any]]
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -124,13 +126,22 @@ class Values(_Section, kw_only=True):
 
     image: ImageValues
     image_pull_secrets: Annotated[list[dict[str, str]], Meta(description="Such as [{name: my-registry}].")] = []
+    priority_class_name: Annotated[str, Meta(description="The PriorityClass of the pods.")] = ""
     replicas: Annotated[int, Meta(ge=1, description="One of them leads, the others are on standby.")]
     fullname_override: Annotated[str, Meta(description="The prefix of all object names.")] = ""
     resources: Annotated[dict[str, Any], Meta(description="The requests and limits of the manager.")] = {}
     extra_args: Annotated[list[str], Meta(description="Options of `kubewright run`, such as --log-level=debug.")] = []
-    extra_env: Annotated[list[dict[str, Any]], Meta(description="More environment variables, as in a container.")] = []
+    extra_env: Annotated[_Dicts, Meta(description="More environment variables, as in a container.")] = []
+    extra_env_from: Annotated[
+        _Dicts, Meta(description="ConfigMaps and Secrets whose keys become environment variables.")
+    ] = []
+    extra_volumes: Annotated[_Dicts, Meta(description="More volumes, as in a pod.")] = []
+    extra_volume_mounts: Annotated[_Dicts, Meta(description="Where the manager mounts them, as in a container.")] = []
+    extra_containers: Annotated[_Dicts, Meta(description="More containers of the pod, beside the manager.")] = []
+    init_containers: Annotated[_Dicts, Meta(description="Containers that run before the manager.")] = []
     node_selector: Annotated[dict[str, str], Meta(description="Labels that a node must have.")] = {}
-    tolerations: Annotated[list[dict[str, Any]], Meta(description="Tolerated taints of nodes.")] = []
+    tolerations: Annotated[_Dicts, Meta(description="Tolerated taints of nodes.")] = []
+    affinity: Annotated[dict[str, Any], Meta(description="Node and pod affinity, as in a pod.")] = {}
     service_account: ServiceAccountValues
     crds: Annotated[DefinitionValues, Meta(description="CustomResourceDefinitions.")]
     namespace: NamespaceValues
@@ -163,8 +174,7 @@ def values_of(project: Project) -> Values:
         ),
         "replicas": project.replicas,
         "resources": to_dict(project.resources),
-        "node_selector": dict(project.node_selector),
-        "tolerations": to_dict(list(project.tolerations)),
+        **_pod_values(project),
         "service_account": ServiceAccountValues(),
         "crds": DefinitionValues(),
         "namespace": NamespaceValues(),
@@ -180,6 +190,23 @@ def values_of(project: Project) -> Values:
         ca_bundle=base64.b64encode(project.ca_bundle or b"").decode(),
     )
     return ValuesWithWebhooks(**common, webhook=webhook)
+
+
+def _pod_values(project: Project) -> dict[str, Any]:
+    return {
+        "image_pull_secrets": to_dict(project.references()),
+        "priority_class_name": project.priority_class,
+        "extra_args": list(project.args),
+        "extra_env": to_dict(project.variables()),
+        "extra_env_from": to_dict(list(project.env_from)),
+        "extra_volumes": to_dict(list(project.volumes)),
+        "extra_volume_mounts": to_dict(list(project.mounts)),
+        "extra_containers": to_dict([hardened(one) for one in project.containers]),
+        "init_containers": to_dict([hardened(one) for one in project.init_containers]),
+        "node_selector": dict(project.node_selector),
+        "tolerations": to_dict(list(project.tolerations)),
+        "affinity": to_dict(project.affinity) if project.affinity else {},
+    }
 
 
 def _metrics_values(project: Project) -> MetricsValues:

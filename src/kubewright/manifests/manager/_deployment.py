@@ -10,14 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kubewright.api import ObjectMeta, apps, core, meta, policy, to_dict
+from kubewright.manifests._pod_settings import MANAGER_CONTAINER, TMP_MOUNT, TMP_VOLUME
 from kubewright.manifests._project import Project
 
-__all__ = ["Addition", "budget", "deployment", "health_port", "namespace", "spread"]
+__all__ = ["Addition", "budget", "deployment", "hardened", "health_port", "namespace", "spread"]
 
 RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
 HEALTH_PORT: Final = 8081
-_TMP: Final = "tmp"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,9 @@ def deployment(project: Project, additions: Sequence[Addition] = ()) -> apps.Dep
             selector=meta.LabelSelector(match_labels=project.selector),
             strategy=_strategy(project),
             template=core.PodTemplateSpec(
-                metadata=ObjectMeta(labels=labels, annotations={"kubectl.kubernetes.io/default-container": "manager"}),
+                metadata=ObjectMeta(
+                    labels=labels, annotations={"kubectl.kubernetes.io/default-container": MANAGER_CONTAINER}
+                ),
                 spec=_pod(project, additions),
             ),
         ),
@@ -78,7 +82,8 @@ def _strategy(project: Project) -> apps.DeploymentStrategy:
 
 
 def _pod(project: Project, additions: Sequence[Addition]) -> core.PodSpec:
-    scratch = core.Volume(name=_TMP, empty_dir=core.EmptyDirVolumeSource())
+    scratch = core.Volume(name=TMP_VOLUME, empty_dir=core.EmptyDirVolumeSource())
+    added = [volume for addition in additions for volume in addition.volumes]
     return core.PodSpec(
         service_account_name=project.prefix,
         # Variables for each Service of the namespace are not needed, and their names may look like settings.
@@ -86,11 +91,16 @@ def _pod(project: Project, additions: Sequence[Addition]) -> core.PodSpec:
         security_context=core.PodSecurityContext(
             run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
         ),
-        containers=[_container(project, additions)],
-        volumes=[scratch, *(volume for addition in additions for volume in addition.volumes)],
+        containers=[_container(project, additions), *map(hardened, project.containers)],
+        init_containers=[hardened(one) for one in project.init_containers] or None,
+        # Additions are last in every list: a kustomize component can only append.
+        volumes=[scratch, *project.volumes, *added],
+        image_pull_secrets=project.references() or None,
         termination_grace_period_seconds=project.termination_seconds,
         node_selector=dict(project.node_selector) or None,
         tolerations=list(project.tolerations) or None,
+        affinity=project.affinity,
+        priority_class_name=project.priority_class or None,
         topology_spread_constraints=[spread(project)] if project.replicas > 1 else None,
     )
 
@@ -99,7 +109,7 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
     bind = f"--health-bind={project.bind_address}:{HEALTH_PORT}"
     elect = "--leader-elect" if project.leader_election else "--no-leader-elect"
     return core.Container(
-        name="manager",
+        name=MANAGER_CONTAINER,
         image=project.image,
         image_pull_policy=project.pull_policy,
         command=["kubewright", "run", project.target],
@@ -108,26 +118,41 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
             # Same as the operator's setting; here it can be changed together with the roles.
             *(f"--namespace={name}" for name in project.operator.namespaces),
             bind,
+            *project.args,
             *(text for addition in additions for text in addition.args),
         ],
         env=[
             # The root file system is read-only.
             core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1"),
+            *project.variables(),
             *(variable for addition in additions for variable in addition.env),
         ],
+        env_from=list(project.env_from) or None,
         ports=[health_port(), *(port for addition in additions for port in addition.ports)],
         liveness_probe=_probe("/healthz", initial_delay=15, period=20),
         readiness_probe=_probe("/readyz", initial_delay=5, period=10),
         resources=project.resources,
-        security_context=core.SecurityContext(
-            allow_privilege_escalation=False,
-            capabilities=core.Capabilities(drop=["ALL"]),
-            read_only_root_filesystem=True,
-        ),
+        security_context=_security_context(),
         volume_mounts=[
-            core.VolumeMount(name=_TMP, mount_path="/tmp"),  # noqa: S108  # the pod's own
+            core.VolumeMount(name=TMP_VOLUME, mount_path=TMP_MOUNT),
+            *project.mounts,
             *(mount for addition in additions for mount in addition.mounts),
         ],
+    )
+
+
+def hardened(container: core.Container) -> core.Container:
+    """Returns a container with the manager's security context, unless it has one: the namespace requires it."""
+    if container.security_context is not None:
+        return container
+    return replace(container, security_context=_security_context())
+
+
+def _security_context() -> core.SecurityContext:
+    return core.SecurityContext(
+        allow_privilege_escalation=False,
+        capabilities=core.Capabilities(drop=["ALL"]),
+        read_only_root_filesystem=True,
     )
 
 
