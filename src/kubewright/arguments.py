@@ -71,5 +71,5 @@ def known_options(function: Callable[P, T]) -> Callable[P, T]:
 
 def known_fields(cls: type[T]) -> type[T]:
     """Makes a dataclass reject an unknown field with a message that lists the valid ones."""
-    cls.__init__ = known_options(cls.__init__)  # type: ignore[method-assign, misc]
+    cls.__init__ = known_options(cls.__init__)  # type: ignore[method-assign]
     return cls

@@ -22,7 +22,11 @@ operator = kw.Operator("page-operator")
 async def sync(page: Page, ctx: kw.Context[Page]) -> None: ...
 '''
 
+OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n"
+"""The content of page.yaml."""
+
 WITH_CLUSTER = {
+    "apply": ["apply", "-f", "page.yaml"],
     "install": ["install", "page.py"],
     "uninstall": ["uninstall", "page.py", "--yes"],
     "deploy": ["deploy", "page.py", "--image", "registry.example.com/page:1.0.0"],

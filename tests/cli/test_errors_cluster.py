@@ -16,7 +16,7 @@ import yaml
 
 from kubewright.cli import run
 from kubewright.cluster import Cluster
-from tests.cli.commands import PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
+from tests.cli.commands import OBJECT, PROGRAM, STAYING, WITH_CLUSTER, write_kubeconfig
 
 pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
@@ -27,6 +27,7 @@ COMMANDS = list(WITH_CLUSTER.values())
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "page.py").write_text(PROGRAM)
+    (tmp_path / "page.yaml").write_text(OBJECT)
     return tmp_path
 
 

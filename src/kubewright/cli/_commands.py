@@ -24,6 +24,7 @@ class Entry:
 
 # Each module exports its command as `command`. The summaries are here so that `--help` imports no command.
 COMMANDS: Mapping[str, Entry] = {
+    "apply": Entry("kubewright.cli.cluster._apply", "Apply the objects of files to the cluster."),
     "build": Entry("kubewright.cli.package._build", "Build the operator's image with docker, podman or buildah."),
     "bundle": Entry("kubewright.cli.olm._bundle", "Generate a bundle for the Operator Lifecycle Manager."),
     "catalog": Entry("kubewright.cli.olm._catalog", "Generate a file-based catalog of bundles."),

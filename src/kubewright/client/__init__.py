@@ -56,6 +56,7 @@ from kubewright.client._retry import RetryPolicy
 from kubewright.client._sender import Outcome, RequestHook
 from kubewright.client._trace import Trace, current_trace
 from kubewright.client._transport import ConnectionLost, Request, Response, ResponseBody, TooLarge, Transport
+from kubewright.client.files import AppliedObject, ApplyFileError
 from kubewright.client.watch import EventType, Watch, WatchEvent, WatchStream
 from kubewright.lazy import lazy_exports
 
@@ -69,6 +70,8 @@ __all__ = [
     "TLS",
     "AlreadyExists",
     "ApiError",
+    "AppliedObject",
+    "ApplyFileError",
     "BadRequest",
     "BlockingClient",
     "BlockingDiscovery",

@@ -136,6 +136,7 @@ class BlockingClient:
     replace = _waiting(Client.replace)
     patch = _waiting(Client.patch)
     apply = _waiting(Client.apply)
+    apply_file = _waiting(Client.apply_file)
     delete = _waiting(Client.delete)
     delete_collection = _waiting(Client.delete_collection)
     get_scale = _waiting(Client.get_scale)

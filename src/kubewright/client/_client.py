@@ -10,10 +10,18 @@ from typing import Literal, Self, TypeAlias, TypeVar
 from kubewright.api import Object, Untyped, encode, info_of
 from kubewright.client._discovery import ServerVersion
 from kubewright.client._errors import Conflict, Invalid, Status
+from kubewright.client._file_applies import FileApplies
 from kubewright.client._load_config import load_config
 from kubewright.client._patches import JsonPatch, Patch
-from kubewright.client._reads import Reads
-from kubewright.client._requests import JSON_TYPE, Selection, delete_options, query_of, selector_text, with_body
+from kubewright.client._requests import (
+    APPLY_TYPE,
+    JSON_TYPE,
+    Selection,
+    delete_options,
+    query_of,
+    selector_text,
+    with_body,
+)
 from kubewright.client._streaming import Streaming
 from kubewright.client.wire import (
     apply_body,
@@ -30,10 +38,8 @@ __all__ = ["Client", "Propagation"]
 R = TypeVar("R", bound=Object)
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 
-APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
 
-
-class Client(Reads, Streaming):
+class Client(FileApplies, Streaming):
     """Sends requests to one API server with one identity.
 
     One client serves a whole program: it can be shared between tasks and keeps its connections open. Use it as `async

@@ -26,7 +26,7 @@ from kubewright.durations import Duration, check_duration
 if TYPE_CHECKING:  # the groups are imported on first use
     from kubewright.api.meta.v1 import LabelSelector
 
-__all__ = ["JSON_TYPE", "FieldValidation", "Query", "Requests", "Selection", "delete_options", "query_of"]
+__all__ = ["APPLY_TYPE", "JSON_TYPE", "FieldValidation", "Query", "Requests", "Selection", "delete_options", "query_of"]
 
 R = TypeVar("R", bound=Object)
 Query: TypeAlias = list[tuple[str, str]]
@@ -35,6 +35,7 @@ Selection: TypeAlias = "str | Mapping[str, str] | Selector | FieldSelector | Lab
 """A selector: a string, a selector object, or a mapping of names to the values they must have."""
 
 JSON_TYPE = "application/json"
+APPLY_TYPE = "application/apply-patch+yaml"  # JSON is YAML
 
 
 class Requests:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Final
 
 import msgspec
 
@@ -11,6 +12,9 @@ from kubewright.client._errors import ApiError, TooManyRequests
 from kubewright.durations import Duration, check_duration, parse_duration
 
 __all__ = ["RetryPolicy"]
+
+
+_NOT_IN_SCHEMA: Final = "failed to create typed patch object"
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +48,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
             return not _is_eviction_refusal(error)
         if error.code == 0:
             return not sent or repeatable
-        if error.code >= 500:
+        if error.code >= 500 and not _is_schema_refusal(error):
             return repeatable or error.asked_to_retry
         return False
 
@@ -53,6 +57,11 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
         first, longest = parse_duration(self.first_delay), parse_duration(self.longest_delay)
         delay = doubled(attempt - 1, first=first, longest=longest) * rng.uniform(0.5, 1.0)
         return max(delay, error.retry_after or 0.0)
+
+
+def _is_schema_refusal(error: ApiError) -> bool:
+    """Whether an applied object does not fit its schema: the server answers 500, but it will never fit."""
+    return error.code == 500 and _NOT_IN_SCHEMA in error.status.message
 
 
 def _is_eviction_refusal(error: TooManyRequests) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.api import DecodeError, ObjectMeta, core, from_dict
-from kubewright.client import AlreadyExists, ApiError, Client, RetryPolicy
+from kubewright.client import AlreadyExists, ApiError, Client
 from kubewright.development.messages import Applied, Failed, Message
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
@@ -57,12 +57,10 @@ class Samples:
         fresh = {file: text for file in self.files if self._is_fresh(file, text := _read(file))}
         if not fresh:
             return
-        # The server answers an unknown field with 500, which looks temporary. Report it now: the user is waiting.
-        applying = client.through(lambda way: way, retry=RetryPolicy(attempts=2))
-        await applying.discovery.resources(refresh=True)  # the program may have installed the kinds just now
+        await client.discovery.resources(refresh=True)  # the program may have installed the kinds just now
         for file, text in fresh.items():
             self._applied.pop(file, None)
-            if await self._apply_file(applying, file, text):
+            if await self._apply_file(client, file, text):
                 self._applied[file] = hashlib.sha256(text).digest()
 
     def _is_fresh(self, file: Path, text: bytes) -> bool:

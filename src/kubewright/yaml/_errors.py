@@ -8,11 +8,12 @@ __all__ = ["InvalidYAML"]
 class InvalidYAML(ValueError):
     """A document is not YAML, has no JSON equivalent, or exceeds a bound.
 
-    `line` and `column` count from 1; both are 0 when the position is unknown. The message does not quote the document.
+    `line`, `column` and `document` count from 1, and are 0 when unknown. The message does not quote the document.
     """
 
-    def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, problem: str, line: int = 0, column: int = 0, *, document: int = 0) -> None:
         super().__init__(f"line {line}, column {column}: {problem}" if line else problem)
         self.problem = problem
         self.line = line
         self.column = column
+        self.document = document

@@ -14,10 +14,12 @@ __all__ = [
     "MAX_NODES",
     "MAX_SIZE",
     "compose_yaml",
+    "compose_yaml_documents",
     "duplicate_keys",
     "load_yaml",
     "load_yaml_documents",
     "load_yaml_in_turns",
+    "located_yaml_documents",
 ]
 
 MAX_DEPTH: Final = 200
@@ -80,6 +82,24 @@ def load_yaml_documents(text: str | bytes, *, literal_keys: bool = False) -> lis
     return _Values(MAX_DEPTH, MAX_NODES, MAX_SIZE, literal_keys=literal_keys).read(text, single=False)
 
 
+def located_yaml_documents(text: str | bytes) -> list[tuple[int, Any]]:
+    """Returns the line and the JSON value of each document; an empty document is None.
+
+    Raises `InvalidYAML`, also for a duplicate key. Its `document` is the number of the document.
+    """
+    reader = _Values(MAX_DEPTH, MAX_NODES, MAX_SIZE)
+    try:
+        reader.read(text, single=False)
+        if reader.duplicates:
+            line, name = min(reader.duplicates)
+            number = sum(start <= line for start in reader.starts)
+            raise InvalidYAML(f"the key {name:.60} is set twice", line, 1, document=number)
+    except InvalidYAML as error:
+        error.document = error.document or len(reader.documents) + 1
+        raise
+    return list(zip(reader.starts, reader.documents, strict=True))
+
+
 def duplicate_keys(text: str | bytes) -> list[str]:
     """Returns the duplicate keys in maps of the first document, with the messages of Go's library.
 
@@ -97,6 +117,11 @@ def compose_yaml(text: str, *, max_nodes: int = MAX_NODES, max_size: int = MAX_S
     """
     documents = _Nodes(MAX_DEPTH, max_nodes, max_size).read(text, single=True)
     return documents[0] if documents else None
+
+
+def compose_yaml_documents(text: str | bytes) -> list[Any]:
+    """Returns PyYAML's nodes of all documents, as `compose_yaml` does for one."""
+    return _Nodes(MAX_DEPTH, MAX_NODES, MAX_SIZE).read(text, single=False)
 
 
 class _Built(NamedTuple):
@@ -134,6 +159,8 @@ class _Reader:
         self._stack: list[_Open] = []
         self._anchors: dict[str, _Built | None] = {}
         self.documents: list[Any] = []
+        self.starts: list[int] = []
+        """The line of each document."""
 
     def scalar(self, event: Any, *, is_key: bool) -> Any:
         raise NotImplementedError
@@ -208,6 +235,7 @@ class _Reader:
     def _attach(self, built: _Built, event: Any) -> None:
         if not self._stack:
             self.documents.append(built.value)
+            self.starts.append(event.start_mark.line + 1)
             return
         parent = self._stack[-1]
         if parent.expects_key:

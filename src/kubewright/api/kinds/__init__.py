@@ -5,7 +5,8 @@
 - `definition_of` returns the `Definition` of a kind: everything that its CustomResourceDefinition says beyond its names
   and schema. `column_type` returns the type of one of its printer columns.
 - `new_status` and `status_names` describe the status of a kind.
-- `BUILT_IN_GROUPS` are the API groups that Kubernetes itself serves.
+- `BUILT_IN_GROUPS` are the API groups that Kubernetes itself serves. `builtin_kind` returns the class of one of their
+  kinds.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.api._groups import BUILT_IN_GROUPS
     from kubewright.api._spec_status import new_status, status_names
+    from kubewright.api.kinds._builtin import builtin_kind
     from kubewright.api.kinds._definition import Definition, column_type
     from kubewright.api.kinds._resource import definition_of, pluralize, resource
 
 _MODULES = {
     "BUILT_IN_GROUPS": "kubewright.api._groups",
     "Definition": "_definition",
+    "builtin_kind": "_builtin",
     "column_type": "_definition",
     "definition_of": "_resource",
     "new_status": "kubewright.api._spec_status",
@@ -34,6 +37,7 @@ _MODULES = {
 __all__ = [
     "BUILT_IN_GROUPS",
     "Definition",
+    "builtin_kind",
     "column_type",
     "definition_of",
     "new_status",
