@@ -174,7 +174,7 @@ async def test_rejects_unsupported_subresources_and_paths_with_reason(raw: Raw, 
 async def test_internal_error_is_a_500_and_logged(
     embedded: Cluster, raw: Raw, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(embedded.state, "uid", lambda: 1 / 0)
+    monkeypatch.setattr(embedded.state, "uid_of", lambda *_: 1 / 0)
     got = await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert (got.status, got.body["reason"]) == (500, "InternalError")
     assert "the embedded cluster failed at POST" in caplog.text

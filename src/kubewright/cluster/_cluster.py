@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
 
 ADMIN: Final = User("kubewright-admin", ("system:masters", "system:authenticated"))
+CONTROLLER_MANAGER: Final = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
+"""The user of the controllers of workloads, the scheduler and the kubelets."""
 _SAVE_SECONDS: Final = 10.0
 _DEFAULT_HISTORY: Final = 10_000
 _LEASES: Final = "coordination.k8s.io/leases"
@@ -123,6 +125,7 @@ class Cluster:
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
         self._saved_revision = 0
+        self._clients = 0
 
     # Start and stop
 
@@ -197,7 +200,8 @@ class Cluster:
         from kubewright.cluster.workloads import RunningWorkloads, SigningTransport, Workloads
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
-        client = Client(transport=SigningTransport(self.transport(warnings=False)), clock=self._clock)
+        transport = SigningTransport(self.transport(CONTROLLER_MANAGER, warnings=False))
+        client = Client(transport=transport, clock=self._clock, rng=self._rng)
         running = RunningWorkloads(
             settings, client, clock=self._clock, rng=self._rng, leases_are_watched=self._leases_are_watched
         )
@@ -263,6 +267,9 @@ class Cluster:
     def client(self, *, user: User = ADMIN, **settings: Any) -> Client:  # the settings of Client
         """Returns a client without sockets. Takes the settings of `Client`. Default clock: the cluster's."""
         settings.setdefault("clock", self._clock)
+        if self._seed is not None:  # for the delays of retries
+            self._clients += 1
+            settings.setdefault("rng", random.Random(f"client {self._clients} {self._seed}"))  # noqa: S311
         return Client(transport=self.transport(user), **settings)
 
     def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings of Client

@@ -66,8 +66,9 @@ def _without_metadata(content: JSONObject) -> JSONObject:
 
 def _add(state: State, storage: str, content: JSONObject) -> None:
     metadata = content["metadata"]
-    if state.storage.get(storage, metadata.get("namespace", ""), metadata["name"]) is None:
-        made = {"uid": state.uid(), "creationTimestamp": state.now()}
+    place = (storage, metadata.get("namespace", ""), metadata["name"])
+    if state.storage.get(*place) is None:
+        made = {"uid": state.uid_of(*place), "creationTimestamp": state.now()}
         state.storage.put(storage, {**content, "metadata": {**metadata, **made}}, None)
 
 

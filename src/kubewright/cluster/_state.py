@@ -12,6 +12,7 @@ from kubewright.api import format_time
 from kubewright.clock import Clock
 from kubewright.cluster.admission import Chain
 from kubewright.cluster.machinery._failures import Failure
+from kubewright.cluster.machinery._identities import Identities, uuid_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, ResourceTypes
 from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
 from kubewright.cluster.storage._storage import Event, Storage
@@ -73,6 +74,8 @@ class State:
         self.clock = clock
         self.rng = rng
         self.storage = storage or Storage()
+        self.identities = Identities(rng, self.storage.revision)
+        """The uids and generated names of objects."""
         self.watchers: set[Watcher] = set()
         """The open watches. They end with the server."""
         self.watch_backlog = False
@@ -134,7 +137,9 @@ class State:
         return self._now
 
     def uid(self) -> str:
-        """Returns a new uid. Reproducible with a seed."""
-        digits = f"{self.rng.getrandbits(128):032x}"
-        variant = "89ab"[int(digits[16], 16) & 3]
-        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+        """Returns a new uid for something that is not an object, such as a request. Reproducible with a seed."""
+        return uuid_of(self.rng.randbytes(16))
+
+    def uid_of(self, storage: str, namespace: str, name: str) -> str:
+        """Returns the uid of the next object of that name, which differs from those of all earlier ones."""
+        return self.identities.uid(storage, namespace, name, self.storage.incarnation(storage, namespace, name))

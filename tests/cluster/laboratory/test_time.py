@@ -153,7 +153,7 @@ async def test_history_has_time_user_and_changes() -> None:
     assert [(one.type, one.verb, one.user, one.manager) for one in history] == [
         ("ADDED", "create", "kubewright-admin", "kubewright"),
         ("MODIFIED", "patch", "jane", "janes-tool"),
-        ("MODIFIED", "patch", "jane", "janes-tool"),
+        ("MODIFIED", "apply", "jane", "janes-tool"),
         ("DELETED", "delete", "kubewright-admin", ""),
         ("ADDED", "create", "kubewright-admin", "kubewright"),
     ]
@@ -165,7 +165,7 @@ async def test_history_has_time_user_and_changes() -> None:
     assert history[1].object["data"] == {"k": "2", "n": "3"}
 
 
-async def test_own_writes_of_the_cluster_have_no_user(cluster: Cluster, lab: Laboratory) -> None:
+async def test_own_writes_of_the_cluster_have_the_user_of_their_controller(cluster: Cluster, lab: Laboratory) -> None:
     client = cluster.client()
     owner = await client.create(config_map("owner"))
     owned = config_map("owned")
@@ -177,7 +177,7 @@ async def test_own_writes_of_the_cluster_have_no_user(cluster: Cluster, lab: Lab
     await cluster.settled()
     assert [(one.type, one.verb, one.user) for one in lab.history(core.ConfigMap, "owned", "default")] == [
         ("ADDED", "create", "kubewright-admin"),
-        ("DELETED", "", ""),
+        ("DELETED", "delete", "system:serviceaccount:kube-system:generic-garbage-collector"),
     ]
 
 

@@ -30,5 +30,6 @@ def add_default_roles(state: State) -> None:
             continue
         recorded = content["metadata"]
         managed = [{**entry, "time": now} for entry in recorded["managedFields"]]
-        metadata = {**recorded, "uid": state.uid(), "creationTimestamp": now, "managedFields": managed}
+        uid = state.uid_of(storage, namespace, name)
+        metadata = {**recorded, "uid": uid, "creationTimestamp": now, "managedFields": managed}
         state.storage.put(storage, {**content, "metadata": metadata}, None)

@@ -10,6 +10,7 @@ from kubewright.api.meta.v1 import LabelSelector
 from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import type_of
 from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.registry._field_managers import manager_of
@@ -20,6 +21,7 @@ __all__ = ["RoleAggregation"]
 
 _ROLES: Final = "rbac.authorization.k8s.io/clusterroles"
 _MANAGER: Final = "clusterrole-aggregation-controller"
+_USER: Final = f"system:serviceaccount:kube-system:{_MANAGER}"
 
 
 class RoleAggregation:
@@ -83,7 +85,8 @@ class RoleAggregation:
         if not rules:
             del config["rules"]
         made = manager_of(self._state, type_).apply(role, config, _MANAGER, self._state.now(), force=True)
-        commit(self._state, type_, {**made, "metadata": {**made["metadata"]}}, entry)
+        with writing_as(_USER):
+            commit(self._state, type_, {**made, "metadata": {**made["metadata"]}}, entry)
         yield PROCESSED
 
     def _rules(self, own: str, rule: JSONObject) -> Generator[int, None, list[JSONObject] | None]:

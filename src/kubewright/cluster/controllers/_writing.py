@@ -8,6 +8,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.conversion._webhook import AsyncConversion, retry_converting
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.cluster.registry._delete import DeleteOptions, delete_object
@@ -64,9 +65,10 @@ async def update(
     changed = asked.object
     metadata = changed["metadata"]
     waits = metadata.get("deletionGracePeriodSeconds") or type_.strategy.finalizers(changed)
-    if metadata.get("deletionTimestamp") and not waits:
-        return state.storage.delete(type_.storage, stored_form(type_, changed), entry)
-    return commit(state, type_, {**changed, "metadata": {**metadata}}, entry)
+    with writing_as(user.name):
+        if metadata.get("deletionTimestamp") and not waits:
+            return state.storage.delete(type_.storage, stored_form(type_, changed), entry)
+        return commit(state, type_, {**changed, "metadata": {**metadata}}, entry)
 
 
 async def delete(
@@ -75,7 +77,8 @@ async def delete(
     """Deletes an object, as `delete_object` does."""
     namespace = _namespace_of(type_, entry)
     asked = Attributes(operation="DELETE", type=type_, user=user, namespace=namespace, name=entry.name)
-    return await delete_object(state, type_, entry, options, asked)
+    with writing_as(user.name):
+        return await delete_object(state, type_, entry, options, asked)
 
 
 def _namespace_of(type_: ResourceType, entry: Entry) -> str:
@@ -88,7 +91,8 @@ async def create(state: State, type_: ResourceType, obj: JSONObject, user: User)
     found = state.storage.get(type_.storage, metadata.get("namespace", ""), metadata["name"])
     if found is not None:
         return found
-    made = {**metadata, "uid": state.uid(), "creationTimestamp": state.now()}
+    made = {**metadata, "creationTimestamp": state.now()}
+    made["uid"] = state.uid_of(type_.storage, metadata.get("namespace", ""), metadata["name"])
     full = {"apiVersion": type_.api_version, "kind": type_.kind, **obj, "metadata": made}
     asked = Attributes(
         operation="CREATE",
@@ -101,4 +105,5 @@ async def create(state: State, type_: ResourceType, obj: JSONObject, user: User)
     )
     await state.admission.admit(asked)
     assert asked.object is not None
-    return commit(state, type_, asked.object, None)
+    with writing_as(user.name):
+        return commit(state, type_, asked.object, None)

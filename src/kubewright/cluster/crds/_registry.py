@@ -18,6 +18,7 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.crds._custom import CustomStrategy
 from kubewright.cluster.crds._definitions import CLEANUP, DefinitionStrategy
 from kubewright.cluster.crds._versions import VersionTypes
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import forbidden, not_found
 from kubewright.cluster.machinery._json import UnreadableJSON, decode_json
@@ -98,6 +99,7 @@ class Definitions:
 
     # Synchronization
 
+    @writing_as()
     def settle(self) -> None:
         """Synchronizes the served kinds with the stored definitions."""
         there = {entry.name: entry for entry in self._state.storage.entries(self._type.storage)}
@@ -270,6 +272,7 @@ class Definitions:
         if self._again is None:
             self._again = asyncio.get_running_loop().call_soon(self._look_again)
 
+    @writing_as()
     def _look_again(self) -> None:
         self._again = None
         for name in list(self._terminating.values()):

@@ -6,6 +6,7 @@
   `delayed_watch`, `dropped_watch` and `reordered_watch` disturb them in other ways, `end_watches` ends them.
 - `with lab.stale(Deployment)`: gets, lists and watches return Deployments as they are now, despite later writes.
 - `snapshot = lab.snapshot()`, `lab.rewind(snapshot)`: restores the whole cluster.
+- `lab.journal`: every request and every write in order, with user, verb, object, status and bodies.
 - `lab.history(Foo, "web", "default")`: each revision of an object, with time, user, manager, verb and changes.
 - `lab.compact()`: drops the history.
 
@@ -16,10 +17,23 @@ its `end` is called, or the cluster stops. A laboratory costs nothing until it i
 
 from __future__ import annotations
 
-from kubewright.cluster.laboratory._faults import Failing, Fault, Incoming
+from kubewright.cluster.laboratory._faults import Failing, Fault
 from kubewright.cluster.laboratory._history import Change, Revision
+from kubewright.cluster.laboratory._journal import JournalEntry
 from kubewright.cluster.laboratory._laboratory import Laboratory
+from kubewright.cluster.laboratory._requests import Incoming, Served
 from kubewright.cluster.laboratory._snapshots import Snapshot
 from kubewright.cluster.laboratory._watches import Disturbance
 
-__all__ = ["Change", "Disturbance", "Failing", "Fault", "Incoming", "Laboratory", "Revision", "Snapshot"]
+__all__ = [
+    "Change",
+    "Disturbance",
+    "Failing",
+    "Fault",
+    "Incoming",
+    "JournalEntry",
+    "Laboratory",
+    "Revision",
+    "Served",
+    "Snapshot",
+]

@@ -2,92 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
-
-from kubewright.api.wire import UNREADABLE
+from kubewright.cluster.laboratory._requests import Incoming, Matches, Served
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, already_exists, internal, modified
+from kubewright.signatures import can_take, is_async, is_generator, location_of, name_of
 
 __all__ = [
-    "WRITES",
     "Decision",
     "Failing",
     "Fault",
-    "Incoming",
     "Outcome",
     "check_failure",
+    "check_hook",
+    "check_write_hook",
     "is_create_conflict",
-    "matcher",
     "refusal",
 ]
 
-WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_READS: Final = frozenset({"get", "list", "watch"})
-_APPLY: Final = "application/apply-patch"
-
 Outcome: TypeAlias = int | Literal["lost", "timeout"]
 """How a request fails: a status; `lost`, the connection ends without a response; `timeout`, no response is sent."""
-
-
-class _Metadata(msgspec.Struct):
-    name: str = ""
-
-
-class _Named(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-
-
-_named: Final = msgspec.json.Decoder(_Named)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
-    """A resource request, as passed to hooks.
-
-    `verb` is `apply` for a server-side apply, which is a `patch` otherwise. `name` is that of the path, or of the body
-    of a create.
-    """
-
-    verb: str
-    resource: str
-    namespace: str
-    name: str
-    subresource: str
-    user: str
-    dry_run: bool
-
-    @property
-    def writes(self) -> bool:
-        """Returns whether the request is a write and not a dry run."""
-        return self.verb not in _READS and not self.dry_run
-
-    @classmethod
-    def of(cls, call: Call) -> Self:
-        """Returns the attributes of a call before it is served."""
-        applies = call.verb == "patch" and call.header("Content-Type").startswith(_APPLY)
-        return cls(
-            verb="apply" if applies else call.verb,
-            resource=call.type.qualified,
-            namespace=call.namespace,
-            name=call.name or _name_in(call),
-            subresource=call.subresource,
-            user=call.user.name,
-            dry_run=call.dry_run,
-        )
-
-
-def _name_in(call: Call) -> str:
-    if call.verb != "create" or not call.request.body:
-        return ""
-    try:
-        return _named.decode(call.request.body).metadata.name
-    except UNREADABLE:  # another format, or invalid: the server reports it
-        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +41,37 @@ class Failing:
     retry_after: int | None = None
 
 
-Decision: TypeAlias = Callable[[Incoming], Failing | None]
-"""Decides about a request: returns how it fails, or None to serve it."""
+Decision: TypeAlias = Callable[[Any], Failing | Awaitable[Failing | None] | None]
+"""Acts on a request, plain or async: returns how it fails, or None to serve it, or to send its response."""
 
 
 class Fault(Scope):
-    """A fault that lasts until `end`, or until the end of its `with` block.
+    """A fault or a hook that lasts until `end`, or until the end of its `with` block.
 
-    `seen` counts the matching requests, `hits` the failed ones.
+    `seen` counts the matching requests, `hits` the failed ones. `error` is the first exception that a hook raised.
     """
 
-    def __init__(self, matches: Callable[[Incoming], bool], decide: Decision, ended: Callable[[Fault], None]) -> None:
+    def __init__(self, matches: Matches, decide: Decision, ended: Callable[[Fault], None]) -> None:
         self._matches = matches
         self._decide = decide
         self._ended = ended
         self.seen = 0
         self.hits = 0
+        self.error: Exception | None = None
 
-    def failure_of(self, incoming: Incoming) -> Failing | None:
-        """Returns how a request fails; None if it is served."""
+    async def failure_of(self, incoming: Incoming, served: Served | None = None) -> Failing | None:
+        """Returns how a request fails; None if it is served. Raises the exception of a hook."""
         if not self._matches(incoming):
             return None
         self.seen += 1
-        failing = self._decide(incoming)
-        if failing is None or is_create_conflict(failing, incoming.verb):
+        try:
+            failing = self._decide(incoming if served is None else served)
+            if inspect.isawaitable(failing):
+                failing = await failing
+        except Exception as error:
+            self.error = self.error or error
+            raise
+        if failing is None or (served is None and is_create_conflict(failing, incoming.verb)):
             return None  # served: the server itself returns AlreadyExists if the object exists
         self.hits += 1
         return failing
@@ -133,6 +79,25 @@ class Fault(Scope):
     def end(self) -> None:
         """Ends the fault. May be called more than once."""
         self._ended(self)
+
+
+def check_hook(hook: object, when: str) -> None:
+    """Raises TypeError for an object that is not a function of one argument, ValueError for an unknown `when`."""
+    if when not in ("before", "after"):
+        raise ValueError(f'when={when!r} is unknown: use "before" or "after"')
+    what = "the Incoming request" if when == "before" else "the Served request"
+    if not callable(hook) or isinstance(hook, type):
+        raise TypeError(f"on_request takes a function of one argument, {what}, not {hook!r}")
+    if is_generator(hook):
+        raise TypeError(f"{name_of(hook)}{location_of(hook)} has a yield, so a call would not run it: return instead")
+    if not can_take(hook, 1):
+        raise TypeError(f"{name_of(hook)}{location_of(hook)} must take one argument, {what}")
+
+
+def check_write_hook(hook: object) -> None:
+    """Raises TypeError for an object that is not a plain function of one argument."""
+    if not callable(hook) or is_async(hook) or not can_take(hook, 1):
+        raise TypeError(f"on_write takes a plain function of one argument, the JournalEntry, not {hook!r}")
 
 
 def check_failure(failing: Failing, verb: str) -> None:
@@ -153,31 +118,6 @@ def check_failure(failing: Failing, verb: str) -> None:
 def is_create_conflict(failing: Failing, verb: str) -> bool:
     """Returns whether a create would fail because of an object that need not exist."""
     return failing.status == 409 and verb == "create" and not failing.committed
-
-
-def matcher(
-    *, verb: str, resource: str, namespace: str, name: str, subresource: str | None, user: str
-) -> Callable[[Incoming], bool]:
-    """Returns a function that matches requests. An empty argument matches everything, an empty verb every write."""
-    if verb and verb not in WRITES | _READS | {"apply"}:
-        raise ValueError(f"unknown verb {verb!r}; use one of {', '.join(sorted(WRITES | _READS | {'apply'}))}")
-
-    def matches(incoming: Incoming) -> bool:
-        if verb:
-            meant = verb == incoming.verb or (verb == "patch" and incoming.verb == "apply")
-        else:
-            meant = incoming.verb not in _READS
-        return (
-            meant
-            and not incoming.dry_run
-            and (not resource or incoming.resource == resource)
-            and (not namespace or incoming.namespace == namespace)
-            and (not name or incoming.name == name)
-            and (subresource is None or incoming.subresource == subresource)
-            and (not user or incoming.user == user)
-        )
-
-    return matches
 
 
 _TIMEOUT: Final = "request did not complete within the allotted timeout"

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from kubewright.cluster._state import State
-from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.laboratory._journal import JournalEntry
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.cluster.registry._field_managers import manager_name_of
-from kubewright.cluster.storage._storage import Event, EventKind
+from kubewright.cluster.storage._storage import EventKind
 
-__all__ = ["Change", "History", "Request", "Revision", "current"]
+__all__ = ["Change", "Revision", "revision_of"]
 
 _HIDDEN: Final = "(hidden)"
 _SECRETS: Final = "/secrets"
 _NOISE: Final = frozenset({"managedFields", "resourceVersion"})
-_MANAGED: Final = ("create", "update", "patch")
 _ABSENT: Final = object()
 
 
@@ -39,8 +34,8 @@ class Change:
 class Revision:
     """An object at one revision, and the write that created the revision.
 
-    `verb` and `user` are those of the request; both are empty for writes of the cluster itself, such as garbage
-    collection.
+    `verb` and `user` are those of the request, or of the part of the cluster that wrote, such as the garbage
+    collector.
     `manager` is the field manager; a deletion has none. `changes` omits resourceVersion and managed fields.
     """
 
@@ -55,63 +50,10 @@ class Revision:
     object: JSONObject = field(repr=False)
 
 
-class Request:
-    """The request that is being served. Cleared afterwards, also for tasks that the request started."""
-
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        self.call: Call | None = call
-
-
-current: Final[ContextVar[Request | None]] = ContextVar("kubewright-laboratory-request", default=None)
-
-
-@dataclass(slots=True)
-class _Record:
-    event: Event
-    time: datetime
-    verb: str
-    user: str
-    manager: str
-    subresource: str
-
-
-class History:
-    """Records writes, up to a limit; the oldest are dropped."""
-
-    def __init__(self, state: State, limit: int) -> None:
-        self._state = state
-        self._records: deque[_Record] = deque(maxlen=limit)
-        state.storage.subscribe_all(self)
-
-    def close(self) -> None:
-        """Stops recording."""
-        self._state.storage.unsubscribe_all(self)
-
-    def offer(self, event: Event) -> None:
-        """Records a write."""
-        request = current.get()
-        call = request.call if request is not None else None
-        made = _Record(event, self._state.clock.now(), "", "", "", "")
-        if call is not None:
-            made.verb, made.user, made.subresource = call.verb, call.user.name, call.subresource
-            made.manager = manager_name_of(call) if call.verb in _MANAGED else ""
-        self._records.append(made)
-
-    def of(self, storage: str, namespace: str, name: str) -> list[Revision]:
-        """Returns the revisions of an object, the oldest first."""
-        return [
-            _revision(record)
-            for record in self._records
-            if record.event.storage == storage
-            and record.event.entry.namespace == namespace
-            and record.event.entry.name == name
-        ]
-
-
-def _revision(record: _Record) -> Revision:
+def revision_of(record: JournalEntry) -> Revision:
+    """Returns the revision that an entry of the journal describes, which must be a write."""
     event = record.event
+    assert event is not None
     after = event.entry.decode()
     before = {} if event.previous is None else event.previous.decode()
     there = {} if event.kind == "DELETED" else after

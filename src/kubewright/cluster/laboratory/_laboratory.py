@@ -5,37 +5,44 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from functools import partial
-from typing import Final
+from typing import Any, Final, Literal, TypeAlias
 
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.laboratory._faults import (
     Decision,
     Failing,
     Fault,
-    Incoming,
     Outcome,
     check_failure,
+    check_hook,
+    check_write_hook,
     is_create_conflict,
-    matcher,
     refusal,
 )
-from kubewright.cluster.laboratory._history import History, Request, Revision, current
+from kubewright.cluster.laboratory._history import Revision, revision_of
+from kubewright.cluster.laboratory._journal import Journal, JournalEntry
+from kubewright.cluster.laboratory._requests import Incoming, Matches, Served, matcher
 from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
+from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
+from kubewright.cluster.machinery._authors import AUTHOR, Author
 from kubewright.cluster.machinery._calls import Call
+from kubewright.cluster.machinery._failures import Failure, PlainFailure
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
 
 __all__ = ["Laboratory"]
 
-_REMEMBERED: Final = 100_000
+Serve: TypeAlias = Callable[[Call], Awaitable[ApiResponse]]
+_IN_HOOK: Final[ContextVar[bool]] = ContextVar("kubewright-laboratory-hook", default=False)
 
 
 class Laboratory:
     """Fault injection for a cluster; `cluster.lab` creates it on first use.
 
-    `writes` counts the write requests since then; `history` contains their writes.
+    `writes` counts the write requests since then; `journal` has them all, with the writes of the cluster itself.
     """
 
     def __init__(self, dispatcher: Dispatcher, rng: random.Random) -> None:
@@ -44,7 +51,9 @@ class Laboratory:
         self._rng = rng
         self._faults: list[Fault] = []
         self._gates = Gates()
-        self._history = History(self._state, _REMEMBERED)
+        self._after: list[Fault] = []
+        self._journal = Journal(self._state)
+        self._requests = 0
         self._silent: set[asyncio.Future[None]] = set()
         self.writes = 0
         self._state.gate = self._gates
@@ -55,8 +64,9 @@ class Laboratory:
         self._dispatcher.interceptor = None
         self._state.gate = None
         self._faults.clear()
+        self._after.clear()
         self._gates.end()
-        self._history.close()
+        self._journal.close()
         for waiting in self._silent:
             _release(waiting)
 
@@ -65,7 +75,7 @@ class Laboratory:
     def fail(
         self,
         *,
-        verb: str = "",
+        verb: str = "write",
         kind: Kind = "",
         namespace: str = "",
         name: str = "",
@@ -79,11 +89,12 @@ class Laboratory:
     ) -> Fault:
         """Makes the n-th matching request from now on fail, and the following ones: `times` in all, None for all.
 
-        Omitted arguments match everything. Without a verb, all writes match except dry runs. `patch` includes
-        server-side apply, `apply` matches only that.
+        Omitted arguments match everything, with one exception: without a kind, `write` does not match writes of
+        Events, whose number depends on the time. `patch` includes server-side apply, `apply` matches only that.
 
         Args:
-            verb: create, update, patch, apply, delete, deletecollection, get, list or watch.
+            verb: create, update, patch, apply, delete, deletecollection, get, list or watch; `write` (the default) for
+                all writes except dry runs.
             kind: a class, or a resource name such as `deployments.apps`.
             namespace: the namespace of the objects.
             name: the name of the object; for a create, the one in its body.
@@ -117,38 +128,145 @@ class Laboratory:
         fault = self._add_fault(lambda one: matches(one) and not is_create_conflict(failing, one.verb), decide)
         return fault
 
-    def on_request(self, decide: Decision) -> Fault:
-        """Calls a function for every resource request; it returns how the request fails, or None to serve it.
+    def on_request(
+        self,
+        hook: Decision,
+        *,
+        when: Literal["before", "after"] = "before",
+        user: str = "",
+        client: str = "",
+        verb: str = "",
+        kind: Kind = "",
+        namespace: str = "",
+        name: str = "",
+        subresource: str | None = None,
+        nth: int | None = None,
+    ) -> Fault:
+        """Calls a function, plain or async, before or after each matching request: "before the n-th write, do X".
 
-        It also receives reads and dry runs. It must not block. If it raises, the request fails with a 500.
+        `before` passes the `Incoming` request. The hook acts, and returns None to serve the request or a `Failing`.
+        `after` passes the `Served` request after its writes and before its response is sent; a `Failing` replaces that
+        response. An async hook may send requests; these are neither passed to hooks nor failed. It may kill the
+        program that sent the request (`Running.kill`): the request then has no effect, or no response.
+
+        If a hook raises, the request fails with a 500, and the exception is in `error` of the returned object.
+
+        Args:
+            hook: a function with one argument. Raises TypeError for any other.
+            when: `before` the request is served, or `after` it.
+            user: the name of the user.
+            client: a part of the User-Agent header.
+            verb: as in `fail`; `write` for all writes except dry runs and, without a kind, except those of Events.
+                Default: every request.
+            kind: a class, or a resource name such as `deployments.apps`.
+            namespace: the namespace of the objects.
+            name: the name of the object; for a create, the one that it gets.
+            subresource: `status` or `scale`; "" for the object itself. Default: any.
+            nth: calls the hook only for this match, counted from 1. Default: for each.
         """
-        return self._add_fault(lambda _: True, decide)
+        check_hook(hook, when)
+        if nth is not None and nth < 1:
+            raise ValueError(f"nth must be at least 1, got {nth}")
+        matches = matcher(
+            verb=verb,
+            resource=known_resource_of(self._state, kind) if kind else "",
+            namespace=namespace,
+            name=name,
+            subresource=subresource,
+            user=user,
+            client=client,
+        )
+        made: Fault
 
-    def _add_fault(self, matches: Callable[[Incoming], bool], decide: Decision) -> Fault:
-        fault = Fault(matches, decide, lambda ended: self._faults.remove(ended) if ended in self._faults else None)
-        self._faults.append(fault)
+        def only_nth(request: Any) -> Failing | Awaitable[Failing | None] | None:
+            return hook(request) if made.seen == nth else None
+
+        made = self._add_fault(matches, hook if nth is None else only_nth, when)
+        return made
+
+    def on_write(self, hook: Callable[[JournalEntry], object]) -> Scope:
+        """Calls a plain function with each entry of the journal that is a write, also of the cluster itself.
+
+        The write is committed then, and clients have not seen it yet. The function must not raise, block or write:
+        an exception is logged.
+        """
+        check_write_hook(hook)
+        return self._journal.call(hook)
+
+    def _add_fault(self, matches: Matches, decide: Decision, when: str = "before") -> Fault:
+        faults = self._faults if when == "before" else self._after
+        fault = Fault(matches, decide, lambda ended: faults.remove(ended) if ended in faults else None)
+        faults.append(fault)
         return fault
 
-    async def _around(self, call: Call, serve: Callable[[Call], Awaitable[ApiResponse]]) -> ApiResponse:
-        incoming = Incoming.of(call)
+    async def _around(self, call: Call, serve: Serve) -> ApiResponse:
+        self._requests += 1
+        incoming = Incoming.of(call, self._state, self._requests)
         self.writes += incoming.writes
-        request = Request(call)
-        token = current.set(request)
+        author = Author(call.user.name, call, incoming.number, incoming.verb)
+        token = AUTHOR.set(author)
+        self._journal.begin(incoming.number)
+        status = 0
         try:
-            struck = [failing for fault in list(self._faults) if (failing := fault.failure_of(incoming)) is not None]
-            if not struck:
-                return await serve(call)
-            failing = struck[0]
-            if failing.committed:
-                (await serve(call)).close()
+            if _IN_HOOK.get():
+                response = await serve(call)
+            else:
+                response = await self._disturbed_response(call, incoming, serve)
+            status = response.status
+            return response
+        except (Failure, PlainFailure) as failure:
+            status = failure.code
+            raise
+        except NoResponse:
+            raise
+        except Exception:
+            status = 500
+            raise
         finally:
-            request.call = None
-            current.reset(token)
+            author.ended = True
+            AUTHOR.reset(token)
+            self._journal.answered(author, incoming.name, status)
+
+    async def _disturbed_response(self, call: Call, incoming: Incoming, serve: Serve) -> ApiResponse:
+        failing = await self._ask(self._faults, incoming)
+        if failing is not None and not failing.committed:
+            raise await self._failure(call, incoming, failing)
+        response: ApiResponse | None = None
+        refused: Failure | None = None
+        try:
+            response = await serve(call)
+        except Failure as failure:
+            refused = failure
+        status = response.status if response is not None else refused.code if refused is not None else 0
+        if self._after:
+            served = Served(request=incoming, status=status, entries=self._journal.written(incoming.number))
+            replaced = await self._ask(self._after, incoming, served)
+            failing = failing if replaced is None else replaced
+        if refused is not None:
+            raise refused
+        assert response is not None
+        if failing is None:
+            return response
+        response.close()
+        raise await self._failure(call, incoming, failing)
+
+    async def _ask(self, faults: list[Fault], incoming: Incoming, served: Served | None = None) -> Failing | None:
+        """Calls all matching hooks. Returns the first failure."""
+        if not faults:
+            return None
+        token = _IN_HOOK.set(True)
+        try:
+            struck = [await fault.failure_of(incoming, served) for fault in list(faults)]
+        finally:
+            _IN_HOOK.reset(token)
+        return next((failing for failing in struck if failing is not None), None)
+
+    async def _failure(self, call: Call, incoming: Incoming, failing: Failing) -> Exception:
         if failing.status == "timeout":
             await self._never(call)
         if isinstance(failing.status, str):
-            raise NoResponse(timeout=failing.status == "timeout")
-        raise refusal(call, incoming, failing.status, failing.retry_after)
+            return NoResponse(timeout=failing.status == "timeout")
+        return refusal(call, incoming, failing.status, failing.retry_after)
 
     async def _never(self, call: Call) -> None:
         """Waits until the client disconnects or times out, or the cluster stops."""
@@ -242,12 +360,25 @@ class Laboratory:
         """
         return rewind(self._state, snapshot)
 
+    @property
+    def journal(self) -> list[JournalEntry]:
+        """Every write and every request since the first use of the laboratory, in order; see `JournalEntry`.
+
+        Writes of the cluster's own controllers are included. The journal keeps the last 100,000 entries, and 256 MiB of
+        objects.
+        """
+        return self._journal.entries
+
+    def journal_since(self, number: int) -> list[JournalEntry]:
+        """Returns the entries of the journal after the one with this number."""
+        return self._journal.since(number)
+
     def history(self, kind: Kind, name: str, namespace: str = "") -> list[Revision]:
         """Returns the revisions of an object since the laboratory was first used, the oldest first.
 
-        The list includes earlier objects of the same name. The last 100,000 writes are available.
+        The list includes earlier objects of the same name. It is part of the journal, with the same limits.
         """
-        return self._history.of(storage_of(self._state, kind), namespace, name)
+        return [revision_of(entry) for entry in self._journal.of(storage_of(self._state, kind), namespace, name)]
 
 
 def _release(waiting: asyncio.Future[None]) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry._field_managers import manager_of
 from kubewright.cluster.registry._store import commit
@@ -25,4 +26,5 @@ def write_status(state: State, entry: Entry, status: JSONObject, manager: str) -
     if made == (old.get("status") or {}):
         return
     changed = manager_of(state, type_, "status").update(old, {**old, "status": made}, manager, state.now())
-    commit(state, type_, {**changed, "metadata": {**changed["metadata"]}}, entry)
+    with writing_as():
+        commit(state, type_, {**changed, "metadata": {**changed["metadata"]}}, entry)

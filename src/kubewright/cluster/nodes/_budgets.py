@@ -15,6 +15,7 @@ from kubewright.api.core.v1 import PodStatus
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes
 from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
@@ -149,4 +150,5 @@ async def _decrement(state: State, type_: ResourceType, entry: Entry, budget: Po
     )
     await state.admission.admit(asked)
     assert asked.object is not None
-    commit(state, type_, asked.object, entry)
+    with writing_as(_SERVER.name):
+        commit(state, type_, asked.object, entry)

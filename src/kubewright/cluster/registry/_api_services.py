@@ -73,7 +73,7 @@ def _content(state: State, name: str, priorities: tuple[int, int], managed: str)
     return {
         "metadata": {
             "name": name,
-            "uid": state.uid(),
+            "uid": state.uid_of(_STORAGE, "", name),
             "creationTimestamp": now,
             "labels": {_LABEL: managed},
             "managedFields": [entry],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -24,7 +25,7 @@ from kubewright.cluster.registry._store import check_path, check_path_namespace,
 from kubewright.cluster.registry.validation import _object_meta
 from kubewright.cluster.storage._storage import Entry, RevisionConflict
 
-__all__ = ["check_namespace", "create", "create_object"]
+__all__ = ["check_namespace", "create", "create_object", "next_generated_name"]
 
 _NAMES: Final = ("metadata.name", "metadata.generateName")
 _NAME_TRIES: Final = 8
@@ -71,7 +72,6 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
     metadata = obj["metadata"]
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(field, None)
-    metadata["uid"] = state.uid()
     metadata["creationTimestamp"] = state.now()
     if type_.has_status:
         _clear_status(type_, obj)
@@ -79,11 +79,18 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
         metadata["generation"] = 1
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     if generated:
-        metadata["name"] = _free_name(state, type_, metadata)
+        metadata["name"] = _take_name(state, type_, metadata)
+    metadata["uid"] = state.uid_of(type_.storage, metadata.get("namespace", ""), metadata.get("name", ""))
+    stored = False
     try:
         type_.strategy.prepare_create(obj)
-        return await _create_prepared(state, call, attributes, obj)
+        made = await _create_prepared(state, call, attributes, obj)
+        stored = not call.dry_run
+        return made
     finally:
+        if generated and not stored:
+            place = (type_.storage, metadata.get("namespace", ""))
+            state.identities.return_name(*place, metadata["generateName"], metadata["name"])
         type_.strategy.end_write(metadata["uid"])
 
 
@@ -119,13 +126,27 @@ def _clear_status(type_: ResourceType, obj: JSONObject) -> None:
         obj["status"] = type_.strategy.read({"metadata": {}}, problems=None).get("status", {})
 
 
-def _free_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
-    name: str = metadata["generateName"]
-    for _ in range(_NAME_TRIES if type_.strategy.randomizes_names else 0):
-        name = _object_meta.generated_name(metadata["generateName"], state.rng)
-        if state.storage.get(type_.storage, metadata.get("namespace", ""), name) is None:
-            break
-    return name
+def next_generated_name(state: State, type_: ResourceType, namespace: str, prefix: str) -> str:
+    """Returns the name that the next new object with a `generateName` gets."""
+    return _generated(state, type_, namespace, prefix, state.identities.next_name)
+
+
+def _take_name(state: State, type_: ResourceType, metadata: JSONObject) -> str:
+    namespace, prefix = metadata.get("namespace", ""), metadata["generateName"]
+    return _generated(state, type_, namespace, prefix, state.identities.take_name)
+
+
+def _generated(
+    state: State,
+    type_: ResourceType,
+    namespace: str,
+    prefix: str,
+    choose: Callable[[str, str, str, Callable[[str], bool]], str],
+) -> str:
+    if not type_.strategy.randomizes_names:
+        return prefix
+    storage = type_.storage
+    return choose(storage, namespace, prefix, lambda name: state.storage.get(storage, namespace, name) is not None)
 
 
 def check_namespace(state: State, call: Call, obj: JSONObject) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ __all__ = [
 
 _FIRST_REVISION: Final = 1
 _HISTORY: Final = 10_000
+_COUNTED_NAMES: Final = 100_000
 HISTORY_BYTES: Final = 2**27
 MAX_OBJECT_BYTES: Final = 3 * 512 * 1024  # etcd's --max-request-bytes
 _MAX_MESSAGE_BYTES: Final = 2 * 1024 * 1024  # the largest request that etcd's client sends
@@ -109,6 +110,11 @@ class Storage:
         self._global_subscribers: dict[Subscriber, None] = {}
         self._unsent: deque[tuple[_Table, Event]] = deque()
         self._sending = False
+        self._deletions: dict[tuple[str, str], int] = {}
+        self._forgotten_deletions = 0
+        self.recorder: Callable[[Event], object] | None = None
+        """Called at each write, before subscribers are notified; the laboratory sets it. It must neither raise nor
+        write."""
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
@@ -133,6 +139,17 @@ class Storage:
         for event in reversed(self.events(storage, revision, namespace, name)):
             found = event.previous
         return found
+
+    def incarnation(self, storage: str, namespace: str, name: str) -> int:
+        """Returns a number that no earlier object of that name had: how many were deleted, unless that is forgotten."""
+        key = f"{namespace}/{name}" if namespace else name
+        return self._deletions.get((storage, key), self._forgotten_deletions)
+
+    def _count_deletion(self, storage: str, entry: Entry) -> None:
+        self._deletions[storage, entry.key] = self.incarnation(storage, entry.namespace, entry.name) + 1
+        if len(self._deletions) > _COUNTED_NAMES:  # numbers continue after the highest one
+            self._forgotten_deletions = max(self._deletions.values()) + 1
+            self._deletions.clear()
 
     def count(self, storage: str) -> int:
         """Returns the number of objects of a kind."""
@@ -229,8 +246,15 @@ class Storage:
         self._log_bytes += len(event.entry.raw)
         while len(self._log) > self._history or (self._log_bytes > self._history_bytes and len(self._log) > 1):
             self.compact(self._log[0].revision)
-        self._unsent.append((table, event))
+        self._enqueue(table, event)
         self._send()
+
+    def _enqueue(self, table: _Table, event: Event) -> None:
+        if event.kind == "DELETED":
+            self._count_deletion(event.storage, event.entry)
+        if self.recorder is not None:
+            self.recorder(event)
+        self._unsent.append((table, event))
 
     def _send(self) -> None:
         """Notifies subscribers of each event in order. A subscriber may write: its event follows the current one."""
@@ -302,12 +326,12 @@ class Storage:
             for key in [key for key in table.keys if key not in wanted]:
                 gone = table.entries[key]
                 table.remove(key)
-                self._unsent.append((table, Event(storage, "DELETED", gone, gone)))
+                self._enqueue(table, Event(storage, "DELETED", gone, gone))
             for key, entry in wanted.items():
                 before = table.entries.get(key)
                 if before is not entry:
                     table.insert(entry)
-                    self._unsent.append((table, Event(storage, "MODIFIED" if before else "ADDED", entry, before)))
+                    self._enqueue(table, Event(storage, "MODIFIED" if before else "ADDED", entry, before))
         self._send()
 
     def load(self, revision: int, objects: Iterator[tuple[str, JSONObject]]) -> None:

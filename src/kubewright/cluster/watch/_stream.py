@@ -166,11 +166,15 @@ class WatchStream:
         state.watchers.add(self)
         if self._closed:
             return
-        seconds = timeout if timeout else _MIN_SECONDS * (1 + state.rng.random())
+        seconds = timeout if timeout else _MIN_SECONDS * (1 + self._life())
         deferrable = self._bookmarks and not self.may_stall()
         self._timers.append(state.clock.call_later(seconds, self.end, deferrable=deferrable))
         if self._bookmarks:
             self._set_bookmark_timer()
+
+    def _life(self) -> float:
+        """Returns a number from 0 to 1 that depends on the user and the kind, and not on other watches."""
+        return self._state.identities.fraction("watch", self._call.user.name, self._call.type.storage)
 
     def _subscribe(self) -> None:
         call = self._call

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from kubewright.cluster._state import State
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.storage._storage import Entry, Event
 
@@ -108,10 +109,11 @@ class AddressObjects:
 
     def offer(self, event: Event) -> None:
         """Handles the write or delete of a Service."""
-        kept = set() if event.kind == "DELETED" else self.ensure(event.entry)
-        if event.previous is not None:
-            for address in _addresses_of(event.previous) - kept:
-                self._delete(address, event.previous)
+        with writing_as():
+            kept = set() if event.kind == "DELETED" else self.ensure(event.entry)
+            if event.previous is not None:
+                for address in sorted(_addresses_of(event.previous) - kept):
+                    self._delete(address, event.previous)
 
     def ensure(self, entry: Entry) -> set[str]:
         """Creates the missing IPAddresses of a Service. Returns its addresses."""
@@ -155,7 +157,7 @@ class AddressObjects:
         }
         metadata = {
             "name": address,
-            "uid": self._state.uid(),
+            "uid": self._state.uid_of(_IP_ADDRESSES, "", address),
             "creationTimestamp": now,
             "labels": labels,
             "managedFields": [managed],

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any, Final
 
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required, too_long
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType
 from kubewright.names import label_value_problems, qualified_name_problems
 
-__all__ = ["generated_name", "validate_create", "validate_update", "warnings"]
+__all__ = ["validate_create", "validate_update", "warnings"]
 
 _ANNOTATIONS_SIZE: Final = 256 * 1024
-_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX_LENGTH: Final = 5
-_MAX_NAME: Final = 63
 _IMMUTABLE: Final = "field is immutable"
 # Immutable fields, with their values if absent.
 _UNCHANGING: Final = {
@@ -27,12 +23,6 @@ _UNCHANGING: Final = {
 }
 _KNOWN_FINALIZERS: Final = ("foregroundDeletion", "orphan", "kubernetes")
 _FORBIDDEN_OWNERS: Final = ("Event",)
-
-
-def generated_name(base: str, rng: random.Random) -> str:
-    """Returns a name with the prefix and five random characters that form no words."""
-    suffix = "".join(rng.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
-    return base[: _MAX_NAME - _SUFFIX_LENGTH] + suffix
 
 
 def validate_create(type_: ResourceType, obj: JSONObject) -> list[FieldError]:
