@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from kubewright.api import Rule as Rule
     from kubewright.api import Scale as Scale
     from kubewright.api import Schema as Schema
+    from kubewright.api import States as States
     from kubewright.api import Untyped as Untyped
     from kubewright.api import ValidationError as ValidationError
     from kubewright.api import constrain as constrain
@@ -111,6 +112,7 @@ _MODULES = {
     "Rule": "kubewright.api",
     "Scale": "kubewright.api",
     "Schema": "kubewright.api",
+    "States": "kubewright.api",
     "ValidationError": "kubewright.api",
     "constrain": "kubewright.api",
     "validate": "kubewright.api",

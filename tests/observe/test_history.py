@@ -45,6 +45,28 @@ def test_the_last_results_of_an_object_are_there_newest_last() -> None:
     assert len(history) == 1
 
 
+def test_failing_objects_are_known_since_their_first_failure() -> None:
+    history = History()
+    remember(history, reconcile(1, "no"), at=1.0)
+    remember(history, reconcile(1, "still no"), at=2.0)
+    remember(history, reconcile(2), at=3.0)
+    assert history.failing() == [(key(1), 1.0)]
+    newest = history.newest(key(1))
+    assert newest is not None
+    assert newest.error == "still no"
+    assert history.newest(key(3)) is None
+    remember(history, reconcile(1), at=4.0)
+    assert history.failing() == []
+
+
+def test_failing_objects_are_bounded_by_the_remembered_ones() -> None:
+    history = History(HistoryBounds(objects=10))
+    for number in range(100):
+        remember(history, reconcile(number, "no"), at=float(number))
+        assert len(history._failing_since) <= 21
+    assert [one for one, _ in history.failing()] == [key(number) for number in range(90, 100)]
+
+
 @pytest.mark.promise("Watching an operator", "The memory of it is bounded by count and by bytes.")
 def test_number_of_objects_is_bounded_and_the_least_recent_are_dropped() -> None:
     history = History(HistoryBounds(objects=100))

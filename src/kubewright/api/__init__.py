@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from kubewright.api._values import JSON, IntOrString, scaled_value
     from kubewright.api._yaml import from_yaml, to_yaml
     from kubewright.api.kinds._definition import Column, Conversion, Scale
+    from kubewright.api.kinds._states import States
     from kubewright.api.schema._constraints import (
         Choices,
         EmbeddedResource,
@@ -124,6 +125,7 @@ _MODULES = {
     "Selector": "_selectors",
     "SelectorError": "_selectors",
     "SelectorOperator": "_selectors",
+    "States": "kubewright.api.kinds._states",
     "Time": "_time",
     "Untyped": "_untyped",
     "ValidationError": "_validate",
@@ -200,6 +202,7 @@ __all__ = [
     "Selector",
     "SelectorError",
     "SelectorOperator",
+    "States",
     "Time",
     "Untyped",
     "ValidationError",

@@ -102,6 +102,7 @@ class Backend:
         self.clock = clock or SystemClock()
         self.operators = Operators(*operators, clock=self.clock)
         """The operators that the console queries. More can be added at any time."""
+        self.operators.subscribe(self._show_failures)
         self.conditions = ConditionHistory(self.clock)
         """The transitions of conditions that open pages have observed."""
         self.events = EventIndex()
@@ -230,7 +231,7 @@ class Backend:
             allowed = await self._own_viewer.namespaces_of(kind) if kind.namespaced else frozenset[str]()
             where = () if isinstance(allowed, All) else sorted(allowed)
             forbidden = "" if where else f"the console's own account may not list {kind.plural}"
-        return ObjectCache(
+        cache = ObjectCache(
             self.client,
             kind,
             namespaces=where,
@@ -238,6 +239,12 @@ class Backend:
             clock=self.clock,
             on_idle=on_idle,
         )
+        cache.set_failures(self.operators.failures_of(kind.group, kind.kind))
+        return cache
+
+    def _show_failures(self) -> None:
+        for cache in self.open_caches:
+            cache.set_failures(self.operators.failures_of(cache.kind.group, cache.kind.kind))
 
     # Viewers
 

@@ -27,7 +27,6 @@ from kubewright.console.objects import (
     child_kinds,
     decode_object,
     event_lines,
-    health_of,
     owned_tree,
     reconcile_entries,
     resource_of,
@@ -76,6 +75,7 @@ class ObjectView:
         """Whether the object was deleted after it had been seen."""
         self.hidden = False
         """Whether the viewer lost access to the object."""
+        self._may_get = False
         self.may_change = self.may_delete = False
         """Whether the viewer may patch and delete the object."""
         self.tree = Tree()
@@ -187,8 +187,9 @@ class ObjectView:
         if self.hidden:
             self.obj, self.tree, self.events, self.controllers = None, Tree(), (), ()
             return
-        self._read()
         place = self.kind, self.key.namespace, self.key.name
+        self._may_get = await self.viewer.may("get", *place)
+        self._read()
         self.may_change = await self.viewer.may("patch", *place)
         self.may_delete = await self.viewer.may("delete", *place)
         if self._ready:
@@ -198,12 +199,14 @@ class ObjectView:
             self.controllers = await self._controllers()
 
     def _read(self) -> None:
-        snapshot = self._caches[self.kind.path].snapshot(*self.key) if self.kind.path in self._caches else None
-        if snapshot is None:
+        cache = self._caches.get(self.kind.path)
+        snapshot = None if cache is None else cache.snapshot(*self.key)
+        if cache is None or snapshot is None:
             self.gone = self.obj is not None
             return
         self.gone = False
-        self.obj, self.uid, self.health = decode_object(snapshot.raw), snapshot.uid, health_of(self.kind, snapshot)
+        self.obj, self.uid = decode_object(snapshot.raw), snapshot.uid
+        self.health = cache.state(snapshot, show_error=self._may_get)
         self.obj = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **self.obj}
         self.backend.conditions.record(snapshot.uid, self.obj)
 
@@ -236,7 +239,7 @@ class ObjectView:
     async def _controllers(self) -> list[ControllerStatus]:
         """Returns what operators report. Requires `get` on the object, because reports contain more than a list."""
         controllers_of = self.backend.operators.controllers_of(self.kind.group, self.kind.kind)
-        if not controllers_of or not await self.viewer.may("get", self.kind, self.key.namespace, self.key.name):
+        if not controllers_of or not self._may_get:
             return []
         return [await self._status(ref) for ref in controllers_of]
 

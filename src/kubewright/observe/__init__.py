@@ -25,6 +25,7 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.observe._debug import DebugPages, is_loopback
+    from kubewright.observe._failing import FailingObject, FailingObjects, failing_objects
     from kubewright.observe._former_finalizers import FormerFinalizers
     from kubewright.observe._history import History, HistoryBounds, HistoryEntry
     from kubewright.observe._inspection import (
@@ -79,6 +80,8 @@ _MODULES = {
     "DeclaredController": "_undeclared_writes",
     "DeclaredKind": "_undeclared_writes",
     "Ending": "_stats",
+    "FailingObject": "_failing",
+    "FailingObjects": "_failing",
     "FieldChange": "_inspection",
     "FormerFinalizers": "_former_finalizers",
     "History": "_history",
@@ -111,6 +114,7 @@ _MODULES = {
     "WebhookReport": "_report",
     "WebhookStats": "_webhooks",
     "WriteRecord": "_inspection",
+    "failing_objects": "_failing",
     "inspect": "_inspection",
     "is_loopback": "_debug",
     "read_token": "_operator_client",
@@ -129,6 +133,8 @@ __all__ = [
     "DeclaredController",
     "DeclaredKind",
     "Ending",
+    "FailingObject",
+    "FailingObjects",
     "FieldChange",
     "FormerFinalizers",
     "History",
@@ -162,6 +168,7 @@ __all__ = [
     "WebhookStats",
     "Write",
     "WriteRecord",
+    "failing_objects",
     "inspect",
     "is_loopback",
     "read_token",

@@ -1,6 +1,7 @@
 """`DebugPages`: JSON about an operator and its objects, for tools on the same machine.
 
     /debug/kubewright                                      the operator: controllers, caches, leader, webhooks
+    /debug/kubewright/failing                              the objects whose last reconcile failed, at most 1,000
     /debug/kubewright/objects                              the remembered objects, newest first
     /debug/kubewright/objects/CONTROLLER/NAMESPACE/NAME    one object (without a namespace: CONTROLLER/NAME)
     /debug/kubewright/logs/CONTROLLER/NAMESPACE/NAME       its last log records, the newest last
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kubewright.cache import ObjectKey
+from kubewright.observe._failing import failing_objects
 from kubewright.observe._inspection import inspect
 from kubewright.observe._logbook import LogBook
 from kubewright.observe._report import report
@@ -73,6 +75,8 @@ class DebugPages:
         match parts:
             case [""]:
                 return _json(report(self._sources, name=self._name, started_at=self._started_at))
+            case ["failing"]:
+                return _json(failing_objects(self._controllers()))
             case ["objects"]:
                 return _json({"objects": list(islice(self._objects(), _LISTED_AT_MOST))})
             case ["objects" | "logs" as page, name, *where] if 1 <= len(where) <= 2 and all(where):
@@ -102,7 +106,9 @@ class DebugPages:
         for controller in self._controllers():
             now, monotonic = controller.clock.now(), controller.clock.monotonic()
             for key in reversed(controller.history.objects()):
-                newest = controller.history.of(key)[-1]
+                newest = controller.history.newest(key)
+                if newest is None:
+                    continue
                 yield _Object(
                     controller=controller.name,
                     namespace=key.namespace,

@@ -13,7 +13,7 @@ from kubewright.cache import ObjectKey
 from kubewright.interning import InternTable
 from kubewright.lru import LRUMemory
 from kubewright.observe._reconcile import Reconcile, Write
-from kubewright.observe._stats import Ending
+from kubewright.observe._stats import FAILED, Ending
 
 __all__ = ["History", "HistoryBounds", "HistoryEntry"]
 
@@ -88,6 +88,7 @@ class History:
         )
         self._shared = InternTable(_SHARED_AT_MOST)
         self._changes: deque[Change] = deque()
+        self._failing_since: dict[ObjectKey, float] = {}
 
     def __len__(self) -> int:
         """Returns how many objects are remembered."""
@@ -106,6 +107,21 @@ class History:
         """Returns the last reconciles of an object, the newest last; empty if the object is not remembered."""
         return tuple([kept.entry() for kept in _several(self._kept.peek(key) or ())])
 
+    def failing(self) -> list[tuple[ObjectKey, float]]:
+        """Returns the remembered objects whose last reconcile failed, and since when, on the monotonic clock."""
+        self._forget_dropped()
+        return [*self._failing_since.items()]
+
+    def _forget_dropped(self) -> None:
+        dropped = [key for key in self._failing_since if self._kept.peek(key) is None]
+        for key in dropped:
+            del self._failing_since[key]
+
+    def newest(self, key: ObjectKey) -> HistoryEntry | None:
+        """Returns the last reconcile of an object; None if the object is not remembered."""
+        kept = self._kept.peek(key)
+        return None if kept is None else _several(kept)[-1].entry()
+
     def change_of(self, write: Write) -> Change | None:
         """Returns the change of a write, or None if it is no longer kept."""
         return next((change for change in self._changes if change[0] is write), None)
@@ -116,6 +132,12 @@ class History:
         before = self._kept.peek(key)
         new = self._shortened(reconcile, ending, _TIMES.pack(ended, seconds, waited), before)
         self._kept.put(key, new if before is None else (*_several(before), new)[-self.bounds.results :])
+        if ending not in FAILED:
+            self._failing_since.pop(key, None)
+        elif key not in self._failing_since:
+            if len(self._failing_since) >= 2 * self.bounds.objects:  # rarely, because it looks at all of them
+                self._forget_dropped()
+            self._failing_since[key] = ended
         if reconcile.changes:
             self._keep(reconcile.changes)
 

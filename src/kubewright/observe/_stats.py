@@ -9,10 +9,13 @@ import msgspec
 
 from kubewright.queue import Durations
 
-__all__ = ["BUGS", "RECONCILE_BUCKETS", "ControllerStats", "Ending"]
+__all__ = ["BUGS", "FAILED", "RECONCILE_BUCKETS", "ControllerStats", "Ending"]
 
 Ending: TypeAlias = Literal["success", "requeue", "requeue_after", "error", "terminal_error"]
 """How a reconcile ended; an undecodable object is a `terminal_error`."""
+
+FAILED: Final[frozenset[Ending]] = frozenset(["error", "terminal_error"])
+"""The endings that are failures."""
 
 RECONCILE_BUCKETS: Final = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),

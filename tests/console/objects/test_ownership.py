@@ -10,7 +10,7 @@ import pytest
 from kubewright.api import Untyped
 from kubewright.cache import ObjectKey, Snapshot, SnapshotDecoder
 from kubewright.console.kinds import Kind
-from kubewright.console.objects import Node, State, child_kinds, owned_tree
+from kubewright.console.objects import Health, Node, State, child_kinds, decode_object, health_of, owned_tree
 from kubewright.observe import KindName
 
 
@@ -50,6 +50,9 @@ class ObjectCache:
 
     def owned_by(self, uid: str) -> list[Snapshot[Any]]:
         return [one for one in self.objects if any(owner.uid == uid for owner in one.owners)]
+
+    def state(self, snapshot: Snapshot[Any], *, show_error: bool = False) -> Health:
+        return health_of(self.kind, decode_object(snapshot.raw))
 
 
 def thing(kind: Kind, name: str, owner: str, namespace: str = "default", **content: Any) -> Snapshot[Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubewright.console.objects import Health, State, state_of
+from kubewright.console.kinds import DeclaredStates, declared_states
+from kubewright.console.objects import OVERDUE, Health, State, state_of, with_failure
+from kubewright.observe import FailingObject
 
 
 def condition(kind: str, status: str = "True", reason: str = "Because") -> dict[str, Any]:
@@ -32,7 +35,7 @@ def built_in(api_version: str, kind: str, spec: dict[str, Any], **status: Any) -
 
 @pytest.mark.parametrize("kind", ["Ready", "Available", "Succeeded", "Complete", "Healthy", "Established"])
 def test_true_good_condition_is_ready(kind: str) -> None:
-    assert state_of(custom(condition(kind))) == Health(State.READY, f"{kind}: Because")
+    assert state_of(custom(condition(kind)))[:2] == (State.READY, f"{kind}: Because")
 
 
 @pytest.mark.parametrize("kind", ["Failed", "Degraded", "Stalled", "ReplicaFailure"])
@@ -116,6 +119,10 @@ def test_deletion_is_terminating_with_finalizers() -> None:
         ("CrashLoopBackOff", State.FAILING),
         ("Terminating", State.TERMINATING),
         ("Purple", State.UNKNOWN),
+        ("InSync", State.READY),
+        ("OutOfSync", State.PROGRESSING),
+        ("Timed Out", State.FAILING),
+        ("Paused", State.SUSPENDED),
     ],
 )
 def test_maps_phases(phase: str, state: State) -> None:
@@ -172,7 +179,9 @@ def test_object_without_status_is_unknown() -> None:
         (built_in("apps/v1", "DaemonSet", {}, desiredNumberScheduled=2, numberReady=1), State.PROGRESSING),
         (built_in("apps/v1", "DaemonSet", {}), State.PROGRESSING),
         (built_in("batch/v1", "Job", {}, active=1), State.PROGRESSING),
-        (built_in("batch/v1", "Job", {"suspend": True}), State.UNKNOWN),
+        (built_in("batch/v1", "Job", {"suspend": True}), State.SUSPENDED),
+        (built_in("batch/v1", "CronJob", {"suspend": True}), State.SUSPENDED),
+        (built_in("batch/v1", "CronJob", {}), State.READY),
         (built_in("batch/v1", "Job", {}, conditions=[condition("Complete")]), State.READY),
         (built_in("batch/v1", "Job", {}, conditions=[condition("Failed")]), State.FAILING),
         (built_in("v1", "Pod", {}, phase="Pending"), State.PROGRESSING),
@@ -200,6 +209,102 @@ def test_object_without_status_is_unknown() -> None:
 )
 def test_states_of_built_in_kinds(obj: dict[str, Any], state: State) -> None:
     assert state_of(obj).state is state
+
+
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def since(one: dict[str, Any]) -> dict[str, Any]:
+    return one | {"lastTransitionTime": SINCE.isoformat(), "message": "waiting for the moon"}
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "An object that is not ready for more than five minutes is failing, unless its status reports progress.",
+)
+@pytest.mark.parametrize(
+    "obj",
+    [
+        custom(since(condition("Ready", "False", "Waiting"))),
+        built_in("v1", "Pod", {}, phase="Pending", conditions=[since(condition("PodScheduled", "False", "Unsched"))]),
+        built_in("v1", "Pod", {}, phase="Running", conditions=[since(condition("Ready", "False", "NotReady"))]),
+        built_in("apps/v1", "Deployment", {"replicas": 2}, conditions=[since(condition("Available", "False", "Min"))]),
+    ],
+)
+def test_not_ready_beyond_threshold_is_failing(obj: dict[str, Any]) -> None:
+    health = state_of(obj)
+    assert health.message == "waiting for the moon"
+    assert health.at(SINCE + OVERDUE - timedelta(seconds=1)).state is State.PROGRESSING
+    assert health.at(SINCE + OVERDUE).state is State.FAILING
+
+
+def test_reported_progress_is_never_overdue() -> None:
+    upgrading = custom(since(condition("Ready", "False", "Waiting")), condition("Upgrading"))
+    assert state_of(upgrading).at(SINCE + timedelta(days=1)).state is State.PROGRESSING
+    last = since(condition("Ready", "False")) | {"lastTransitionTime": "9999-12-31T23:59:59Z"}
+    assert state_of(custom(last)).state is State.PROGRESSING
+
+
+@pytest.mark.parametrize(
+    ("obj", "state"),
+    [
+        (custom(spec={"suspend": True}), State.SUSPENDED),
+        (custom(condition("Ready", "False", "Failed"), spec={"paused": True}), State.SUSPENDED),
+        (custom(condition("Suspended")), State.SUSPENDED),
+        (custom(since(condition("Ready", "False", "Suspended"))), State.SUSPENDED),
+        (custom(since(condition("Ready", "False", "PodCompleted"))), State.READY),
+        (custom(phase="Completed"), State.READY),
+    ],
+)
+def test_suspended_and_completed_are_not_failing(obj: dict[str, Any], state: State) -> None:
+    assert state_of(obj).at(SINCE + timedelta(days=1)).state is state
+    assert with_failure(state_of(obj), FAILURE, show_error=True).state is state
+
+
+FAILURE = FailingObject(controller="foo", name="a", result="error", attempt=15, since=SINCE, ended_at=SINCE, error="no")
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "An object whose last reconcile failed is failing, in lists, counts, search and on its page.",
+)
+def test_failed_reconcile_makes_an_object_failing() -> None:
+    for obj in (custom(), custom(condition("Ready")), custom(condition("Ready"), observedGeneration=1)):
+        merged = with_failure(state_of(obj), FAILURE, show_error=True)
+        assert merged[:3] == (State.FAILING, "reconcile failed 15 times", "no")
+        assert with_failure(state_of(obj), FAILURE, show_error=False).message == ""
+        assert with_failure(state_of(obj), None, show_error=True) == state_of(obj)
+
+
+def test_deleted_object_with_failed_reconcile_stays_terminating() -> None:
+    obj = custom()
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    merged = with_failure(state_of(obj), FAILURE, show_error=True)
+    assert merged[:3] == (State.TERMINATING, "being deleted; reconcile failed 15 times", "no")
+
+
+def definition(annotation: Any) -> dict[str, Any]:
+    return {"metadata": {"annotations": {"console.kubewright.dev/states": annotation}}}
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "An operator can declare on its kind which words of its status mean which state.",
+)
+def test_declared_states_take_precedence_over_guesses() -> None:
+    declared = declared_states(
+        definition('{"path":".status.mode","ready":["Error 0"],"failing":["Ready"],"completed":["true"]}')
+    )
+    assert declared == DeclaredStates(".status.mode", {"Error 0": "ready", "Ready": "failing", "true": "completed"})
+    assert state_of(custom(condition("Failed"), mode="Error 0"), declared)[:2] == (State.READY, "Error 0")
+    assert state_of(custom(condition("Ready"), mode="Ready"), declared).state is State.FAILING
+    assert state_of(custom(mode=True), declared).completed
+    assert state_of(custom(condition("Ready"), mode="Other"), declared).state is State.READY
+
+
+@pytest.mark.parametrize("annotation", ["", "{", "[]", "{}", '{"path":7}', '{"path":"]["}', 7, None, "[" * 9_000])
+def test_ignores_invalid_declared_states(annotation: Any) -> None:
+    assert declared_states(definition(annotation)) is None
 
 
 JSON = st.recursive(

@@ -23,7 +23,7 @@ from kubewright.console.operators import (
     Remote,
 )
 from kubewright.controller import Context
-from kubewright.observe import ControllerReport, LogLine, OperatorReport
+from kubewright.observe import ControllerReport, FailingObjects, LogLine, OperatorReport
 from kubewright.operator import Operator
 from kubewright.operator.endpoints import HttpServer, Page, PageRequest
 from tests.operator.conftest import settled
@@ -175,6 +175,9 @@ class Scripted:
             remembered_bytes=0,
         )
         return OperatorReport(name="lamps", at=self.clock.now(), started_at=self.run, controllers=(controller,))
+
+    async def failing(self) -> FailingObjects:
+        return FailingObjects()
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         return None

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from kubewright.api.kinds._builtin import builtin_kind
     from kubewright.api.kinds._definition import Definition, column_type
     from kubewright.api.kinds._resource import definition_of, pluralize, resource
+    from kubewright.api.kinds._states import STATES_ANNOTATION
 
 _MODULES = {
     "BUILT_IN_GROUPS": "kubewright.api._groups",
+    "STATES_ANNOTATION": "_states",
     "Definition": "_definition",
     "builtin_kind": "_builtin",
     "column_type": "_definition",
@@ -36,6 +38,7 @@ _MODULES = {
 
 __all__ = [
     "BUILT_IN_GROUPS",
+    "STATES_ANNOTATION",
     "Definition",
     "builtin_kind",
     "column_type",

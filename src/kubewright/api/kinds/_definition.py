@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubewright.api.kinds._states import STATES_ANNOTATION, States
 from kubewright.api.schema._paths import parse_path, shape_at
 from kubewright.api.schema._shapes import NotExpressible, Shape
 
@@ -109,6 +110,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     columns: dict[str, Column] = msgspec.field(default_factory=dict)
+    states: States | None = None
     selectable_fields: tuple[str, ...] = ()
     scale: Scale | None = None
     served: bool = True
@@ -124,6 +126,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         name = kind.__name__
         for title, column in self.columns.items():
             column_type(kind, title, column)
+        if self.states is not None:
+            _shape(kind, self.states.path, f"the states of {name}")
         for path in self.selectable_fields:
             found = _shape(kind, path, f"the selectable field of {name}")
             steps = parse_path(path)
@@ -150,6 +154,7 @@ def make_definition(
     short_names: Sequence[str],
     categories: Sequence[str],
     columns: Mapping[str, str | Column],
+    states: States | None,
     selectable_fields: Sequence[str],
     scale: Scale | None,
     served: bool,
@@ -183,6 +188,9 @@ def make_definition(
     given: object = conversion
     if given is not None and not isinstance(given, Conversion):
         raise TypeError(f'conversion of {kind} is a Conversion, Conversion(service="system/foo"), not {given!r}')
+    stated: object = states
+    if stated is not None and not isinstance(stated, States):
+        raise TypeError(f'states of {kind} is a States, States(".status.phase", ready=("Ready",)), not {stated!r}')
     if isinstance(deprecated, str) and not (0 < len(deprecated) <= 256 and deprecated.isprintable()):
         raise ValueError(f"the deprecation warning of {kind} must be one line of at most 256 characters")
     return Definition(
@@ -190,13 +198,14 @@ def make_definition(
         short_names=tuple(short_names),
         categories=tuple(categories),
         columns={title: Column(given) if isinstance(given, str) else given for title, given in columns.items()},
+        states=states,
         selectable_fields=tuple(selectable_fields),
         scale=scale,
         served=served,
         storage=storage,
         deprecated=deprecated,
         labels=dict(labels),
-        annotations=dict(annotations),
+        annotations=dict(annotations) | ({STATES_ANNOTATION: states.annotation()} if states else {}),
         api_approved=api_approved,
         conversion=conversion,
     )

@@ -97,33 +97,35 @@ class Access:
         }
         return await self._cached(("may", *attributes.values()), _SECONDS, lambda: self._review(attributes))
 
-    async def visibility(self, kind: Kind, among: Collection[str]) -> Visibility:
-        """Returns which objects of a kind are visible in these namespaces."""
-        if await self.may("list", kind):
+    async def visibility(self, kind: Kind, among: Collection[str], verb: str = "list") -> Visibility:
+        """Returns which objects of a kind are visible in these namespaces: those that may be listed, or those with
+        another verb.
+        """
+        if await self.may(verb, kind):
             return Visibility(ALL)
         if not kind.namespaced:
             return Visibility(frozenset(), await self._named(kind, [""]))
         places = [one for one in among if one]  # the server rejects a rules review without a namespace
-        listed = await self._listable(kind, places)
+        listed = await self._namespaces_with(verb, kind, places)
         return Visibility(listed, await self._named(kind, [one for one in places if one not in listed]))
 
     async def namespaces_of(self, kind: Kind, among: Collection[str]) -> frozenset[str] | All:
         """Returns where objects of a kind may be listed: `ALL`, or a subset of these namespaces."""
         if await self.may("list", kind):
             return ALL
-        return await self._listable(kind, among) if kind.namespaced else frozenset()
+        return await self._namespaces_with("list", kind, among) if kind.namespaced else frozenset()
 
-    async def _listable(self, kind: Kind, among: Iterable[str]) -> frozenset[str]:
+    async def _namespaces_with(self, verb: str, kind: Kind, among: Iterable[str]) -> frozenset[str]:
         names = [*among]
-        answers = await asyncio.gather(*(self._may_list_in(kind, name) for name in names))
+        answers = await asyncio.gather(*(self._may_in(verb, kind, name) for name in names))
         return frozenset(name for name, allowed in zip(names, answers, strict=True) if allowed)
 
-    async def _may_list_in(self, kind: Kind, namespace: str) -> bool:
+    async def _may_in(self, verb: str, kind: Kind, namespace: str) -> bool:
         rules, complete = await self.rules(namespace)
-        if any(_covers(rule, kind, "list") and not rule.get("resourceNames") for rule in rules):
+        if any(_covers(rule, kind, verb) and not rule.get("resourceNames") for rule in rules):
             return True
         # Some authorizers cannot list their rules. Ask for this access instead.
-        return False if complete else await self.may("list", kind, namespace)
+        return False if complete else await self.may(verb, kind, namespace)
 
     async def _named(self, kind: Kind, namespaces: Iterable[str]) -> frozenset[tuple[str, str]]:
         """Returns objects that rules name individually. Each is verified, because a rule does not say whether it comes

@@ -116,6 +116,12 @@ class Viewer:
         """Returns which objects of a kind the viewer may see in these namespaces."""
         return await self.access.visibility(kind, among)
 
+    async def readable(self, kind: Kind, among: Collection[str]) -> Visibility:
+        """Returns which objects of a kind the viewer may `get` in these namespaces. Details that a list does not show,
+        such as errors of the operator, require it.
+        """
+        return await self.access.visibility(kind, among, "get")
+
     async def namespaces_of(self, kind: Kind) -> frozenset[str] | All:
         """Returns where the viewer may list objects of a kind: `ALL` or namespaces. For a cluster-scoped kind: all or
         none.

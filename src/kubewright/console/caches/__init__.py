@@ -6,8 +6,9 @@ a block of code. The API server serves one watch per open cache, however many pa
 
 from __future__ import annotations
 
-from kubewright.console.caches._object_cache import Batch, CacheHealth, ObjectCache, Row, Subscription
+from kubewright.console.caches._object_cache import Batch, CacheHealth, ObjectCache, Subscription
 from kubewright.console.caches._pool import CacheHandle, CachePool
+from kubewright.console.caches._rows import Row
 
 __all__ = [
     "Batch",

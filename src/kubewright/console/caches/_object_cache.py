@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeAlias
-
-import msgspec
+from typing import Any, Final, Literal, Self
 
 from kubewright.api import Untyped
-from kubewright.api.wire import UNREADABLE
 from kubewright.cache import OWNER_INDEX, Change, Informer, ObjectKey, Snapshot
 from kubewright.client import Client, Forbidden, Status
 from kubewright.clock import Clock, SystemClock, Timer
 from kubewright.console.access import Viewer, Visibility
+from kubewright.console.caches._rows import Row, Rows
 from kubewright.console.kinds import Kind
-from kubewright.console.objects import state_of
+from kubewright.console.objects import Health
+from kubewright.observe import FailingObject
 
-__all__ = ["Batch", "CacheHealth", "ObjectCache", "Row", "Subscription"]
+__all__ = ["Batch", "CacheHealth", "ObjectCache", "Subscription"]
 
 logger = logging.getLogger("kubewright.console")
-
-Row: TypeAlias = dict[str, Any]
-"""The cells of an object: `id`, `uid`, `namespace`, `name`, `state`, `why`, `created`, `labels` (as a string), and
-the printer columns under their `field`. All of it is untrusted text.
-"""
 
 _PAUSE: Final = 0.25
 _FILL_SECONDS: Final = 10.0
@@ -151,7 +145,7 @@ class ObjectCache:
         self._health_changed = False
         self._flush_timer: Timer | None = None
         self._flushed_at = -_PAUSE
-        self._rows: dict[ObjectKey, tuple[int, Row]] = {}
+        self._rows = Rows(kind, self._clock)
         self._health = CacheHealth("syncing", self._clock.now())
 
     # Lifecycle
@@ -185,7 +179,7 @@ class ObjectCache:
         """Replaces the kind by a newer definition, which may have other columns."""
         if kind.revision > self.kind.revision:
             self.kind = kind
-            self._rows.clear()
+            self._rows.redefine(kind)
             self._changed.update(self._informer.lister.keys())
             self._schedule_flush()
 
@@ -223,14 +217,15 @@ class ObjectCache:
 
     async def rows(self, viewer: Viewer, namespace: str | None = None) -> list[Row]:
         """Returns the rows that a viewer may see, in one namespace or in all, sorted by namespace and name."""
-        return self._visible(await self._visibility(viewer, namespace), self._informer.lister.snapshots(namespace))
+        visibility = await self._visibility(viewer, namespace)
+        return await self._visible(viewer, visibility, self._informer.lister.snapshots(namespace))
 
     async def rows_of(self, viewer: Viewer, keys: Iterable[tuple[str, str]]) -> list[Row]:
         """Returns the rows of those of these objects that exist and that the viewer may see."""
         found = [self._informer.lister.snapshot(key) for key in keys]
         there = [snapshot for snapshot in found if snapshot is not None]
         visibility = await viewer.visibility(self.kind, {snapshot.namespace for snapshot in there})
-        return self._visible(visibility, there)
+        return await self._visible(viewer, visibility, there)
 
     async def visible(self, viewer: Viewer, namespace: str | None = None) -> list[Snapshot[Untyped]]:
         """Returns the undecoded objects that a viewer may see."""
@@ -263,21 +258,32 @@ class ObjectCache:
     async def _visibility(self, viewer: Viewer, namespace: str | None) -> Visibility:
         return await viewer.visibility(self.kind, self.used_namespaces() if namespace is None else {namespace})
 
-    def _visible(self, visibility: Visibility, snapshots: Iterable[Snapshot[Untyped]]) -> list[Row]:
-        everything = visibility.everything
+    async def _visible(
+        self, viewer: Viewer, visibility: Visibility, snapshots: Iterable[Snapshot[Untyped]]
+    ) -> list[Row]:
+        """Returns the rows. Those of failing objects have the error if the viewer may `get` the object."""
+        failing = self._rows.failing_keys()
+        shown = [one for one in snapshots if visibility.everything or visibility.allows(one.namespace, one.name)]
+        where = {one.namespace for one in shown if one.key in failing}
+        readable = await viewer.readable(self.kind, where) if where else Visibility()
         return [
-            self._row(snapshot)
-            for snapshot in snapshots
-            if everything or visibility.allows(snapshot.namespace, snapshot.name)
+            self._rows.of(one, show_error=one.key in failing and readable.allows(one.namespace, one.name))
+            for one in shown
         ]
 
-    def _row(self, snapshot: Snapshot[Untyped]) -> Row:
-        known = self._rows.get(snapshot.key)
-        if known is not None and known[0] == snapshot.resource_version:
-            return known[1]
-        row = row_of(self.kind, snapshot)
-        self._rows[snapshot.key] = (snapshot.resource_version, row)
-        return row
+    def state(self, snapshot: Snapshot[Untyped], *, show_error: bool = False) -> Health:
+        """Returns the state of an object, with the error of its last reconcile if `show_error`."""
+        return self._rows.health(snapshot, show_error=show_error)
+
+    def set_failures(self, failures: Mapping[ObjectKey, FailingObject]) -> None:
+        """Replaces the failed reconciles that operators report, and notifies subscribers of changed states."""
+        self._states_changed(self._rows.set_failures(failures))
+
+    def _states_changed(self, keys: Iterable[ObjectKey]) -> None:
+        changed = [key for key in keys if self._informer.lister.snapshot(key) is not None]
+        if changed:
+            self._changed.update(changed)
+            self._schedule_flush()
 
     # Subscriptions
 
@@ -300,7 +306,7 @@ class ObjectCache:
         if change.type == "deleted":
             self._gone.add(change.key)
             self._changed.discard(change.key)
-            self._rows.pop(change.key, None)
+            self._rows.drop(change.key)
         else:
             self._changed.add(change.key)
             self._gone.discard(change.key)
@@ -328,9 +334,10 @@ class ObjectCache:
         return self._health
 
     def refresh_health(self) -> None:
-        """Reads the state of the watch, and notifies subscribers if it changed."""
+        """Reads the state of the watch, and notifies subscribers if it changed, or if states changed with time."""
         if self.forbidden:
             return
+        self._states_changed(self._rows.pop_overdue())
         watch = self._informer.health
         state: Literal["live", "syncing", "unavailable"] = "live" if self._informer.synced else "syncing"
         if watch.last_error:
@@ -343,25 +350,3 @@ class ObjectCache:
 
     def __repr__(self) -> str:
         return f"<ObjectCache of {self.kind}, {len(self)} objects, {self._health.state}>"
-
-
-def row_of(kind: Kind, snapshot: Snapshot[Untyped]) -> Row:
-    """Returns the row of one object."""
-    try:
-        obj: dict[str, Any] = msgspec.json.decode(snapshot.raw)
-    except UNREADABLE:
-        obj = {"metadata": {"name": snapshot.name}}
-    obj.setdefault("apiVersion", kind.api_version)
-    obj.setdefault("kind", kind.kind)
-    state = state_of(obj)
-    return {
-        "id": str(snapshot.key),
-        "uid": snapshot.uid,
-        "namespace": snapshot.namespace,
-        "name": snapshot.name,
-        "state": str(state.state),
-        "why": state.why,
-        "created": (obj.get("metadata") or {}).get("creationTimestamp"),
-        "labels": ",".join(f"{name}={value}" for name, value in snapshot.label_items),
-        **kind.printer.cells(obj),
-    }

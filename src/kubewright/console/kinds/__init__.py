@@ -7,13 +7,16 @@ a `Printer`, which computes the cells that `kubectl get` shows.
 from __future__ import annotations
 
 from kubewright.console.kinds._columns import Column, Printer, custom_printer, printer_of
+from kubewright.console.kinds._declared import DeclaredStates, declared_states
 from kubewright.console.kinds._kinds import Kind, kinds_of, served_version
 
 __all__ = [
     "Column",
+    "DeclaredStates",
     "Kind",
     "Printer",
     "custom_printer",
+    "declared_states",
     "kinds_of",
     "printer_of",
     "served_version",

@@ -10,6 +10,7 @@ from typing import Any
 from kubewright.api import Untyped, info_of
 from kubewright.client import ServedResource
 from kubewright.console.kinds._columns import Column, Printer, custom_printer, printer_of
+from kubewright.console.kinds._declared import DeclaredStates, declared_states
 
 __all__ = ["Kind", "kinds_of", "served_version"]
 
@@ -33,6 +34,8 @@ class Kind:
     crd: Mapping[str, Any] | None = field(default=None, repr=False)
     """The definition as JSON, which is untrusted input. None for built-in kinds."""
     printer: Printer = field(default_factory=lambda: printer_of(""), repr=False)
+    states: DeclaredStates | None = field(default=None, repr=False)
+    """The states that the operator declared for the kind."""
 
     @property
     def path(self) -> str:
@@ -179,5 +182,6 @@ def _defined(definition: Mapping[str, Any], verbs: Mapping[tuple[str, str], froz
         categories=tuple(names.get("categories") or ()),
         verbs=verbs.get((f"{group}/{names['plural']}", version), _ALL_VERBS),
         crd=definition,
+        states=declared_states(definition),
         printer=custom_printer(about.get("additionalPrinterColumns") or ()),
     )

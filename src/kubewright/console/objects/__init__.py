@@ -13,10 +13,9 @@ from kubewright.console.objects._conditions import (
     conditions_of,
     count_conditions,
 )
-from kubewright.console.objects._events import EVENT_PATHS, EventIndex, EventLine, EventSubject, event_lines, parse_time
-from kubewright.console.objects._ownership import Node, Tree, child_kinds, health_of, owned_tree, with_dependents
+from kubewright.console.objects._events import EVENT_PATHS, EventIndex, EventLine, EventSubject, event_lines
+from kubewright.console.objects._ownership import Node, Tree, child_kinds, owned_tree, with_dependents
 from kubewright.console.objects._redaction import REDACTED, is_secret, redact_secret, without_managed_fields
-from kubewright.console.objects._states import Health, State, state_of
 from kubewright.console.objects._timeline import (
     RESULT_STATES,
     ReconcileEntry,
@@ -28,10 +27,12 @@ from kubewright.console.objects._timeline import (
     resource_of,
     until,
 )
-from kubewright.console.objects._untrusted import decode_object
+from kubewright.console.objects._untrusted import decode_object, parse_time
+from kubewright.console.objects.states import OVERDUE, Health, State, health_of, state_of, with_failure
 
 __all__ = [
     "EVENT_PATHS",
+    "OVERDUE",
     "REDACTED",
     "RESULT_STATES",
     "Condition",
@@ -64,5 +65,6 @@ __all__ = [
     "state_of",
     "until",
     "with_dependents",
+    "with_failure",
     "without_managed_fields",
 ]

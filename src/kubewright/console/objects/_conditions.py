@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kubewright.clock import Clock, SystemClock
-from kubewright.console.objects._events import parse_time
-from kubewright.console.objects._untrusted import as_list, as_map, as_text
+from kubewright.console.objects._untrusted import as_list, as_map, as_text, parse_time
 
 __all__ = ["Condition", "ConditionHistory", "Transition", "conditions_of", "count_conditions"]
 

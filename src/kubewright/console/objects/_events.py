@@ -7,13 +7,13 @@ content about the same object are combined into one line.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kubewright.cache import ObjectKey, Snapshot
-from kubewright.console.objects._untrusted import as_map, as_text, decode_object
+from kubewright.console.objects._untrusted import as_map, as_text, decode_object, parse_time
 
-__all__ = ["EVENT_PATHS", "EventIndex", "EventLine", "EventSubject", "event_lines", "parse_time"]
+__all__ = ["EVENT_PATHS", "EventIndex", "EventLine", "EventSubject", "event_lines"]
 
 EVENT_PATHS: Final = ("core/events", "events.k8s.io/events")
 """The paths of both event APIs, which return the same events."""
@@ -123,14 +123,3 @@ def _about(event: Mapping[str, Any]) -> EventSubject:
 def _uid(event: Mapping[str, Any]) -> Any:
     metadata = as_map(event.get("metadata"))
     return as_text(metadata.get("uid")) or (as_text(metadata.get("namespace")), as_text(metadata.get("name")))
-
-
-def parse_time(value: Any) -> datetime | None:
-    """Parses a timestamp of an object; None if it is invalid."""
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-import msgspec
-
-from kubewright.api.wire import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.console.kinds import Kind
-from kubewright.console.objects._states import Health, State, state_of
+from kubewright.console.objects.states import Health
 from kubewright.observe import KindName
 
-__all__ = ["Node", "Tree", "child_kinds", "health_of", "owned_tree", "with_dependents"]
+__all__ = ["Node", "Tree", "child_kinds", "owned_tree", "with_dependents"]
 
 _NODES_AT_MOST: Final = 500
 _DEPTH_AT_MOST: Final = 12
@@ -51,6 +48,9 @@ class Readable(Protocol):
 
     def owned_by(self, uid: str) -> list[Snapshot[Any]]:
         """Returns the objects with an owner reference to this UID."""
+
+    def state(self, snapshot: Snapshot[Any], *, show_error: bool = False) -> Health:
+        """Returns the state of an object."""
 
 
 @dataclass(frozen=True)
@@ -136,22 +136,8 @@ def owned_tree(
                     return tuple(found)
                 seen.add(snapshot.uid)
                 children = below(snapshot.key, snapshot.uid, depth + 1)
-                health = health_of(cache.kind, snapshot)
+                health = cache.state(snapshot)
                 found.append(Node(cache.kind, snapshot.key, snapshot.uid, health, children))
         return tuple(found)
 
     return Tree(below(key, uid, 1), truncated)
-
-
-def health_of(kind: Kind, snapshot: Snapshot[Any]) -> Health:
-    """Returns the health of an object. A built-in object without a status, such as a ConfigMap, is ready."""
-    try:
-        obj = msgspec.json.decode(snapshot.raw)
-    except UNREADABLE:
-        return Health(State.UNKNOWN, "cannot be decoded")
-    if not isinstance(obj, dict):
-        return Health(State.UNKNOWN, "cannot be decoded")
-    health = state_of({"apiVersion": kind.api_version, "kind": kind.kind, **obj})
-    if health.state is State.UNKNOWN and not obj.get("status") and not kind.custom:
-        return Health(State.READY, "exists")
-    return health

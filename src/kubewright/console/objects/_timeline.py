@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kubewright.console.forms import DiffLine, diff_yaml
-from kubewright.console.objects._states import State
+from kubewright.console.objects.states import State
 from kubewright.console.operators import BeforeAfter, ObjectInspection
 from kubewright.durations import format_age, format_duration
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord

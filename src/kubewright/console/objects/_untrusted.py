@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from kubewright.api.wire import UNREADABLE
 
-__all__ = ["as_int", "as_list", "as_map", "as_text", "decode_object"]
+__all__ = ["as_int", "as_list", "as_map", "as_text", "decode_object", "parse_time"]
 
 
 def decode_object(raw: bytes) -> dict[str, Any]:
@@ -39,3 +40,14 @@ def as_text(value: Any) -> str:
 def as_int(value: Any) -> int | None:
     """Returns the value if it is an integer and not a boolean, otherwise None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def parse_time(value: Any) -> datetime | None:
+    """Parses a timestamp of an object; None if it is invalid."""
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from kubewright.cache import ObjectKey
 from kubewright.clock import Clock, SystemClock
 from kubewright.console.operators._view import OperatorView
 from kubewright.console.operators._watched import WatchedOperator
-from kubewright.observe import ControllerReport, KindName
+from kubewright.observe import ControllerReport, FailingObject, KindName
 
 __all__ = ["ControllerRef", "Operators"]
 
@@ -83,6 +84,14 @@ class Operators:
             for controller in operator.report.controllers
             if (controller.group, controller.kind) == (group, kind)
         ]
+
+    def failures_of(self, group: str, kind: str) -> dict[ObjectKey, FailingObject]:
+        """Returns the objects of a kind whose last reconcile failed."""
+        return {
+            key: failure
+            for ref in self.controllers_of(group, kind)
+            for key, failure in ref.operator.failures(ref.controller.name).items()
+        }
 
     def owned_by(self, group: str, kind: str) -> list[KindName]:
         """Returns the kinds that operators own for a kind, without duplicates."""

@@ -7,7 +7,7 @@ from typing import Any
 from kubewright.cache import ObjectKey
 from kubewright.console.operators._view import BeforeAfter, ObjectInspection, OperatorUnavailable
 from kubewright.controller import Controller
-from kubewright.observe import LogLine, OperatorReport, inspect, report
+from kubewright.observe import FailingObjects, LogLine, OperatorReport, failing_objects, inspect, report
 from kubewright.operator import Running
 
 __all__ = ["InProcess"]
@@ -31,6 +31,10 @@ class InProcess:
         if running.stopping:
             raise OperatorUnavailable(f"operator {running.operator.name} has stopped")
         return report(running.sources, name=running.operator.name, started_at=running.started_at)
+
+    async def failing(self) -> FailingObjects:
+        """Returns the objects whose last reconcile failed."""
+        return failing_objects(self._running.controllers)
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """Returns what a controller knows about an object, including the values that its writes changed."""

@@ -15,6 +15,7 @@ from kubewright.client import Credentials
 from kubewright.console.operators._view import ObjectInspection, OperatorUnavailable
 from kubewright.observe import (
     DEBUG_PATH,
+    FailingObjects,
     Inspection,
     LogLine,
     OperatorAddress,
@@ -67,6 +68,10 @@ class Remote:
                 "address, or with --debug-pages and secure metrics"
             )
         return found
+
+    async def failing(self) -> FailingObjects:
+        """Returns the objects whose last reconcile failed; none if the operator is older than this page."""
+        return await self._get("/failing", FailingObjects) or FailingObjects()
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """Returns what a controller knows about an object, without values."""

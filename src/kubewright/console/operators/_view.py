@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from kubewright.cache import ObjectKey
-from kubewright.observe import Inspection, LogLine, OperatorReport
+from kubewright.observe import FailingObjects, Inspection, LogLine, OperatorReport
 
 __all__ = ["BeforeAfter", "ObjectInspection", "OperatorUnavailable", "OperatorView"]
 
@@ -39,6 +39,9 @@ class OperatorView(Protocol):
 
     async def report(self) -> OperatorReport:
         """Returns the report of the whole operator."""
+
+    async def failing(self) -> FailingObjects:
+        """Returns the objects whose last reconcile failed."""
 
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """Returns what a controller knows about an object; None if nothing."""

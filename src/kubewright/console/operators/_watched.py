@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -13,7 +13,7 @@ from kubewright.cache import ObjectKey
 from kubewright.clock import Clock
 from kubewright.console.operators._samples import Sample, sample
 from kubewright.console.operators._view import ObjectInspection, OperatorUnavailable, OperatorView
-from kubewright.observe import LogLine, OperatorReport
+from kubewright.observe import FailingObject, FailingObjects, LogLine, OperatorReport
 
 __all__ = ["WatchedOperator"]
 
@@ -35,6 +35,8 @@ class WatchedOperator:
         self.problem = ""
         """Why the operator does not answer, and the fix."""
         self.last_seen: datetime | None = None
+        self.failing = FailingObjects()
+        """The objects whose last reconcile failed. Empty while the operator is unavailable."""
         self._clock = clock
         self._interval = interval
         self._samples: dict[str, deque[Sample]] = {}
@@ -59,6 +61,10 @@ class WatchedOperator:
         self._listeners.append(callback)
         return lambda: self._listeners.remove(callback) if callback in self._listeners else None
 
+    def failures(self, controller: str) -> Mapping[ObjectKey, FailingObject]:
+        """Returns the objects of a controller whose last reconcile failed."""
+        return {ObjectKey(one.namespace, one.name): one for one in self.failing.objects if one.controller == controller}
+
     async def inspect(self, controller: str, key: ObjectKey) -> ObjectInspection | None:
         """Returns what a controller knows about an object."""
         return await self.view.inspect(controller, key)
@@ -70,15 +76,17 @@ class WatchedOperator:
     async def query(self) -> None:
         """Queries the operator once and notifies subscribers."""
         try:
-            found = await self.view.report()
+            found, failing = await self.view.report(), await self.view.failing()
         except OperatorUnavailable as error:
+            # Another replica may have taken over, so the last failures are no longer known.
+            self.failing = FailingObjects()
             if self.unavailable_since is None:
                 self.unavailable_since = self._clock.now()
             self.problem = str(error)
         else:
             if self.report is not None and found.started_at != self.report.started_at:
                 self._samples.clear()  # a restart, which resets the counters
-            self.report, self.unavailable_since, self.problem = found, None, ""
+            self.report, self.unavailable_since, self.problem, self.failing = found, None, "", failing
             self.last_seen = self._clock.now()
             for controller in found.controllers[:_CONTROLLERS_AT_MOST]:
                 kept = self._samples.setdefault(controller.name, deque(maxlen=_KEPT))

@@ -27,6 +27,7 @@ LIGHT: Final = {
     "progressing": "#1a56b0",
     "failing": "#b3211a",
     "paused": "#6b3fa0",
+    "suspended": "#5b4a9e",
     "terminating": "#7d4e00",
     "unknown": "#556270",
     "flash": "#cfe8ea",
@@ -48,6 +49,7 @@ DARK: Final = {
     "progressing": "#8ab6ff",
     "failing": "#ff9a91",
     "paused": "#c9a8ff",
+    "suspended": "#b9a9f2",
     "terminating": "#ecbf66",
     "unknown": "#a3afbc",
     "flash": "#1d4a4e",
@@ -65,6 +67,7 @@ ICONS: Final = {
     State.PROGRESSING: "hourglass_top",
     State.FAILING: "error",
     State.PAUSED: "pause_circle",
+    State.SUSPENDED: "bedtime",
     State.TERMINATING: "delete_sweep",
     State.UNKNOWN: "help",
 }
