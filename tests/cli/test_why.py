@@ -54,11 +54,11 @@ async def test_reports_what_triggered_a_reconcile_and_its_result(
     assert await asked("configmap/good", "--address", address) == 0
     output = capsys.readouterr().out
     assert "ConfigMap default/good, controller settings" in output
-    assert "queue    nothing to do" in output
+    assert "queue    idle, waiting for changes" in output
     assert "create secrets good-secret: 201" in output
     shown = await asyncio.to_thread(CliRunner().invoke, cli, ["why", "ConfigMap/bad", "--address", address], color=True)
     output = shown.output
-    assert "retried in" in output or "running since" in output or "waiting for a worker" in output
+    assert "next reconcile in" in output or "running since" in output or "waiting for a worker" in output
     assert "there is no" in output
     assert "\x1b" not in output
 

@@ -109,6 +109,7 @@ async def test_a_failure_names_the_resync_that_comes_before_the_backoff_ends(
             clock.now() + timedelta(seconds=1000),
             clock.now() + timedelta(minutes=9),
         )
+        assert inspect(stage.controller, key()).next_retry == queue.next_at == queue.resync_at
         await clock.advance(9 * 60)
     assert times == [60, 600]
 

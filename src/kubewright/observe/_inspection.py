@@ -136,7 +136,7 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     ready_at: datetime | None = None
     """When its delay ends: its next retry, or the requested time."""
     resync_at: datetime | None = None
-    """When a resync reconciles it, if that is before its delay ends."""
+    """When a resync reconciles it, if nothing else does before."""
     runs_again: bool = False
     """Whether it will run again after the current run."""
     priority: int | None = None
@@ -145,6 +145,11 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     trigger: str = ""
     """What triggered it, while it waits."""
     cause: str = ""
+
+    @property
+    def next_at(self) -> datetime | None:
+        """When it is reconciled again without a change: the earliest of its retry, its requested time and a resync."""
+        return min((at for at in (self.ready_at, self.resync_at) if at is not None), default=None)
 
 
 class CachedState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -196,7 +201,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     @property
     def next_retry(self) -> datetime | None:
         """When it will be reconciled again without a change, if ever."""
-        return self.queue.ready_at
+        return self.queue.next_at
 
 
 def inspect(controller: Observed, key: ObjectKey) -> Inspection:
@@ -254,7 +259,7 @@ def _queue(
         state=what,
         since=None if span is None else now - timedelta(seconds=span),
         ready_at=None if state.ready_in is None else now + timedelta(seconds=state.ready_in),
-        resync_at=_earlier(resync_in, state.ready_in, now),
+        resync_at=_earlier(resync_in, state.ready_in, now) if what in ("idle", "delayed") else None,
         runs_again=what == "running" and (state.waiting_for is not None or pending is not None),
         priority=state.priority,
         retries=state.retries,
@@ -264,7 +269,7 @@ def _queue(
 
 
 def _earlier(resync_in: float | None, ready_in: float | None, now: datetime) -> datetime | None:
-    if resync_in is None or ready_in is None or resync_in >= ready_in:
+    if resync_in is None or (ready_in is not None and resync_in >= ready_in):
         return None
     return now + timedelta(seconds=resync_in)
 

@@ -130,7 +130,12 @@ def test_write_has_path_of_its_kind() -> None:
 @pytest.mark.parametrize(
     ("queue", "state", "text"),
     [
-        (QueueState(state="idle"), State.READY, "idle until something changes"),
+        (QueueState(state="idle"), State.READY, "idle, waiting for changes"),
+        (
+            QueueState(state="idle", resync_at=NOW + timedelta(seconds=30)),
+            State.READY,
+            "idle, waiting for changes, next resync in 30s",
+        ),
         (
             QueueState(state="running", since=NOW - timedelta(seconds=3), runs_again=True),
             State.PROGRESSING,
@@ -151,7 +156,7 @@ def test_write_has_path_of_its_kind() -> None:
                 retries=9,
             ),
             State.FAILING,
-            "next reconcile in 16m40s, or at the resync in 10m, after 9 retries",
+            "next reconcile in 10m by the resync, after 9 retries",
         ),
     ],
 )

@@ -215,9 +215,10 @@ def _queue(queue: QueueState, now: datetime) -> str:
                 f" {queue.trigger or 'an unknown source'}{retries}"
             )
         case "delayed":
-            resync = f", or at the resync {_until(queue.resync_at, now)}" if queue.resync_at else ""
-            return f"retried {_until(queue.ready_at, now)}{resync}{retries}"
-    return "nothing to do"
+            by = " by the resync" if queue.resync_at else ""
+            return f"next reconcile {_until(queue.next_at, now)}{by}{retries}"
+    resync = f", next resync {_until(queue.resync_at, now)}" if queue.resync_at else ""
+    return f"idle, waiting for changes{resync}"
 
 
 def _result(record: ReconcileRecord) -> str:

@@ -178,9 +178,10 @@ def queue_text(queue: QueueState, now: datetime) -> tuple[State, str]:
         return State.PROGRESSING, f"waiting for a worker, queued {ago(queue.since, now)}{retries}"
     if queue.state == "delayed":
         state = State.FAILING if queue.retries else State.READY
-        resync = f", or at the resync {until(queue.resync_at, now)}" if queue.resync_at else ""
-        return state, f"next reconcile {until(queue.ready_at, now)}{resync}{retries}"
-    return State.READY, "idle until something changes"
+        by = " by the resync" if queue.resync_at else ""
+        return state, f"next reconcile {until(queue.next_at, now)}{by}{retries}"
+    resync = f", next resync {until(queue.resync_at, now)}" if queue.resync_at else ""
+    return State.READY, f"idle, waiting for changes{resync}"
 
 
 def queue_id(queue: QueueState) -> tuple[object, ...]:
