@@ -133,6 +133,8 @@ class Gate:
         self._target = (host, port)
         self._writers: set[asyncio.StreamWriter] = set()
         self._open = True
+        self._flowing = asyncio.Event()
+        self._flowing.set()
 
     async def __aenter__(self) -> Gate:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -140,6 +142,7 @@ class Gate:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.thaw()
         self.shut()
         self._server.close()
         await self._server.wait_closed()
@@ -154,6 +157,14 @@ class Gate:
         """Accepts connections again."""
         self._open = True
 
+    def freeze(self) -> None:
+        """Keeps all connections open but transfers nothing, as a stopped process does."""
+        self._flowing.clear()
+
+    def thaw(self) -> None:
+        """Transfers again."""
+        self._flowing.set()
+
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self._open:
             writer.transport.abort()
@@ -161,16 +172,17 @@ class Gate:
         there, onwards = await asyncio.open_connection(*self._target)
         self._writers |= {writer, onwards}
         try:
-            await asyncio.gather(_pump(reader, onwards), _pump(there, writer))
+            await asyncio.gather(_pump(reader, onwards, self._flowing), _pump(there, writer, self._flowing))
         finally:
             self._writers -= {writer, onwards}
             writer.transport.abort()
             onwards.transport.abort()
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flowing: asyncio.Event) -> None:
     try:
         while data := await reader.read(65_536):
+            await flowing.wait()
             writer.write(data)
             await writer.drain()
     except OSError:

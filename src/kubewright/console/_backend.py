@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -16,6 +17,7 @@ from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Client, ClientConfig, ConfigError, Forbidden, RetryPolicy, Unauthorized
 from kubewright.clock import Clock, SystemClock
 from kubewright.console._audit import Audit
+from kubewright.console._connection import Connection
 from kubewright.console._contexts import Contexts
 from kubewright.console._limits import Limits
 from kubewright.console.access import (
@@ -91,7 +93,11 @@ class Backend:
         """
         if pages_per_viewer < 1:
             raise ValueError(f"pages_per_viewer must be at least 1, not {pages_per_viewer}")
-        self.client = client
+        self.clock = clock or SystemClock()
+        self._owned_client = client
+        self.connection = Connection(client, self.clock)
+        """Whether the API server answers."""
+        self.client = self.connection.guard(client, _RETRY)
         self.local = local and not client.in_cluster
         self.name = name or client.host
         self.read_only = read_only
@@ -99,7 +105,6 @@ class Backend:
         self.limits = limits or Limits()
         self.only = frozenset([*only, *EVENT_PATHS]) if only else frozenset()
         self.namespaces = tuple(namespaces)
-        self.clock = clock or SystemClock()
         self.operators = Operators(*operators, clock=self.clock)
         """The operators that the console queries. More can be added at any time."""
         self.operators.subscribe(self._show_failures)
@@ -107,7 +112,9 @@ class Backend:
         """The transitions of conditions that open pages have observed."""
         self.events = EventIndex()
         """The subjects of cached events."""
-        self._own_viewer = Viewer("console", client, read_only=True, namespaces=self.all_namespaces, clock=self.clock)
+        self._own_viewer = Viewer(
+            "console", self.client, read_only=True, namespaces=self.all_namespaces, clock=self.clock
+        )
         self._viewers = WeakSet([self._own_viewer])
         self.sessions = Sessions(self.clock)
         """The signed-in viewers."""
@@ -123,6 +130,8 @@ class Backend:
         self.primary: Backend = self
         """The backend of the console itself, if this one serves another context."""
         self._anonymous = _anonymous(client, viewers)
+        self._same_server = viewers is None
+        self._probing: asyncio.Task[None] | None = None
         self._local_name = ""
         self._discovered_at = float("-inf")
 
@@ -272,7 +281,8 @@ class Backend:
             raise SignInError("This is not a bearer token: expected one word, as printed by `kubectl create token`.")
         if self._anonymous is None:
             raise SignInError("This console connects to an in-process cluster, which does not accept tokens.")
-        client = with_token(self._anonymous, token)
+        anonymous = self.connection.guard(self._anonymous, _RETRY) if self._same_server else self._anonymous
+        client = with_token(anonymous, token)
         try:
             return self._viewer(await username_of(client), client)
         except Unauthorized:
@@ -294,6 +304,7 @@ class Backend:
         return f"/?{INVITATION}={self.sessions.invite()}"
 
     async def __aenter__(self) -> Self:
+        self._probing = asyncio.create_task(self.connection.run(), name=f"probe {self.name}")
         self._pool.start()
         await self.operators.__aenter__()
         return self
@@ -304,12 +315,15 @@ class Backend:
         await self.operators.__aexit__(kind, error, trace)
         if self.contexts is not None and self.primary is self:
             await self.contexts.close()
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.wait([self._probing])
         await self._pool.stop()
         for viewer in [*self._viewers]:
             await viewer.access.close()
         if self._anonymous is not None:
             await self._anonymous.close()
-        await self.client.close()
+        await self._owned_client.close()
 
 
 def _anonymous(client: Client, viewers: ClientConfig | None) -> Client | None:

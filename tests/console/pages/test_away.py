@@ -63,6 +63,8 @@ async def test_list_resumes_after_outage(
         gate.shut()
         away = page.get_by_test_id("outage")
         await expect(away).to_contain_text("The API server has not responded since")
+        await expect(away).to_contain_text("Showing last known data")
+        await expect(away).to_contain_text("reconnecting")
         await expect(page.get_by_test_id("connection")).to_contain_text("disconnected since")
         await expect(page.get_by_role("gridcell", name="before")).to_be_visible()  # the last known objects
         await shoot(page, "away")
@@ -93,3 +95,29 @@ async def test_page_opened_during_outage_loads_afterwards(
         await expect(problem).to_contain_text("kubectl get --raw /readyz")
         gate.reopen()
         await expect(page.get_by_role("gridcell", name="there")).to_be_visible()
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "An API server that hangs is reported within ten seconds, and pages that are opened then say so.",
+)
+@pytest.mark.clusters("embedded")
+async def test_hanging_server_is_reported(
+    cluster: AnyCluster, cluster_namespace: str, gate: Gate, console: Console, console_url: str, page: Page
+) -> None:
+    async with cluster.client() as client:
+        await install(client, Gadget)
+        await client.create(gadget("before", cluster_namespace))
+        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()
+        gate.freeze()
+        await expect(page.get_by_test_id("outage")).to_contain_text("no answer within 4s")
+        await expect(page.get_by_role("gridcell", name="before")).to_be_visible()
+        other = await page.context.new_page()
+        for path in ("/", f"/kinds/{PATH}", f"/objects/{PATH}/{cluster_namespace}/before"):
+            await other.goto(console_url + path)
+            await expect(other.get_by_test_id("outage")).to_contain_text("The API server has not responded since")
+            await expect(other.get_by_test_id("connection")).to_contain_text("disconnected")
+        gate.thaw()
+        await expect(page.get_by_test_id("connection")).to_have_text("boltlive")
+        await expect(other.get_by_test_id("object-name")).to_have_text("before")

@@ -12,6 +12,7 @@ from nicegui import ui
 
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Forbidden, NotFound, Timeout, Unauthorized, Unavailable
+from kubewright.console._scope import BACKEND
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._addresses import kind_address
 from kubewright.console.pages.widgets import command, icon, link
@@ -117,7 +118,7 @@ def problem_of(error: BaseException) -> Problem:
         return Problem(
             "cloud_off",
             "The API server does not answer",
-            f"{error}\nThis page retries automatically.",
+            f"{error}\nThis page opens when the API server answers again.",
             ["kubectl get --raw /readyz"],
             passes=True,
         )
@@ -150,4 +151,10 @@ def draw(problem: Problem | BaseException) -> None:
             command(line)
         link("All kinds", "/")
     if shown.passes:
-        ui.timer(_RETRY_SECONDS, ui.navigate.reload, once=True)
+        served = ui.context.client.request.scope.get(BACKEND)
+
+        def retry() -> None:
+            if served is None or not served[0].connection.lost:
+                ui.navigate.reload()
+
+        ui.timer(_RETRY_SECONDS, retry)

@@ -8,6 +8,7 @@ An exception of the block is shown as a problem and never reaches the server.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -31,6 +32,7 @@ from kubewright.console.pages.layout._navigation import navigation
 from kubewright.console.pages.layout._shortcuts import Shell, keys_dialog
 from kubewright.console.pages.widgets import icon, labeled
 from kubewright.console.theme import custom_properties
+from kubewright.durations import format_age
 
 __all__ = ["Frame", "failed", "frame"]
 
@@ -45,11 +47,17 @@ class Outage(NamedTuple):
     what: str
     since: datetime | None
     why: str = ""
+    age: int | None = None
+    """The age of the data in seconds, if it is known."""
+    retry_in: int | None = None
+    """Seconds until the next attempt; None while an attempt is in progress."""
 
     def __str__(self) -> str:
         when = f" since {self.since:%H:%M:%S} UTC" if self.since else ""
         why = f": {self.why}" if self.why else ""
-        return f"{self.what}{when}{why}. The last known data is shown; it updates automatically."
+        age = f" from {format_age(self.age)} ago" if self.age is not None else ""
+        again = f"reconnecting in {self.retry_in} s" if self.retry_in else "reconnecting…"
+        return f"{self.what}{when}{why}. Showing last known data{age}; {again}"
 
 
 class Frame:
@@ -66,6 +74,17 @@ class Frame:
 
     def outage(self) -> Outage | None:
         """Returns the current outage; None while the connection works."""
+        connection, now = self._backend.connection, self._backend.clock.now()
+        if connection.lost:
+            age = None if connection.last_answer_at is None else (now - connection.last_answer_at).total_seconds()
+            wait = None if connection.retry_at is None else (connection.retry_at - now).total_seconds()
+            return Outage(
+                "The API server has not responded",
+                connection.lost_since,
+                connection.error,
+                None if age is None else int(age),
+                None if wait is None else max(math.ceil(wait), 0),
+            )
         healths = [cache.health for cache in self._backend.open_caches if cache.health.state != "forbidden"]
         if healths and all(health.state == "unavailable" for health in healths):
             since = min((health.since for health in healths if health.since), default=None)
@@ -129,16 +148,17 @@ def frame(
     ui.skip_link("Skip to content", target=main)
 
     made = Frame(ctx, shell)
-    shown: Outage | None = None
+    shown: tuple[str, Outage | None] | None = None
 
     def refresh() -> None:
         nonlocal shown
-        outage = made.outage()
-        if outage != shown:  # an idle page sends nothing
-            shown = outage
-            show_live(outage)
-            banner.show(outage)
+        state = backend.connection.state, made.outage()
+        if state != shown:  # an idle page sends nothing
+            shown = state
+            show_live(*state)
+            banner.show(state[1])
 
+    refresh()
     ui.timer(_HEALTH_SECONDS, refresh)
     with content:
         try:
@@ -173,17 +193,19 @@ class _Banner:
         self._row.set_visibility(outage is not None)
 
 
-def _live() -> Callable[[Outage | None], None]:
-    with ui.element("span").classes("kw-live kw-ready").props("role=status data-testid=connection") as mark:
+def _live() -> Callable[[str, Outage | None], None]:
+    with ui.element("span").classes("kw-live").props("role=status data-testid=connection") as mark:
         picture = icon("bolt")
         with ui.element("span").classes("kw-live-text"):
-            text = ui.label("live")
+            text = ui.label("")
 
-    def show(outage: Outage | None) -> None:
-        mark.classes(remove="kw-ready kw-failing", add="kw-failing" if outage else "kw-ready")
-        picture.set_name("cloud_off" if outage else "bolt")
+    def show(state: str, outage: Outage | None) -> None:
+        connected = state == "connected"
+        color = "kw-failing" if outage else "kw-ready" if connected else "kw-unknown"
+        mark.classes(remove="kw-ready kw-failing kw-unknown", add=color)
+        picture.set_name("cloud_off" if outage else "bolt" if connected else "hourglass_top")
         since = f" since {outage.since:%H:%M:%S}" if outage and outage.since else ""
-        text.set_text(f"disconnected{since}" if outage else "live")
+        text.set_text(f"disconnected{since}" if outage else "live" if connected else "connecting")
         labeled(mark, f"API server: {text.text}")
 
     return show
