@@ -12,10 +12,13 @@ from playwright.async_api import expect
 import kubewright as kw
 from kubewright.api import ObjectMeta, core, rbac
 from kubewright.client import Client, load_config
+from kubewright.clock import VirtualClock
 from kubewright.console import Console
 from kubewright.crd import install
+from kubewright.observe import OperatorReport
 from tests.console.conftest import OpenPage
 from tests.console.gadgets import PATH, AnyCluster, Gadget, gadget, set_phase
+from tests.console.operators.test_operators import Scripted
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
@@ -110,6 +113,13 @@ async def test_viewer_sees_permitted_objects_and_missing_verbs(
         await expect(problem).to_contain_text(f"You may not list secrets in namespace {home}")
         await expect(problem).to_contain_text(f"kubectl auth can-i list secrets --namespace {home}")
 
+        await page.goto(f"{console_url}/kinds/{PATH}")
+        await page.get_by_role("link", name="mine").click()  # keeps the scope: all namespaces
+        for name in ("Edit", "Delete"):
+            button = page.get_by_role("button", name=f"{name}. You may not {name.lower()} it: you need the verb")
+            await expect(button).to_be_disabled()
+        await expect(page.get_by_role("combobox", name="Namespace").first).to_have_value("All namespaces")
+
         await page.get_by_role("button", name="Signed in as").click()
         await page.get_by_text("Sign out").click()
         await expect(page.get_by_label("Bearer token")).to_be_visible()
@@ -150,3 +160,41 @@ async def test_revoked_permission_is_shown_and_list_returns_with_it(
         clear_answers()
         await expect(mine).to_be_visible()
         await expect(problem).to_have_count(0)
+
+
+class GadgetOperator(Scripted):
+    """Reports a controller of gadgets, and one of vaults."""
+
+    async def report(self) -> OperatorReport:
+        report = await super().report()
+        [controller] = report.controllers
+        made = [
+            msgspec.structs.replace(controller, name=name, api_version="lists.console.example.com/v1", kind=kind)
+            for name, kind in (("gadget-controller", "Gadget"), ("vault-controller", "Vault"))
+        ]
+        return msgspec.structs.replace(report, controllers=tuple(made))
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The operator page shows the controllers of kinds that the viewer may list, and nothing of other operators.",
+)
+@pytest.mark.clusters("embedded")
+async def test_operator_page_shows_visible_kinds_only(
+    cluster: AnyCluster, cluster_namespace: str, console: Console, console_url: str, open_page: OpenPage
+) -> None:
+    async with cluster.client() as admin:
+        await install(admin, Gadget, Vault)
+        token = await token_of_a_guest(admin, cluster_namespace)
+        await console.operators.add(GadgetOperator(VirtualClock())).query()
+        page = await open_page(signed_in=False, extra_http_headers={"Authorization": f"Bearer {token}"})
+        await page.goto(f"{console_url}/operator")
+        await expect(page.get_by_test_id("controllers")).to_contain_text("gadget-controller")
+        await expect(page.get_by_role("main")).not_to_contain_text("vault-controller")
+
+        await admin.delete(rbac.RoleBinding, "guest", cluster_namespace)
+        for session in console.sessions:
+            session.viewer.access.clear()
+        await page.reload()
+        await expect(page.get_by_test_id("problem")).to_contain_text("You may not see this operator")
+        await expect(page.get_by_role("main")).not_to_contain_text("gadget-controller")

@@ -7,9 +7,10 @@ function typing(element) {
 
 export default {
   template: "<div hidden></div>",
-  props: { addresses: Object },
+  props: { addresses: Object, namespace: String },
   mounted() {
     this.here = location.pathname + location.search;
+    if (typeof this.namespace === "string") this.scope(this.namespace);
     document.addEventListener("keydown", this.key);
     window.addEventListener("popstate", this.back);
     window.addEventListener("beforeunload", this.leave);
@@ -23,6 +24,9 @@ export default {
     theme(choice) {
       const seconds = 60 * 60 * 24 * 365;
       document.cookie = `kubewright-theme=${choice}; path=/; max-age=${seconds}; SameSite=Strict`;
+    },
+    scope(namespace) {
+      document.cookie = `kubewright-namespace=${encodeURIComponent(namespace)}; path=${window.path_prefix ?? ""}/; SameSite=Strict`;
     },
     address(url, push) {
       history[push ? "pushState" : "replaceState"]({}, "", (window.path_prefix ?? "") + url);

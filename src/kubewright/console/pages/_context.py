@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote
 
 import nicegui
 from nicegui import ui
@@ -18,6 +20,8 @@ from kubewright.console.pages._problems import KindNotFound
 
 __all__ = ["PageContext"]
 
+NAMESPACE_COOKIE: Final = "kubewright-namespace"
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LAST_SECONDS: Final = 2.0
 _CONNECT_SECONDS: Final = 60.0
 
@@ -39,6 +43,12 @@ class PageContext:
     def set_status(self, status: int) -> None:
         """Sets the HTTP status of the response that delivers the page. Has no effect after that."""
         self.browser.status_code = status
+
+    @property
+    def chosen_namespace(self) -> str:
+        """The namespace that the viewer chose last in this browser; "" for all."""
+        chosen = unquote(self.browser.request.cookies.get(NAMESPACE_COOKIE, ""))
+        return chosen if _NAMESPACE.fullmatch(chosen) else ""
 
     @property
     def contexts(self) -> Sequence[str]:

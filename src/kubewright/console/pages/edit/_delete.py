@@ -35,7 +35,7 @@ async def delete(ctx: PageContext, group: str, plural: str, namespace: str, name
     """Deletes an object."""
     kind = await ctx.find_kind(group, plural)
     place = namespace if kind.namespaced else ""
-    with frame(ctx, f"Delete {name}", kind=kind, namespace=place):
+    with frame(ctx, f"Delete {name}", kind=kind):
         await ctx.wait_for_browser()
         await _Delete(ctx, kind, place, name).draw()
 

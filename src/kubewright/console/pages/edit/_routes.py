@@ -25,7 +25,7 @@ ui.add_css((STATIC / "forms.css").read_text(), shared=True)
 async def new(ctx: PageContext, group: str, plural: str, namespace: str = "") -> None:
     """Creates an object."""
     kind = await ctx.find_kind(group, plural)
-    with frame(ctx, f"New {kind.kind}", kind=kind, namespace=namespace) as around:
+    with frame(ctx, f"New {kind.kind}", kind=kind) as around:
         await ctx.wait_for_browser()
         await NewPage(ctx, around.shell, kind, namespace).draw()
 
@@ -35,6 +35,6 @@ async def edit(ctx: PageContext, group: str, plural: str, namespace: str, name: 
     """Changes an object."""
     kind = await ctx.find_kind(group, plural)
     place = namespace if kind.namespaced else ""
-    with frame(ctx, f"Edit {name}", kind=kind, namespace=place) as around:
+    with frame(ctx, f"Edit {name}", kind=kind) as around:
         await ctx.wait_for_browser()
         await ChangePage(ctx, around.shell, kind, place, name).draw()

@@ -101,7 +101,7 @@ def frame(
     title: str,
     *,
     kind: Kind | None = None,
-    namespace: str = "",
+    namespace: str | None = None,
     here: str = "",
     in_namespace: Callable[[str], str] | None = None,
     fill: bool = False,
@@ -112,7 +112,8 @@ def frame(
         ctx: the page context.
         title: the title of the browser tab.
         kind: the kind that the page shows.
-        namespace: the selected namespace, which links to other pages keep.
+        namespace: the namespace that the page shows, "" for all. Other pages keep it. Default: the one that was chosen
+            last, because a page about one object does not change it.
         here: the path of a page that shows no kind.
         in_namespace: returns the path of this page in another namespace; "" is all namespaces. Default: the list of the
             kind, or the kinds.
@@ -122,7 +123,9 @@ def frame(
     ui.page_title(f"{title} · Kubewright")
     if fill:
         ui.query("body").classes("kw-fill")
-    shell = Shell(keys_dialog())
+    shell = Shell(keys_dialog(), namespace)
+    if namespace is None:
+        namespace = ctx.chosen_namespace
     # The browser opens the drawer if there is room, and reports it.
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")

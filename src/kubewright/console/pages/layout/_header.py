@@ -111,7 +111,7 @@ def namespace_field(
             names = await _visible_namespaces(ctx, kind)
         except (ApiError, OSError):
             return  # the frame reports the lost connection
-        field.set_options({"": _EVERYWHERE} | {name: name for name in {*names, namespace} - {""}})
+        field.set_options({"": _EVERYWHERE} | {name: name for name in sorted({*names, namespace} - {""})})
 
     options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
     field = (

@@ -28,10 +28,14 @@ _ADDRESSES: Final = {"k": "/", "o": "/operator"}
 
 
 class Shell(Element, component=STATIC / "shell.js"):
-    """Handles shortcuts, stores the theme, changes the URL without reloading, and warns before changes are lost."""
+    """Handles shortcuts, stores the theme and the chosen namespace, changes the URL without reloading, and warns before
+    changes are lost.
+    """
 
-    def __init__(self, help_dialog: ui.dialog) -> None:
+    def __init__(self, help_dialog: ui.dialog, namespace: str | None = None) -> None:
+        """Takes the help, and the namespace that other pages keep."""
         super().__init__()
+        self.props["namespace"] = namespace
         self.props["addresses"] = _ADDRESSES
         self.on("help", help_dialog.open)
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from kubewright.console._object_view import ObjectView
 from kubewright.console.objects import parse_time
 from kubewright.console.pages._addresses import ListView, kind_address, object_address
-from kubewright.console.pages.widgets import RelativeTimes, banner, link, state_mark
+from kubewright.console.pages.widgets import RelativeTimes, banner, labeled, link, state_mark
 
 __all__ = ["Head"]
 
@@ -143,10 +143,13 @@ def _created(view: ObjectView) -> datetime | None:
 def _action(text: str, name: str, address: str, missing: str) -> None:
     """Draws a button, disabled with the missing verb if the viewer lacks the permission."""
     with ui.element("span") as place:
-        made = ui.button(text, icon=name, on_click=lambda: ui.navigate.to(address)).props("flat dense")
+        picture = "lock" if missing else name
+        made = ui.button(text, icon=picture, on_click=lambda: ui.navigate.to(address)).props("flat dense")
         made.props["data-testid"] = name
     if missing:
-        place.props["title"] = f"You may not {name} it: you need the verb “{missing}”."
+        reason = f"You may not {name} it: you need the verb “{missing}”."
+        place.props["title"] = reason
+        labeled(made, f"{text}. {reason}")
         made.disable()
 
 

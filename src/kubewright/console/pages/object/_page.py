@@ -48,7 +48,7 @@ async def show_object(
     """Shows one object."""
     kind = await ctx.find_kind(group, plural)
     key = ObjectKey(namespace if kind.namespaced else "", name)
-    with frame(ctx, name, kind=kind, namespace=key.namespace) as around:
+    with frame(ctx, name, kind=kind) as around:
         add_object_style()
         if not await ctx.viewer.may_see(kind, key.namespace, key.name):
             problems.draw(problems.AccessDenied("get", kind, ctx.viewer.name, key.namespace))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
 from nicegui import ui
 
+from kubewright.cache import CacheSyncError
+from kubewright.client import ApiError
 from kubewright.console.operators import WatchedOperator
 from kubewright.console.pages import _problems as problems
 from kubewright.console.pages._context import PageContext
@@ -15,6 +18,7 @@ from kubewright.console.pages.operator._charts import ControllerCharts
 from kubewright.console.pages.operator._tables import Caches, Card, Controllers, Leader, Requests, Webhooks
 from kubewright.console.pages.widgets import RelativeTimes, add_object_style, banner, heading
 from kubewright.durations import format_age
+from kubewright.observe import OperatorReport
 
 __all__ = ["show_operators"]
 
@@ -36,34 +40,71 @@ async def show_operators(ctx: PageContext, controller: str = "") -> None:
     """Shows all operators that the console queries."""
     with frame(ctx, "Operator", here="/operator"):
         add_object_style()
-        OperatorsPage(ctx, controller).draw()
+        await OperatorsPage(ctx, controller).draw()
+
+
+_NOT_VISIBLE = problems.Problem(
+    "lock",
+    "You may not see this operator",
+    "An operator is shown to users who may list objects of a kind that it reconciles. Ask a cluster administrator to "
+    "grant the verb “list” on such a kind.",
+    ["kubectl auth can-i --list"],
+)
+_RIGHTS_SECONDS = 15.0
 
 
 class OperatorsPage:
-    """All operators. `kubewright dev` replaces the operator after each save."""
+    """All operators that the viewer may see. `kubewright dev` replaces the operator after each save.
+
+    A viewer sees the controllers and caches of the kinds that they may list, and nothing of other operators. The local
+    user sees everything, because the credentials are theirs.
+    """
 
     def __init__(self, ctx: PageContext, controller: str) -> None:
         self._backend = ctx.backend
         self._ctx = ctx
         self._controller = controller
         self._parts: dict[WatchedOperator, OperatorPart] | None = None
+        self._allowed: frozenset[tuple[str, str]] | None = frozenset()
+        """The groups and kinds that the viewer may see; None for all."""
 
-    def draw(self) -> None:
+    async def draw(self) -> None:
         """Draws the operators and subscribes to changes."""
         self._place = ui.column().classes("kw-tab")
-        self._update()
+        await self._check_rights()
         self._ctx.on_close(self._backend.operators.subscribe(self._update))
+        ui.timer(_RIGHTS_SECONDS, self._check_rights, immediate=False)
+
+    async def _check_rights(self) -> None:
+        try:
+            self._allowed = None if self._ctx.session.local else await self._visible_kinds()
+        except (ApiError, CacheSyncError):
+            return  # the frame reports the lost connection
+        self._update()
+
+    async def _visible_kinds(self) -> frozenset[tuple[str, str]]:
+        reports = [one.report for one in self._backend.operators if one.report is not None]
+        named = {(one.group, one.kind) for report in reports for one in (*report.controllers, *report.caches)}
+        kinds = [kind for kind in await self._backend.kinds() if (kind.group, kind.kind) in named]
+        return frozenset([(kind.group, kind.kind) for kind in kinds if await self._ctx.can_see(kind)])
+
+    def _may_see(self, operator: WatchedOperator) -> bool:
+        if self._allowed is None:
+            return True
+        report = operator.report
+        return report is not None and any((one.group, one.kind) in self._allowed for one in report.controllers)
 
     def _update(self) -> None:
-        operators = [*self._backend.operators]
-        if self._parts is None or [*self._parts] != operators:
+        every = [*self._backend.operators]
+        operators = [one for one in every if self._may_see(one)]
+        if self._parts is None or [*self._parts] != operators or not operators:
             self._place.clear()
             with self._place:
                 self._parts = {one: OperatorPart(one, self._controller) for one in operators}
                 if not operators:
-                    problems.draw(_NO_OPERATOR)
-        for part in self._parts.values():
-            part.update()
+                    problems.draw(_NOT_VISIBLE if every else _NO_OPERATOR)
+        for operator, part in self._parts.items():
+            part.update(_visible(operator.report, self._allowed))
 
 
 class OperatorPart:
@@ -80,10 +121,9 @@ class OperatorPart:
             self._head = ui.column().classes("kw-object-head")
             self._body = ui.column().classes("kw-tab")
 
-    def update(self) -> None:
-        """Redraws what changed."""
+    def update(self, report: OperatorReport | None) -> None:
+        """Redraws what changed in the visible part of the report."""
         self._draw_head()
-        report = self._operator.report
         if report is None:
             return
         names = [one.name for one in report.controllers]
@@ -92,7 +132,7 @@ class OperatorPart:
         shape = (names, len(report.webhooks), report.leader is None)
         if shape != self._shown:
             self._shown = shape
-            self._draw_body(names)
+            self._draw_body(names, report)
         for part in self._parts:
             part.update(report)
         for name, charts in self._charts.items():
@@ -119,9 +159,7 @@ class OperatorPart:
             elif report is None:
                 ui.label("No report yet.").classes("kw-muted")
 
-    def _draw_body(self, names: list[str]) -> None:
-        report = self._operator.report
-        assert report is not None
+    def _draw_body(self, names: list[str], report: OperatorReport) -> None:
         self._body.clear()
         self._charts = {}
         with self._body:
@@ -135,3 +173,14 @@ class OperatorPart:
                     self._parts.append(Requests(self._times))
                     if report.webhooks:
                         self._parts.append(Webhooks(self._times))
+
+
+def _visible(report: OperatorReport | None, allowed: frozenset[tuple[str, str]] | None) -> OperatorReport | None:
+    """Returns the part of a report about kinds that the viewer may see."""
+    if report is None or allowed is None:
+        return report
+    return msgspec.structs.replace(
+        report,
+        controllers=tuple(one for one in report.controllers if (one.group, one.kind) in allowed),
+        caches=tuple(one for one in report.caches if (one.group, one.kind) in allowed),
+    )
