@@ -87,8 +87,9 @@ def test_outdated_status_is_progressing() -> None:
         ),
     ],
 )
-def test_paused_object_is_paused(obj: dict[str, Any], why: str) -> None:
-    assert state_of(obj) == (State.PAUSED, why)
+def test_paused_object_is_suspended(obj: dict[str, Any], why: str) -> None:
+    health = state_of(obj)
+    assert (health.state, health.why) == (State.SUSPENDED, why)
 
 
 def test_condition_of_another_program_does_not_pause() -> None:
@@ -98,7 +99,7 @@ def test_condition_of_another_program_does_not_pause() -> None:
 
 def test_paused_deletion_is_terminating() -> None:
     metadata = {"annotations": {"kubewright.dev/paused": "true"}, "deletionTimestamp": "x", "finalizers": ["a/b"]}
-    assert state_of({"metadata": metadata}) == (State.TERMINATING, "paused, waiting for a/b")
+    assert state_of({"metadata": metadata})[:2] == (State.TERMINATING, "paused, waiting for a/b")
 
 
 def test_deletion_is_terminating_with_finalizers() -> None:

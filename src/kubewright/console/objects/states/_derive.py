@@ -2,7 +2,7 @@
 
 The first rule that applies decides:
 
-1. A deletion timestamp: terminating.
+1. A deletion timestamp: terminating. Otherwise an annotation or a condition that pauses the object: suspended.
 2. `status.observedGeneration` is less than `metadata.generation`: progressing, because the status is outdated.
 3. The states that the operator declared for its kind (`@resource(states=...)`).
 4. `spec.suspend` or `spec.paused`: suspended.
@@ -37,6 +37,7 @@ from kubewright.console.objects.states._words import (
     SUSPENDED_REASON,
     phase_of,
 )
+from kubewright.pausing import PAUSED, PAUSED_BY_ANNOTATION, pause_of
 
 __all__ = ["health_of", "state_of"]
 
@@ -54,9 +55,13 @@ def health_of(kind: Kind, obj: Mapping[str, Any]) -> Health:
 def state_of(obj: Mapping[str, Any], declared: DeclaredStates | None = None) -> Health:
     """Returns the state of an object, given as decoded JSON, and the states that its kind declares."""
     metadata = as_map(obj.get("metadata"))
+    pause = _pause_in(obj)
     if metadata.get("deletionTimestamp"):
         waits = [one for one in as_list(metadata.get("finalizers")) if isinstance(one, str)]
-        return Health(State.TERMINATING, f"waiting for {', '.join(waits)}" if waits else "being deleted")
+        why = f"waiting for {', '.join(waits)}" if waits else "being deleted"
+        return Health(State.TERMINATING, f"paused, {why}" if pause else why)
+    if pause:
+        return Health(State.SUSPENDED, pause)
     status = obj.get("status")
     if _behind(metadata, as_map(status)):
         return Health(State.PROGRESSING, "the latest change has not been observed yet")
@@ -79,6 +84,17 @@ def state_of(obj: Mapping[str, Any], declared: DeclaredStates | None = None) -> 
         or _of_replicas(spec, status)
         or Health(State.UNKNOWN, _NOTHING, message)
     )
+
+
+def _pause_in(obj: Mapping[str, Any]) -> str:
+    """Returns what pauses an object: the annotation, or the condition that its operator has set; empty if nothing."""
+    annotations = as_map(as_map(obj.get("metadata")).get("annotations"))
+    if pause := pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}):
+        return pause
+    for one in map(as_map, as_list(as_map(obj.get("status")).get("conditions"))):
+        if one.get("type") == PAUSED and one.get("reason") == PAUSED_BY_ANNOTATION and _is(one, "True"):
+            return as_text(one.get("message"))
+    return ""
 
 
 def _of_declaration(obj: Mapping[str, Any], declared: DeclaredStates) -> Health | None:

@@ -20,15 +20,7 @@ from kubewright.console.theme import ICONS
 __all__ = ["LiveGrid", "columns_of"]
 
 # By urgency, so that sorting by state shows problems first.
-_RANKS: Final = (
-    State.FAILING,
-    State.PROGRESSING,
-    State.UNKNOWN,
-    State.PAUSED,
-    State.TERMINATING,
-    State.SUSPENDED,
-    State.READY,
-)
+_RANKS: Final = (State.FAILING, State.PROGRESSING, State.UNKNOWN, State.TERMINATING, State.SUSPENDED, State.READY)
 _ALWAYS: Final = ("id", "namespace", "name", "state", "why", "created")
 
 
