@@ -61,8 +61,10 @@ if TYPE_CHECKING:
     from kubewright.controller import ImmutableFields as ImmutableFields
     from kubewright.controller import NotDeclared as NotDeclared
     from kubewright.controller import NotOwned as NotOwned
+    from kubewright.controller import NotServed as NotServed
     from kubewright.controller import Owns as Owns
     from kubewright.controller import Reader as Reader
+    from kubewright.controller import Reads as Reads
     from kubewright.controller import ReconcileTimeout as ReconcileTimeout
     from kubewright.controller import Result as Result
     from kubewright.controller import RetryLater as RetryLater
@@ -131,8 +133,10 @@ _MODULES = {
     "ImmutableFields": "kubewright.controller",
     "NotDeclared": "kubewright.controller",
     "NotOwned": "kubewright.controller",
+    "NotServed": "kubewright.controller",
     "Owns": "kubewright.controller",
     "Reader": "kubewright.controller",
+    "Reads": "kubewright.controller",
     "ReconcileTimeout": "kubewright.controller",
     "Result": "kubewright.controller",
     "RetryLater": "kubewright.controller",

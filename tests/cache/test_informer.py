@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import DecodeError, Object, core, decode
-from kubewright.cache import Caches, CacheSyncError, Change, Informer
+from kubewright.cache import Caches, CacheSyncError, Change, Informer, transform_json
 from kubewright.client import Client, ConnectionLost
 from kubewright.clock import VirtualClock
 from tests.transports.memory import MemoryServer, informed, informer_of
@@ -537,11 +537,12 @@ async def test_caches_share_informers_that_hold_the_same() -> None:
         caches.informer(core.ConfigMap, metadata_only=True),
         caches.informer(core.Secret),
     ]
-    assert len({id(informer) for informer in [one, *others]}) == 6
+    transform = transform_json(lambda content: content)
+    others.append(caches.informer(core.ConfigMap, transform=transform))
+    assert len({id(informer) for informer in [one, *others]}) == 7
     assert list(caches.informers) == [one, *others]
     assert caches.lister(core.ConfigMap) is others[0].lister
-    with pytest.raises(ValueError, match="there is an informer of ConfigMap already, with another transform"):
-        caches.informer(core.ConfigMap, transform=lambda raw: raw)
+    assert caches.informer(core.ConfigMap, transform=transform) is others[-1]
 
 
 async def test_caches_start_later_informers_and_stop_all() -> None:

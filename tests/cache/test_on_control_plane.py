@@ -98,7 +98,7 @@ async def test_a_streaming_list_fills_the_cache(client: Client, namespace: str) 
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
         await informer.wait_for_sync(PATIENCE)
         assert [key.name for key in informer.lister.keys(namespace)] == [f"c-{number}" for number in range(5)]
-        assert informer._reflectors[0]._streams
+        assert next(iter(informer._reflectors.values()))._streams
         found = informer.lister.get("c-1", namespace)
         assert found is not None
         assert found.data == {"k": "v"}
@@ -114,7 +114,7 @@ async def test_a_server_without_streaming_lists_is_read_in_pages(plain_client: C
         await client.create(config_map(f"c-{number}", namespace))
     async with Informer(client, core.ConfigMap, namespaces=[namespace]) as informer:
         await informer.wait_for_sync(PATIENCE)
-        assert not informer._reflectors[0]._streams
+        assert not next(iter(informer._reflectors.values()))._streams
         assert [key.name for key in informer.lister.keys(namespace)] == [f"c-{number}" for number in range(5)]
         snapshot = informer.lister.snapshot((namespace, "c-1"))
         assert snapshot is not None

@@ -13,7 +13,7 @@ import pytest
 from kubewright import resource
 from kubewright.api import Model, Object, ObjectMeta, Resource, encode, to_dict
 from kubewright.api.kinds import new_status
-from kubewright.cache import Informer, ObjectKey
+from kubewright.cache import Caches, Informer, ObjectKey
 from kubewright.cache._store_writer import StoreWriter  # private: puts objects into a cache without a watch
 from kubewright.client import Client, Request, Response, Transport
 from kubewright.clock import Clock, VirtualClock
@@ -21,7 +21,6 @@ from kubewright.controller import Applier, CachedKinds, Controller, Environment
 from kubewright.events import EventRecorder
 from kubewright.observe import Observer
 from kubewright.operator import Operator
-from kubewright.operator.definition import cached_kinds
 
 R = TypeVar("R", bound=Object)
 
@@ -83,10 +82,10 @@ class Stage:
             observer=self.observer,
         )
         self.controllers: list[Controller[Any]] = []
+        caches = Caches(self.client, clock=clock)
+        self.kinds.declare([use for one in operator.registrations() for use in one.caches], caches)
+        self.informers = {informer.kind: informer for informer in caches.informers}
         for registration in operator.registrations():
-            for kind, labels in cached_kinds(registration):
-                informer = self.informers.setdefault(kind, Informer(self.client, kind, clock=clock))
-                self.kinds.add(kind, labels, informer)
             self.controllers.append(Controller(registration, environment))
         for controller in self.controllers:
             controller.listen()

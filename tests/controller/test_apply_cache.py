@@ -101,11 +101,11 @@ async def bench(cluster: Cluster | RealCluster, namespace: str) -> AsyncIterator
         await serve_gadgets(client)
         owner = await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="parent")))
         caches = Caches(client, namespaces=[namespace], field_manager=MANAGER)
-        made = Bench(client, owner, CachedKinds([namespace]), writes)
+        made = Bench(client, owner, CachedKinds(), writes)
         for kind in (core.ConfigMap, apps.Deployment, Gadget):
             informer = caches.informer(kind)
             informer.add_handler(made.heard)
-            made.kinds.add(kind, None, informer)
+            made.kinds.add(kind, informer)
         await stack.enter_async_context(caches)
         await caches.wait_for_sync(PATIENCE)
         writes.clear()

@@ -87,7 +87,7 @@ def test_rejects_a_value_that_is_not_a_key() -> None:
 def test_a_misspelled_option_of_watch_names_the_valid_ones() -> None:
     with pytest.raises(
         TypeError,
-        match=r"has no option 'maps'\. Did you mean 'map'\? The options are: labels, map, referenced_by, when",
+        match=r"has no option 'maps'\. Did you mean 'map'\? The options are: fields, labels, map, metadata_only,",
     ):
         Watch(Part, maps=lambda part: [])  # type: ignore[call-arg]
 

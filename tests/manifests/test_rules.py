@@ -8,7 +8,7 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import apps, core, policy, rbac, to_dict
-from kubewright.controller import Owns, Watch
+from kubewright.controller import Owns, Reads, Watch
 from kubewright.manifests import kind_roles_of, roles_of, rules_of, service_account_of
 from kubewright.operator import for_installing
 from kubewright.rbac import Permission
@@ -142,8 +142,29 @@ def test_verbs_can_be_narrowed_where_a_kind_is_declared() -> None:
 @pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
 def test_watched_and_read_kinds_are_only_followed() -> None:
     operator = operator_with()
-    operator.reconciles(Foo, watches=[Watch(core.Secret, map=lambda secret: [])], reads=[core.Node])(sync)
-    assert "/nodes,secrets: list watch" in rules(operator)
+    operator.reconciles(Foo, watches=[Watch(core.ConfigMap, map=lambda config: [])], reads=[core.Node])(sync)
+    assert "/configmaps,nodes: list watch" in rules(operator)
+
+
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
+def test_kinds_whose_metadata_is_cached_may_be_read_one_by_one() -> None:
+    operator = operator_with()
+    watches: list[Watch[Any]] = [
+        Watch(core.Secret, map=lambda obj: []),
+        Watch(core.Pod, map=lambda obj: [], metadata_only=True),
+    ]
+    operator.reconciles(Foo, watches=watches)(sync)
+    assert "/pods,secrets: get list watch" in rules(operator)
+
+
+@pytest.mark.promise("Roles", "Rules follow from what is reconciled, owned, watched, read and finalized.")
+def test_namespaces_of_a_declaration_limit_its_rules_to_them() -> None:
+    operator = operator_with()
+    operator.namespaces = ("shop",)
+    operator.reconciles(Foo, reads=[Reads(core.ConfigMap, namespaces=["kube-system"])])(sync)
+    found = {one.metadata.namespace: one for one in roles_of(operator).roles if isinstance(one, rbac.Role)}
+    assert [rule.resources for rule in found["kube-system"].rules or ()] == [["configmaps"]]
+    assert all("configmaps" not in (rule.resources or ()) for rule in found["shop"].rules or ())
 
 
 def test_events_are_created_and_counted_up_where_they_are_written() -> None:

@@ -194,7 +194,7 @@ async def test_metrics_of_a_cache(operator: Operator, clock: VirtualClock) -> No
         stage.put(thing())
         await clock.settled()
         [informer] = stage.informers.values()
-        health = informer._reflectors[0].health
+        health = informer._reflectors[None].health
         health.state, health.quiet_since, health.restarts, health.relists = "watching", clock.monotonic(), 2, 1
         health.undecodable = 3
         await clock.advance(90)
@@ -215,7 +215,9 @@ async def test_of_several_watches_of_a_kind_the_worst_shows(clock: VirtualClock)
     client = Client(transport=NoServer(), clock=clock)
     many = Informer(client, Thing, namespaces=["a", "b"], clock=clock)
     other = Informer(client, Thing, namespaces=["c"], clock=clock)
-    first, second, third = (reflector.health for informer in (many, other) for reflector in informer._reflectors)
+    first, second, third = (
+        reflector.health for informer in (many, other) for reflector in informer._reflectors.values()
+    )
     first.state = third.state = "watching"
     second.state = "waiting"
     second.quiet_since = clock.monotonic()

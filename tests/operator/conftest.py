@@ -103,7 +103,7 @@ async def settled(running: Running, *seen: Object, succeeded: bool = False) -> N
             snapshot = caches.informer(type(obj)).lister.snapshot(ObjectKey.of(obj))
             if snapshot is None or snapshot.resource_version < int(obj.metadata.resource_version):
                 return False
-        if any(len(informer._overlay) for kinds in caches._by_kind.values() for informer in kinds.values()):
+        if any(len(informer._overlay) for kinds in caches._by_kind.values() for informer in kinds):
             return False
         keys = [ObjectKey.of(obj) for obj in seen] if succeeded else []
         return all(

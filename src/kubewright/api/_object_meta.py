@@ -48,6 +48,8 @@ class Origin(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     kind: type
     raw: bytes
+    read_only: str = ""
+    """Why the object must not be written, if these bytes are only a part of it, or were changed."""
 
     def __repr__(self) -> str:
         return f"<Origin of a {self.kind.__name__}, {len(self.raw)} bytes>"
@@ -86,13 +88,22 @@ class ObjectMeta(Model, omit_empty=True, dict=True, gc=True):
         else:
             self.__dict__["origin"] = origin
 
+    def mark_read_only(self, reason: str) -> None:
+        """Refuses writes of this object, because it was read from a part of it. The cache calls it."""
+        if (origin := self.origin) is not None:
+            self.remember(Origin(origin.kind, origin.raw, reason))
+
     def __copy__(self) -> Self:
         return _with_origin(msgspec.structs.replace(self), self.origin)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickling and deep copies use this. The origin is immutable, so they can share it.
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return _rebuild, (type(self), values, self.origin and (self.origin.kind, self.origin.raw))
+        return _rebuild, (
+            type(self),
+            values,
+            self.origin and (self.origin.kind, self.origin.raw, self.origin.read_only),
+        )
 
     def __replace__(self, **changes: Any) -> Self:
         return _with_origin(msgspec.structs.replace(self, **changes), self.origin)
@@ -106,5 +117,5 @@ def _with_origin(meta: _M, origin: Origin | None) -> _M:
     return meta
 
 
-def _rebuild(kind: type[ObjectMeta], values: dict[str, Any], origin: tuple[type, bytes] | None) -> ObjectMeta:
+def _rebuild(kind: type[ObjectMeta], values: dict[str, Any], origin: tuple[type, bytes, str] | None) -> ObjectMeta:
     return _with_origin(kind(**values), Origin(*origin) if origin else None)

@@ -25,23 +25,25 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.cache._caches import Caches
-    from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json
+    from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json, whole_kind
     from kubewright.cache._errors import CacheSyncError
     from kubewright.cache._handlers import Handler, HandlerRegistration
     from kubewright.cache._header import applied_digest, creator_of
     from kubewright.cache._health import WatchHealth, WatchState, combined
     from kubewright.cache._indexes import IndexFunction
     from kubewright.cache._informer import Fields, Informer
-    from kubewright.cache._key import ObjectKey
+    from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
     from kubewright.cache._list_watch import ListWatch
     from kubewright.cache._lister import Labels, Lister, selector_of
+    from kubewright.cache._options import CacheOptions
     from kubewright.cache._reflector import Reflector
     from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
-    from kubewright.cache._store import NAMESPACE_INDEX, OWNER_INDEX, Store
+    from kubewright.cache._store import Store
 
 _MODULES = {
-    "NAMESPACE_INDEX": "_store",
-    "OWNER_INDEX": "_store",
+    "NAMESPACE_INDEX": "_key",
+    "OWNER_INDEX": "_key",
+    "CacheOptions": "_options",
     "CacheSyncError": "_errors",
     "Caches": "_caches",
     "Change": "_snapshot",
@@ -68,11 +70,13 @@ _MODULES = {
     "creator_of": "_header",
     "selector_of": "_lister",
     "transform_json": "_decoding",
+    "whole_kind": "_decoding",
 }
 
 __all__ = [
     "NAMESPACE_INDEX",
     "OWNER_INDEX",
+    "CacheOptions",
     "CacheSyncError",
     "Caches",
     "Change",
@@ -99,6 +103,7 @@ __all__ = [
     "creator_of",
     "selector_of",
     "transform_json",
+    "whole_kind",
 ]
 
 if not TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -19,12 +19,20 @@ from kubewright.cache._header import (
     without_managed_fields,
 )
 from kubewright.cache._key import ObjectKey, key_of
-from kubewright.cache._snapshot import Owner, Snapshot
+from kubewright.cache._snapshot import MetadataSnapshot, Owner, Snapshot, TransformedSnapshot
 from kubewright.client.watch import decode_event
 from kubewright.interning import InternTable
 from kubewright.user_code import has_to_pass
 
-__all__ = ["SnapshotDecoder", "Transform", "UnreadableObject", "metadata_kind", "split_event", "transform_json"]
+__all__ = [
+    "SnapshotDecoder",
+    "Transform",
+    "UnreadableObject",
+    "metadata_kind",
+    "split_event",
+    "transform_json",
+    "whole_kind",
+]
 
 R = TypeVar("R", bound=Object)
 
@@ -80,11 +88,26 @@ def transform_json(function: Callable[[dict[str, Any]], dict[str, Any]]) -> Tran
 def metadata_kind(kind: type[Object]) -> type[Object]:
     """Returns a class for the objects of a kind of which only the metadata is known."""
     metaclass: Any = type(Object)
+    name = kind.__name__
+
+    def __getattr__(self: Object, attribute: str) -> NoReturn:  # noqa: N807  # of the class below
+        raise AttributeError(
+            f"this {name} has no {attribute!r}: its cache has only the metadata (metadata_only). Read the whole object"
+            f" with client.get({name}, ...), or cache whole objects with metadata_only=False"
+        )
+
     made: type[Object] = metaclass(
-        kind.__name__, (Object,), {"__module__": __name__, "__doc__": f"The metadata of a {kind.__name__}."}
+        name, (Object,), {"__module__": __name__, "__doc__": f"The metadata of a {name}.", "__getattr__": __getattr__}
     )
     made.__resource__ = info_of(kind)
+    made.__whole_kind__ = kind  # type: ignore[attr-defined]  # for `whole_kind`
     return made
+
+
+def whole_kind(kind: type[Object]) -> type[Object]:
+    """Returns the class of whole objects for one that `metadata_kind` returned. Returns other classes as they are."""
+    whole: type[Object] = getattr(kind, "__whole_kind__", kind)
+    return whole
 
 
 class SnapshotDecoder(Generic[R]):
@@ -98,10 +121,19 @@ class SnapshotDecoder(Generic[R]):
         field_manager: str | None = None,
         keep_managed_fields: bool = False,
         transform: Transform | None = None,
+        owned_by: Sequence[type[Object]] = (),
     ) -> None:
         info = info_of(kind)
         self._kind = kind
         self._metadata_only = metadata_only
+        # Objects without one of these owners are reduced to their metadata.
+        self._owned_by = frozenset((owner.group, owner.kind) for owner in map(info_of, owned_by))
+        self._partial_kind = cast("type[R]", metadata_kind(kind)) if owned_by else kind
+        self._make: type[Snapshot[R]] = Snapshot
+        if metadata_only:
+            self._make = MetadataSnapshot
+        elif transform is not None:
+            self._make = TransformedSnapshot
         self._field_manager = field_manager or ""
         self._mark = mark_of(field_manager) if field_manager is not None else None
         self._keep_managed_fields = keep_managed_fields
@@ -138,6 +170,8 @@ class SnapshotDecoder(Generic[R]):
                 raw = without_managed_fields(raw, entries)
         if self._metadata_only:
             raw = self._only_metadata(raw)
+        elif self._owned_by and not self._is_owned(metadata):
+            return self._made(metadata, self._only_metadata(raw), applied, self._partial_kind, MetadataSnapshot)
         if self._transform is not None:
             try:
                 raw, metadata = self._transformed(self._transform, raw, metadata)
@@ -145,9 +179,14 @@ class SnapshotDecoder(Generic[R]):
                 if has_to_pass(error):
                     raise
                 return self._broken(raw, f"the transform failed: {type(error).__name__}: {error}")
-        return self._made(metadata, raw, applied)
+        return self._made(metadata, raw, applied, self._kind, self._make)
 
-    def _made(self, metadata: Metadata, raw: bytes, applied: bytes | None) -> Snapshot[R]:
+    def _is_owned(self, metadata: Metadata) -> bool:
+        return any((owner.group, owner.kind) in self._owned_by for owner in metadata.owner_references or ())
+
+    def _made(
+        self, metadata: Metadata, raw: bytes, applied: bytes | None, kind: type[R], make: type[Snapshot[R]]
+    ) -> Snapshot[R]:
         intern = self._shared.intern
         labels: tuple[tuple[str, str], ...] = ()
         if metadata.labels:
@@ -159,8 +198,8 @@ class SnapshotDecoder(Generic[R]):
             owners = intern(owners)
         if applied is not None:
             applied = intern(applied)
-        return Snapshot(
-            self._kind,
+        return make(
+            kind,
             key_of((intern(metadata.namespace), metadata.name)),
             metadata.uid,
             revision_of(metadata.resource_version),

@@ -99,7 +99,7 @@ class HandlerRegistration(Generic[R]):
                 self.start_resync(clock)
                 return
             snapshot = self._handlers.store.get(key)
-            if snapshot is not None:
+            if snapshot is not None and key.namespace not in self._handlers.held:
                 self.deliver(Change("resync", key, snapshot, snapshot))
         self._timer = clock.call_later(0, lambda: self._continue_resync(clock, keys))
 
@@ -115,6 +115,8 @@ class Handlers(Generic[R]):
         self._running = False
         # Replaced, never changed: a handler may add or remove handlers while it is called.
         self._registrations: tuple[HandlerRegistration[R], ...] = ()
+        self.held: set[str] = set()
+        """Namespaces whose objects are not delivered yet, because other caches do not have theirs."""
 
     def __len__(self) -> int:
         return len(self._registrations)
@@ -126,7 +128,7 @@ class Handlers(Generic[R]):
         self._registrations = (*self._registrations, registration)
         for key in self.store.ordered_keys():
             snapshot = self.store.get(key)
-            if snapshot is not None:
+            if snapshot is not None and key.namespace not in self.held:
                 registration.deliver(Change("added", key, None, snapshot, initial=True))
         if self._running:
             registration.start_resync(self.clock)
@@ -148,7 +150,18 @@ class Handlers(Generic[R]):
         for registration in self._registrations:
             registration.stop_resync()
 
+    def open(self, namespace: str) -> None:
+        """Delivers the objects of a namespace that was held."""
+        if namespace not in self.held:
+            return
+        self.held.discard(namespace)
+        for key in self.store.ordered_keys(namespace):
+            if (snapshot := self.store.get(key)) is not None:
+                self.deliver(Change("added", key, None, snapshot, initial=True))
+
     def deliver(self, change: Change[R]) -> None:
         """Calls all handlers with a change that is already in the store."""
+        if self.held and change.key.namespace in self.held:
+            return
         for registration in self._registrations:
             registration.deliver(change)

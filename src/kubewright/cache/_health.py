@@ -10,13 +10,16 @@ import msgspec
 
 __all__ = ["WatchHealth", "WatchState", "combined"]
 
-WatchState: TypeAlias = Literal["watching", "listing", "waiting", "stopped"]
+WatchState: TypeAlias = Literal["watching", "absent", "listing", "waiting", "stopped"]
 
-_WORST_LAST: Final[tuple[WatchState, ...]] = ("watching", "listing", "waiting", "stopped")
+_WORST_LAST: Final[tuple[WatchState, ...]] = ("watching", "absent", "listing", "waiting", "stopped")
 
 
 class WatchHealth(msgspec.Struct):
-    """The state of the watch of a kind. `waiting` means that it failed and will be retried."""
+    """The state of the watch of a kind. `waiting` means that it failed and will be retried.
+
+    `absent` means that the server does not serve the kind, which is optional.
+    """
 
     state: WatchState = "stopped"
     last_event_at: datetime | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -71,6 +71,9 @@ class Informer(Generic[R]):
         metadata_only: bool = False,
         transform: Transform | None = None,
         keep_managed_fields: bool = False,
+        owned_by: Sequence[type[Object]] = (),
+        optional: bool = False,
+        following: bool = False,
         indexes: Mapping[str, IndexFunction[R]] | None = None,
         field_manager: str | None = None,
         stall_timeout: Duration = 180.0,
@@ -85,9 +88,13 @@ class Informer(Generic[R]):
             namespaces: cache only these, with one watch each. Default: all namespaces in one watch.
             labels: cache only objects that this label selector matches.
             fields: cache only objects that this field selector matches. The server supports few fields.
-            metadata_only: fetch and store only the metadata. Reads then return plain `Object`s of that kind.
-            transform: changes an object's JSON before it is stored. See `transform_json`.
+            metadata_only: fetch and store only the metadata. Reads then return plain `Object`s of that kind, which are
+                read-only.
+            transform: changes an object's JSON before it is stored. See `transform_json`. Objects are then read-only.
             keep_managed_fields: store `metadata.managedFields`, a third of most objects. Default: dropped.
+            owned_by: store whole only objects that have an owner of these kinds. Of others, store the metadata.
+            optional: the server need not serve the kind. While it does not, the cache is empty, and counts as synced.
+            following: `add_namespace` and `remove_namespace` change the namespaces. No namespaces then means none.
             indexes: functions that return the values of an object for `lister.by_index`, by the name of the index.
             field_manager: snapshots carry a digest of this manager's fields (`Snapshot.applied`).
             stall_timeout: the time without data after which a watch is reopened. Servers send a bookmark each minute.
@@ -116,35 +123,55 @@ class Informer(Generic[R]):
             field_manager=field_manager,
             keep_managed_fields=keep_managed_fields,
             transform=transform,
+            owned_by=owned_by,
         )
-        writer = StoreWriter(self._store, self._overlay, self._handlers.deliver)
-        rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
-        self._reflectors = [
-            Reflector(
-                ListWatch(
-                    client,
-                    self.kind,
-                    namespace,
-                    labels=None if self._selector is None else str(self._selector),
-                    fields=self._fields or None,
-                    metadata_only=metadata_only,
-                ),
-                self._store,
-                decoder=self._decoder,
-                stall_timeout=stall_timeout,
-                clock=self._clock,
-                rng=rng,
-                writer=writer,
-                on_synced=self._stream_synced,
-            )
-            for namespace in self.namespaces or (None,)
-        ]
+        self._writer = StoreWriter(self._store, self._overlay, self._handlers.deliver)
+        self._client = client
+        self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
+        self._stall_timeout = stall_timeout
+        self.metadata_only = metadata_only
+        self.transform = transform
+        self.owned_by = tuple(owned_by)
+        self.optional = optional
+        self.following = following
+        self.served = True
+        """Whether the server serves the kind. Only an optional kind may be absent."""
+        self._served_handlers: list[Callable[[bool], None]] = []
+        self._synced_handlers: list[Callable[[], None]] = []
+        self._names_known = not following
         self._synced = Synced()
+        self._reflectors: dict[str | None, Reflector[R]] = {
+            namespace: self._reflector(namespace, self._stream_synced)
+            for namespace in self.namespaces or (() if following else (None,))
+        }
+        self._streams: asyncio.TaskGroup | None = None
+        self._stream_tasks: dict[str | None, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._running = False
         self._undecodable: LRUMemory[ObjectKey, int] = LRUMemory(_LOGGED_AT_MOST)  # the state that was logged last
         self._undecodable_count = 0
         self.lister: Lister[R] = Lister(self._overlay, self._found_undecodable)
+
+    def _reflector(self, namespace: str | None, on_synced: Callable[[], None]) -> Reflector[R]:
+        source = ListWatch(
+            self._client,
+            self.kind,
+            namespace,
+            labels=None if self._selector is None else str(self._selector),
+            fields=self._fields or None,
+            metadata_only=self.metadata_only,
+        )
+        return Reflector(
+            source,
+            self._store,
+            decoder=self._decoder,
+            stall_timeout=self._stall_timeout,
+            clock=self._clock,
+            rng=self._rng,
+            writer=self._writer,
+            on_synced=on_synced,
+            on_served=self._note_served if self.optional else None,
+        )
 
     # Life
 
@@ -156,12 +183,21 @@ class Informer(Generic[R]):
         self._handlers.start()
         try:
             with ungrouped():
-                async with asyncio.TaskGroup() as streams:
-                    for reflector in self._reflectors:
-                        streams.create_task(reflector.run(), name=f"watch {reflector}")
+                async with asyncio.TaskGroup() as self._streams:
+                    for namespace in self._reflectors:
+                        self._start(namespace)
+                    if self.following:
+                        await asyncio.get_running_loop().create_future()  # also while there are no namespaces
         finally:
+            self._streams = None
+            self._stream_tasks.clear()
             self._handlers.stop()
             self._running = False
+
+    def _start(self, namespace: str | None) -> None:
+        if self._streams is not None:
+            reflector = self._reflectors[namespace]
+            self._stream_tasks[namespace] = self._streams.create_task(reflector.run(), name=f"watch {reflector}")
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self.run(), name=f"informer of {self._info}")
@@ -194,18 +230,78 @@ class Informer(Generic[R]):
     def _missing(self) -> str:
         if not self._running:
             return "the informer is not running"
-        missing = [reflector.health for reflector in self._reflectors if not reflector.synced]
+        missing = [reflector.health for reflector in self._reflectors.values() if not reflector.synced]
         return combined(missing).last_error or "the server has not answered yet"
 
     def _stream_synced(self) -> None:
-        if all(reflector.synced for reflector in self._reflectors):
+        if self._names_known and not self._synced and all(one.synced for one in self._reflectors.values()):
             self._handlers.synced = True
             self._synced.set()
+            for handler in self._synced_handlers:
+                handler()
+
+    def when_synced(self, handler: Callable[[], None]) -> None:
+        """Calls a function once, when the cache is synced for the first time."""
+        self._synced_handlers.append(handler)
+
+    # Namespaces that change
+
+    def covers(self, namespace: str) -> bool:
+        """Returns whether the cache contains the objects of a namespace that its selectors match."""
+        return namespace in self.namespaces if self.namespaces or self.following else True
+
+    def add_namespace(self, namespace: str, on_synced: Callable[[], None]) -> None:
+        """Starts to watch a namespace, and calls `on_synced` when it is. Handlers wait for `open_namespace`."""
+
+        def synced() -> None:
+            self._stream_synced()
+            on_synced()
+
+        self.namespaces = tuple(sorted({*self.namespaces, namespace}))
+        self._handlers.held.add(namespace)
+        self._reflectors[namespace] = self._reflector(namespace, synced)
+        self._start(namespace)
+
+    def open_namespace(self, namespace: str) -> None:
+        """Delivers the objects of an added namespace to the handlers, and then every change."""
+        self._handlers.open(namespace)
+
+    def remove_namespace(self, namespace: str, *, deleted: bool = False) -> None:
+        """Stops watching a namespace. Its objects leave the cache, which is not a deletion unless `deleted` is true."""
+        self.namespaces = tuple(name for name in self.namespaces if name != namespace)
+        del self._reflectors[namespace]
+        if (task := self._stream_tasks.pop(namespace, None)) is not None:
+            task.cancel()
+        self._writer.drop(namespace, deleted=deleted)
+        self._handlers.held.discard(namespace)
+        self._stream_synced()
+
+    def names_known(self) -> None:
+        """Reports that all existing namespaces were added. Before that, the cache does not count as synced."""
+        self._names_known = True
+        self._stream_synced()
+
+    # Optional kinds
+
+    def add_served_handler(self, handler: Callable[[bool], None]) -> None:
+        """Calls a function when the server begins (True) or ceases (False) to serve an optional kind."""
+        self._served_handlers.append(handler)
+
+    def _note_served(self, served: bool) -> None:
+        if served is self.served:
+            return
+        self.served = served
+        state = "installed: watching it" if served else "not installed. It is optional, and watched when it is"
+        logger.info("%s is %s", self._info, state)
+        for handler in self._served_handlers:
+            handler(served)
 
     @property
     def health(self) -> WatchHealth:
         """The state of the watch. For several namespaces, their combined state."""
-        health = combined(reflector.health for reflector in self._reflectors)
+        health = combined(reflector.health for reflector in self._reflectors.values())
+        if self._running and not self._reflectors:
+            health.state = "watching"  # no namespace has the labels
         health.undecodable += self._undecodable_count
         health.blocked, health.blocked_seconds = self._store.loop_time.blocked, self._store.loop_time.blocked_seconds
         return health
@@ -218,7 +314,7 @@ class Informer(Generic[R]):
         confirmed = {key: self._store.get(key) for key in self._store.ordered_keys()}
         states = {key: found.resource_version for key, found in confirmed.items() if found is not None}
         listed: dict[ObjectKey, int] = {}
-        for reflector in self._reflectors:
+        for reflector in [*self._reflectors.values()] if self.served else ():
             for raw in await reflector.listed():
                 snapshot = self._decoder.snapshot(raw)
                 listed[snapshot.key] = snapshot.resource_version
@@ -270,7 +366,7 @@ class Informer(Generic[R]):
         raw = _json_of(answer)
         snapshot = self._decoder.snapshot(raw)
         key = snapshot.key
-        if self.namespaces and key.namespace not in self.namespaces:
+        if not self.covers(key.namespace):
             return
         if snapshot.deleting and not is_kept(self._info, raw):  # the response to the removal of the last finalizer
             self._overlay.removed(key, snapshot.uid, certain=True)

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 if TYPE_CHECKING:
     from kubewright.api import Object
 
-__all__ = ["ObjectKey", "key_of"]
+__all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "ObjectKey", "key_of"]
+
+NAMESPACE_INDEX: Final = "namespace"
+"""The name of the index by namespace, which every store has."""
+OWNER_INDEX: Final = "owner"
+"""The name of the index by the uid of the owners, which every store has."""
 
 
 class ObjectKey(NamedTuple):

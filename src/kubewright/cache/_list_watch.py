@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, Generic, TypeVar
 
 from kubewright.api import Object
-from kubewright.client import Client, Forbidden, RawPage, Selection, WatchStream
+from kubewright.client import ApiError, Client, Forbidden, Invalid, RawPage, Selection, WatchStream
 
-__all__ = ["PAGE_SIZE", "ListWatch"]
+__all__ = ["PAGE_SIZE", "ListWatch", "refuses_streaming"]
 
 R = TypeVar("R", bound=Object)
 
@@ -81,3 +81,8 @@ class ListWatch(Generic[R]):
         except Exception:  # this request only improves a message: its own failure must not hide the first one
             return None
         return None
+
+
+def refuses_streaming(error: ApiError) -> bool:
+    """Returns whether the error is that of a server without streaming lists, or with streaming lists disabled."""
+    return isinstance(error, Invalid) or error.code in (400, 422)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from kubewright.api import DecodeError, Object, Selector, collection_paused
-from kubewright.cache._key import ObjectKey
-from kubewright.cache._store import OWNER_INDEX
+from kubewright.cache._key import OWNER_INDEX, ObjectKey
 
 if TYPE_CHECKING:
     from kubewright.cache._overlay import Overlay

@@ -25,7 +25,7 @@ from kubewright.cache._errors import CacheSyncError, explain
 from kubewright.cache._handlers import Handler, Handlers
 from kubewright.cache._header import bookmark_decoder, revision_of
 from kubewright.cache._health import WatchHealth
-from kubewright.cache._list_watch import PAGE_SIZE, ListWatch
+from kubewright.cache._list_watch import PAGE_SIZE, ListWatch, refuses_streaming
 from kubewright.cache._overlay import Overlay, Tombstones
 from kubewright.cache._retries import RetryDelays
 from kubewright.cache._snapshot import Snapshot
@@ -33,7 +33,7 @@ from kubewright.cache._store import Store
 from kubewright.cache._store_writer import ListReading, StoreWriter
 from kubewright.cache._sync import Synced
 from kubewright.cache._watchdog import Stalled, Watchdog
-from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, Invalid, NotFound
+from kubewright.client import ApiError, ConfigError, Expired, Forbidden, Gone, NotFound
 from kubewright.client.watch import WatchAttempt, WatchAttempts, WatchStream, event_error
 from kubewright.clock import Clock, SystemClock
 from kubewright.durations import Duration, check_duration, format_duration
@@ -70,6 +70,7 @@ class Reflector(Generic[R]):
         rng: random.Random | None = None,
         writer: StoreWriter[R] | None = None,
         on_synced: Callable[[], None] = lambda: None,
+        on_served: Callable[[bool], None] | None = None,
     ) -> None:
         """Connects a source to a store.
 
@@ -83,6 +84,8 @@ class Reflector(Generic[R]):
             rng: randomness for delays.
             writer: writes to the store and notifies handlers. Default: one that calls `handlers`.
             on_synced: called once, when the first list is complete and the watch is open.
+            on_served: makes the kind optional: while the server does not serve it, the store is empty and synced.
+                Called with False when the server does not serve the kind, and with True when it does; repeatedly.
         """
         self._clock = clock or SystemClock()
         if writer is None:
@@ -96,6 +99,7 @@ class Reflector(Generic[R]):
         self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._stall_timeout = check_duration("stall_timeout", stall_timeout, zero=False)
         self._on_synced = on_synced
+        self._on_served = on_served
         self._retries = RetryDelays(self._rng)
         self._streams = True
         self._position = ""
@@ -138,7 +142,7 @@ class Reflector(Generic[R]):
             try:
                 return await self._watch(initial=True)
             except ApiError as error:
-                if not _refuses_streaming(error):
+                if not refuses_streaming(error):
                     raise
                 logger.debug("%s: the server does not support streaming lists (%s); listing in pages", self, error)
                 self._streams = False
@@ -165,6 +169,9 @@ class Reflector(Generic[R]):
             logger.info("%s: watch expired at resourceVersion %s (410 Gone); relisting", self, self._position)
             self._position = ""
             return self._retries.after_expiry()
+        if isinstance(error, NotFound) and self._on_served is not None:
+            self._absent(self._on_served)
+            return self._retries.after_error(error)
         if isinstance(error, Stalled):
             self._note_stall()
         self.health.state = "waiting"
@@ -186,6 +193,15 @@ class Reflector(Generic[R]):
         logger.log(level, "%s: %s; retrying in %s", self, self.health.last_error, format_duration(delay))
         return delay
 
+    def _absent(self, on_served: Callable[[bool], None]) -> None:
+        """Empties the store: an optional kind is not served. Its objects may exist in a version that is."""
+        self._position = self._logged = self.health.last_error = ""
+        self._list = None
+        self.health.state = "absent"
+        self._writer.drop(self._source.namespace)
+        on_served(False)
+        self._mark_synced()
+
     def _note_stall(self) -> None:
         self.health.stalls += 1
         if self._list is not None and self._streams:
@@ -206,6 +222,8 @@ class Reflector(Generic[R]):
         if self._logged:
             logger.info("%s: watching again", self)
         self._logged = self.health.last_error = ""
+        if self._on_served is not None:
+            self._on_served(True)
 
     # Lists in pages
 
@@ -379,8 +397,3 @@ class Reflector(Generic[R]):
     def __str__(self) -> str:
         kind = info_of(self._source.kind)
         return f"{kind} in {self._source.namespace}" if self._source.namespace else str(kind)
-
-
-def _refuses_streaming(error: ApiError) -> bool:
-    """Returns whether the error is that of a server without streaming lists, or with streaming lists disabled."""
-    return isinstance(error, Invalid) or error.code in (400, 422)

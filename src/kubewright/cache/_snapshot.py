@@ -9,11 +9,11 @@ import msgspec
 from kubewright.api import DecodeError, Object, decode
 from kubewright.cache._key import ObjectKey
 
-__all__ = ["CREATED", "Change", "ChangeType", "Owner", "Snapshot"]
+__all__ = ["CREATED", "Change", "ChangeType", "MetadataSnapshot", "Owner", "Snapshot", "TransformedSnapshot"]
 
 R = TypeVar("R", bound=Object)
 
-ChangeType: TypeAlias = Literal["added", "updated", "deleted", "resync"]
+ChangeType: TypeAlias = Literal["added", "updated", "deleted", "resync", "left"]
 
 CREATED: Final = b"c"
 """The prefix of `Snapshot.applied` for an object that was created and not applied since."""
@@ -73,6 +73,11 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     """Why the object cannot be used, if that is already known. `object()` raises it."""
 
     @property
+    def partial(self) -> bool:
+        """Whether the JSON is only a part of the object, or a transform has changed it."""
+        return False
+
+    @property
     def name(self) -> str:
         """The object's name."""
         return self.key.name
@@ -124,11 +129,46 @@ class Snapshot(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
         return [("kind", self.kind), ("key", self.key), ("resource_version", self.resource_version)]
 
 
+class MetadataSnapshot(Snapshot[R], frozen=True, eq=False, gc=False):
+    """A snapshot of an object's metadata. Its objects are read-only."""
+
+    @property
+    def partial(self) -> bool:
+        """See `Snapshot.partial`."""
+        return True
+
+    def object(self) -> R:
+        """See `Snapshot.object`."""
+        return _read_only(super().object(), "its cache has only the metadata (metadata_only)")
+
+
+class TransformedSnapshot(Snapshot[R], frozen=True, eq=False, gc=False):
+    """A snapshot of an object that a transform has changed. Its objects are read-only."""
+
+    @property
+    def partial(self) -> bool:
+        """See `Snapshot.partial`."""
+        return True
+
+    def object(self) -> R:
+        """See `Snapshot.object`."""
+        return _read_only(super().object(), "the transform of its cache has changed it")
+
+
+def _read_only(obj: R, reason: str) -> R:
+    obj.metadata.mark_read_only(reason)
+    return obj
+
+
 class Change(msgspec.Struct, Generic[R], frozen=True, eq=False, gc=False):
     """A change of one object. Changes arrive in the order of the server.
 
     `added` has `new`, `updated` has both, `deleted` has `old` (the last known state), and `resync` has the same
-    snapshot twice. Both are confirmed states: an own write counts when the watch has delivered it.
+    snapshot twice. `left` has `old`: the object exists, but the cache does not contain its namespace any more. All are
+    confirmed states: an own write counts when the watch has delivered it.
+
+    A cache with a label or field selector reports an object that leaves the selection as `deleted`: the server sends
+    the same event.
     """
 
     type: ChangeType

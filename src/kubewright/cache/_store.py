@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubewright.api import Object, Selector, SelectorOperator
 from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
+from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
 from kubewright.cache._loop_time import LoopTime
 
 if TYPE_CHECKING:
-    from kubewright.cache._key import ObjectKey
     from kubewright.cache._snapshot import Snapshot
 
-__all__ = ["NAMESPACE_INDEX", "OWNER_INDEX", "Store"]
+__all__ = ["Store"]
 
 R = TypeVar("R", bound=Object)
 
-NAMESPACE_INDEX: Final = "namespace"
-OWNER_INDEX: Final = "owner"
 _LABEL_INDEXES_AT_MOST: Final = 32
 _POSITIVE: Final = (SelectorOperator.EQUALS, SelectorOperator.DOUBLE_EQUALS, SelectorOperator.IN)
 

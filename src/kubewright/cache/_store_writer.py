@@ -64,6 +64,16 @@ class StoreWriter(Generic[R]):
         if old is not None:
             self._deliver(Change("deleted", last.key, last, None))
 
+    def drop(self, namespace: str | None, *, deleted: bool = False) -> None:
+        """Removes all objects of a namespace, or of all: the cache does not contain them any more.
+
+        They have left, which is not a deletion, unless `deleted` says that they are gone with their namespace.
+        """
+        self.overlay.clear(namespace)
+        for key in self.store.ordered_keys(namespace):
+            if (old := self.store.remove(key)) is not None:
+                self._deliver(Change("deleted" if deleted else "left", key, old, None, missed=deleted))
+
     def finish(self, reading: ListReading[R], namespace: str | None, revision: int) -> None:
         """Removes the objects that a complete list of a namespace, or of all, lacks.
 

@@ -6,7 +6,7 @@
   other errors;
 - predicates for `when=`: `generation_changed`, `labels_changed`, `annotations_changed`, `resource_version_changed`,
   combined with `&`, `|`, `~`; `predicate` makes one from a function;
-- `Owns` and `Watch`, for `owns=` and `watches=`;
+- `Owns`, `Watch` and `Reads`, for `owns=`, `watches=` and `reads=`;
 - `Dependency`, for values that `operator.provides` and `ctx.use` pass to reconcilers.
 
 The sub-rooms: `registration` (declarations and their checks), `apply` (`ctx.apply` and `ctx.prune`),
@@ -24,6 +24,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.controller._cached_kinds import CachedKinds as CachedKinds
     from kubewright.controller._cached_kinds import NotCached as NotCached
+    from kubewright.controller._cached_kinds import NotServed as NotServed
     from kubewright.controller._context import BlockingContext as BlockingContext
     from kubewright.controller._context import Context as Context
     from kubewright.controller._context import replace_status as replace_status
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from kubewright.controller.registration import Owns as Owns
     from kubewright.controller.registration import Predicate as Predicate
     from kubewright.controller.registration import Reader as Reader
+    from kubewright.controller.registration import Reads as Reads
     from kubewright.controller.registration import Registration as Registration
     from kubewright.controller.registration import Watch as Watch
     from kubewright.controller.registration import annotations_changed as annotations_changed
@@ -85,6 +87,7 @@ _MODULES = {
     "Environment": "_environment",
     "ImmutableFields": "kubewright.controller.apply",
     "NotCached": "_cached_kinds",
+    "NotServed": "_cached_kinds",
     "NotDeclared": "_reconcile",
     "NotOwned": "kubewright.controller.apply",
     "ObjectLogger": "_object_logger",
@@ -95,6 +98,7 @@ _MODULES = {
     "Reader": "kubewright.controller.registration",
     "Readiness": "kubewright.controller.readiness",
     "ReconcileTimeout": "_reconcile",
+    "Reads": "kubewright.controller.registration",
     "Registration": "kubewright.controller.registration",
     "RepeatedError": "_repeated_errors",
     "Replacement": "_dependencies",

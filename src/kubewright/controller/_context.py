@@ -103,8 +103,9 @@ class _BaseContext(Generic[R_co]):
     def get(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
         """Returns one object from the cache, or None. Default namespace: that of the reconciled object.
 
-        The object is private to the caller. The operator's own writes are visible. Raises `NotCached` for a kind that
-        is not in `owns`, `watches` or `reads`.
+        The object is private to the caller. The operator's own writes are visible. It comes from the cache that this
+        controller declares. Raises `NotCached` for a kind that is not in `owns`, `watches` or `reads`, and for a
+        namespace that is not cached.
         """
         return self._backend.read(kind, name, namespace)
 
@@ -119,6 +120,14 @@ class _BaseContext(Generic[R_co]):
         unknown index.
         """
         return self._backend.environment.caches.by_index(kind, index, value, namespace)
+
+    def served(self, kind: type[Object]) -> bool:
+        """Returns whether the cluster has a kind that is declared with `optional=True`. True for every other kind.
+
+        While it does not, `get` returns None, `list` returns an empty list, and `apply` raises `NotServed`. When the
+        kind is installed or removed, every object of the controller is reconciled again.
+        """
+        return self._backend.environment.caches.served(kind)
 
     def owned(self, kind: type[O]) -> builtins.list[O]:
         """Returns the cached objects of a kind that have the reconciled object as an owner."""

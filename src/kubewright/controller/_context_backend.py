@@ -123,7 +123,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         """Returns the reference to the object for events."""
         from kubewright.api.core.v1 import ObjectReference
 
-        snapshot = self.environment.caches.informer(self.kind).lister.snapshot(self.key)
+        snapshot = self.environment.caches.get(self.kind, self.key)
         uid = self.object.metadata.uid if self.object is not None else snapshot.uid if snapshot is not None else None
         return ObjectReference(
             api_version=self.info.api_version,
@@ -134,7 +134,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
         )
 
     def _cached(self) -> Snapshot[R]:
-        snapshot = self.environment.caches.informer(self.kind).lister.snapshot(self.key)
+        snapshot = self.environment.caches.get(self.kind, self.key)
         if snapshot is None:
             raise NotFound(Status(code=404, reason="NotFound", message=f"{self.info.kind} {self.key} is not there"))
         return snapshot
@@ -143,13 +143,12 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
 
     def read(self, kind: type[O], name: str, namespace: str | None) -> O | None:
         """See `Context.get`."""
-        namespace = self._namespace(info_of(kind), namespace)
-        return self.environment.caches.informer(kind).lister.get(name, namespace)
+        return self.environment.caches.read(kind, name, self._namespace(info_of(kind), namespace))
 
     def owned(self, kind: type[O]) -> list[O]:
         """See `Context.owned`."""
         uid = self.object.metadata.uid if self.object is not None else self._cached().uid
-        return self.environment.caches.informer(kind).lister.by_owner(uid)
+        return self.environment.caches.owned(kind).lister.by_owner(uid)
 
     def record(self, reason: str, message: str, type_: EventType, action: str) -> None:
         """See `Context.record`."""
@@ -188,12 +187,14 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
             )
         except WriteConflict as error:
             return self._during_pause(error, type(obj))
+        except NotFound as error:
+            raise self.environment.caches.explained(error, type(obj)) from error.__cause__
         if fields := applied.kept or applied.recreated:
             done = "are kept" if applied.kept else "would change, so it was deleted and created again"
             self.log.info("%s: its immutable fields %s %s", child, ", ".join(fields), done)
         if applied.written:
             self.changed = True
-            raw = before.raw if before is not None else None
+            raw = before.raw if before is not None and not before.partial else None
             self._note_change(applied.object, raw)
             self._saw_if_primary(applied.object)
             self._note_write(applied.object, raw, "create" if applied.created else "update")
@@ -235,7 +236,7 @@ class ContextBackend(Interruptible, Generic[R], eq=False):
     async def _prune_children(self) -> int:
         """Deletes the children that no call of this reconcile has applied. Nothing while a cache is not in sync."""
         assert self.children is not None
-        if not all(self.environment.caches.informer(kind).synced for kind in self.prunable):
+        if not all(self.environment.caches.synced(kind) for kind in self.prunable):
             return 0
         self.children.pruned_set = True
         return await self.prune(self.prunable, self.children.applied)

@@ -8,6 +8,9 @@ from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 from kubewright.api import Object
+from msgspec.structs import replace
+
+from kubewright.api import Object, ResourceInfo
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.causes import error_text
 from kubewright.client import Conflict
@@ -25,11 +28,14 @@ from kubewright.controller._handler_calls import HandlerCalls
 from kubewright.controller._key_records import KeyRecord, KeyRecords
 from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._pausing import Pausing
+from kubewright.controller._listening import index_references, listen_to_others
+from kubewright.controller._loop_report import loop_state
 from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
 from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
 from kubewright.controller._retries import Retries
-from kubewright.controller._sources import from_owned, from_referenced, from_trigger, from_watched, passes, priority_of
+from kubewright.controller._selection import Selection
+from kubewright.controller._sources import from_trigger, passes, priority_of
 from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.controller.registration import Registration
 from kubewright.durations import Duration, check_duration, format_duration
@@ -53,6 +59,8 @@ class Controller(ControllerView[R]):
     """
 
     def __init__(self, registration: Registration[R], environment: Environment) -> None:
+        self._caches = environment.caches.of(registration.name)
+        environment = replace(environment, caches=self._caches)
         handlers, clock = registration.make_handlers(), environment.clock
         self.name, self.kind = registration.name, registration.kind
         self.stats = ControllerStats()
@@ -63,7 +71,7 @@ class Controller(ControllerView[R]):
         self._registration = registration
         self._is_daemon = registration.role == "daemon"
         self._environment = environment
-        self._informer = environment.caches.find(registration.kind, registration.labels)
+        self._informer = self._caches.primary
         by_object = registration.priority
         self._priority = None if by_object is None else ObjectPriority(by_object, self._informer.lister)
         self._records = KeyRecords()
@@ -101,7 +109,11 @@ class Controller(ControllerView[R]):
             finalizers, environment, self._enqueuer.own_writes, self._calls.call
         )
         self._deletions: DeletionCallbacks[R] = DeletionCallbacks(
-            deleted, self._records, lambda obj, run: self._backend(run.key, obj, run, "deleted"), self._calls.call
+            deleted,
+            self._records,
+            lambda obj, run: self._backend(run.key, obj, run, "deleted"),
+            self._calls.call,
+            Selection(registration.kind, self._informer, environment.client),
         )
         self._processing: ObjectProcessing[R] = ObjectProcessing(
             handlers.reconcile,
@@ -113,9 +125,7 @@ class Controller(ControllerView[R]):
             self._check_former_finalizers,
             self._pausing.clear,
         )
-        for number, watch in enumerate(registration.watches):
-            if watch.referenced_by is not None:
-                self._informer.add_index(f"{self.name} watches[{number}]", watch.references)
+        index_references(registration, self._informer)
         self._handlers: list[HandlerRegistration[Any]] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._started = False
@@ -124,26 +134,11 @@ class Controller(ControllerView[R]):
 
     def listen(self) -> None:
         """Adds handlers to the informers. No key is processed yet."""
-        registration, caches = self._registration, self._environment.caches
+        registration, caches = self._registration, self._caches
         listen, when = self._handlers.append, registration.when
         name = None if when is None else f"predicate {when} of {registration.name}"
         listen(self._informer.add_handler(self._changed, resync=registration.resync, name=name))
-        for owns in registration.owns:
-            handler = from_owned(owns, registration.info, self.enqueue)
-            name = None if owns.when is None else f"predicate {owns.when} of Owns({owns.kind.__name__})"
-            listen(caches.find(owns.kind, owns.labels).add_handler(handler, name=name))
-        for number, watch in enumerate(registration.watches):
-            if watch.referenced_by is None:
-                handler = from_watched(watch, caches, self.enqueue)
-            else:
-                find = partial(self._referring, f"{self.name} watches[{number}]")
-                handler = from_referenced(watch, find, self.enqueue)
-            predicate = "" if watch.when is None else f"predicate {watch.when} or "
-            name = f"{predicate}map function {watch.map_name} of Watch({watch.kind.__name__})"
-            listen(caches.find(watch.kind, watch.labels).add_handler(handler, name=name))
-
-    def _referring(self, index: str, value: str) -> list[ObjectKey]:
-        return [snapshot.key for snapshot in self._informer.lister.snapshots_by_index(index, value)]
+        self._handlers += listen_to_others(registration, caches, self.enqueue)
 
     def start(self) -> None:
         """Starts the workers and the external triggers. The caches must be in sync."""
@@ -205,12 +200,13 @@ class Controller(ControllerView[R]):
         if (turn := self._pausing.see(change)) is not None:
             self._pause_or_resume(key, turn)
             return
-        if change.type == "deleted":
+        if change.type in ("deleted", "left"):
             if (record := self._records.get(key)) is not None:
                 record.finalized = record.undecodable = None
             self._reports.forget(key)
             self._enqueuer.forget(key)
-            if not (self._processing.by_key or self._deletions) or not passes(when, change):
+            handles = change.type == "deleted" and (self._processing.by_key or self._deletions)
+            if not handles or not passes(when, change):
                 self.queue.forget(key)
                 return
             self._deletions.add(change)

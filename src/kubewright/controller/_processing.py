@@ -57,7 +57,7 @@ class ObjectProcessing(Generic[R]):
         if callbacks and record.deleted and (failure := await self._deletions.run(record, run)) is not None:
             await self._run_despite(failure, key, record, run)
         snapshot = self._lookup(key)
-        if snapshot is None and not self.by_key:
+        if snapshot is None and (not self.by_key or await self._deletions.selection.excludes(key)):
             return None
         if snapshot is not None and snapshot.deleting:
             self._check_deleting(snapshot, run)

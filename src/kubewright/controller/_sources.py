@@ -55,7 +55,7 @@ def from_owned(owns: Owns[Any], owner: ResourceInfo, enqueue: Enqueue) -> Callab
 
     def handle(change: Change[Any]) -> None:
         keys = owner_keys(change, owner, controller_only=controller_only)
-        if keys and passes(when, change):
+        if keys and change.type != "left" and passes(when, change):
             for key in keys:
                 enqueue(key, triggers[change.type], priority_of(change), change.key, change)
 
@@ -70,7 +70,7 @@ def from_referenced(
 
     def handle(change: Change[Any]) -> None:
         keys = keys_of(str(change.key))
-        if keys and passes(when, change):
+        if keys and change.type != "left" and passes(when, change):
             for key in keys:
                 enqueue(key, f"{kind} {change.type}", priority_of(change), change.key, change)
 
@@ -83,7 +83,7 @@ def from_watched(watch: Watch[Any], reader: Reader, enqueue: Enqueue) -> Callabl
     assert keys_for is not None
 
     def handle(change: Change[Any]) -> None:
-        if not passes(when, change):
+        if change.type == "left" or not passes(when, change):
             return
         keys: dict[ObjectKey, None] = {}
         states = (change.new,) if change.old is change.new else (change.old, change.new)

@@ -44,7 +44,7 @@ class DeclaredController(Protocol):
         """The kinds of other watched objects."""
 
     @property
-    def reads(self) -> Sequence[type[Object]]:
+    def reads(self) -> Sequence[DeclaredKind]:
         """The kinds that are only cached."""
 
 
@@ -104,10 +104,8 @@ def _infos(controller: DeclaredController) -> list[ResourceInfo]:
 def _labels(controller: DeclaredController) -> list[tuple[tuple[str, str], list[Selector]]]:
     """Returns the kinds of which a controller caches only the objects with certain labels, with the selectors."""
     found: dict[tuple[str, str], list[Selector | None]] = {}
-    cached: list[tuple[ResourceInfo, Labels | None]] = [(info_of(kind), None) for kind in controller.reads]
-    cached += [(one.info, one.labels) for one in (*controller.owns, *controller.watches)]
-    for info, labels in cached:
-        found.setdefault(_group_kind(info), []).append(selector_of(labels))
+    for one in (*controller.owns, *controller.watches, *controller.reads):
+        found.setdefault(_group_kind(one.info), []).append(selector_of(one.labels))
     return [
         (group_kind, [selector for selector in selectors if selector is not None])
         for group_kind, selectors in found.items()

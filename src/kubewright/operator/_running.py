@@ -37,7 +37,7 @@ from kubewright.operator._syncing import check_connection, wait_for_sync
 from kubewright.operator._tracing import tracing_of
 from kubewright.operator._webhooks import WebhookRun
 from kubewright.operator.access import DeclaredAccess
-from kubewright.operator.definition import OperatorDefinition, Stage, cached_kinds, define_kinds
+from kubewright.operator.definition import OperatorDefinition, Stage, define_kinds
 from kubewright.operator.endpoints import HttpServer, serve_endpoints
 from kubewright.operator.logs import keeping_logs
 from kubewright.operator.settings import SettingError, Settings
@@ -170,10 +170,8 @@ class Running:
             client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
         )
         environment = self._environment(client, registrations)
-        for registration in registrations:
-            for kind, labels in cached_kinds(registration):
-                environment.caches.add(kind, labels, caches.informer(kind, labels=labels))
-            self.controllers.append(Controller(registration, environment))
+        environment.caches.declare([use for one in registrations for use in one.caches], caches)
+        self.controllers += [Controller(registration, environment) for registration in registrations]
         for kind, name, function in operator.indexed:
             environment.caches.add_index(kind, name, function)
         if self.elector is None:
@@ -200,7 +198,7 @@ class Running:
     def _environment(self, client: Client, registrations: Sequence[Registration[Any]]) -> Environment:
         """Returns what the controllers share. Their writes, including events, require the leadership."""
         operator, elector = self._operator, self.elector
-        clock, kinds = self.clock, CachedKinds(self.settings.namespaces)
+        clock, kinds = self.clock, CachedKinds()
         self._client = client if elector is None else elector.fence(client)
         self.recorder = self._record_with(self._client)
         return Environment(

@@ -16,6 +16,7 @@ __all__ = ["apply_body", "changes", "kept_object", "request_body"]
 
 def request_body(obj: Object, subresource: str | None = None) -> bytes:
     """Returns the whole object. The status is omitted if it is a subresource, because the server would drop it."""
+    _refuse_read_only(obj)
     content = _top_level(obj)
     if subresource is None and "status" in info_of(obj).subresources:
         content.pop("status", None)
@@ -24,6 +25,7 @@ def request_body(obj: Object, subresource: str | None = None) -> bytes:
 
 def apply_body(obj: Object, subresource: str | None = None) -> bytes:
     """Returns the object for server-side apply, without the fields that only the server writes."""
+    _refuse_read_only(obj)
     content = _top_level(obj)
     content["metadata"] = msgspec.structs.replace(
         obj.metadata,
@@ -54,6 +56,7 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
         raise ValueError(
             f"{obj} was not read from a server, so there is nothing to compare it with: use apply, or replace"
         )
+    _refuse_read_only(obj)
     if origin.kind is not kind:
         raise ValueError(f"{obj} carries the metadata of a {origin.kind.__name__}: it cannot be updated")
     _refuse_texts_for_bytes(obj)
@@ -72,6 +75,17 @@ def changes(obj: Object, subresource: str | None = None) -> list[Operation]:
             f"{obj} was read without a resourceVersion, so an update of it could not be guarded: read it again"
         )
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}, *operations]
+
+
+def _refuse_read_only(obj: Object) -> None:
+    """Raises ValueError for an object of which only a part is known: a write would lose the rest."""
+    origin = obj.metadata.origin
+    if origin is not None and origin.read_only:
+        name = info_of(obj).kind
+        raise ValueError(
+            f"{obj} is read-only: {origin.read_only}. Read it with client.get({name}, ...) and write that object, or"
+            " apply a new object with the fields to set"
+        )
 
 
 def _belongs(path: str, subresource: str | None, *, own_status: bool) -> bool:

@@ -193,6 +193,8 @@ class Applier:
         if not self._cache.covers(kind, key.namespace):
             return await self._read(target), True
         cached = self._cache.get(kind, key)
+        if cached is not None and cached.partial:
+            return await self._read(target), True
         if target not in self._mismatches:
             return cached, False
         live = await self._read(target)

@@ -1,7 +1,8 @@
 """Registration: the controllers that a program declares, checked at the declaration.
 
 - `Registration` holds the declarations of one controller. Nothing runs yet.
-- `Owns` and `Watch` declare other kinds whose changes trigger a reconcile; predicates select the changes.
+- `Owns` and `Watch` declare other kinds whose changes trigger a reconcile; predicates select the changes. `Reads`
+  declares kinds that are only read. All of them take the options of a cache.
 - `handler_factory` and `check_handler` check the functions and classes that handle objects.
 - The `check_*` functions check one option each. They raise TypeError or ValueError that names the option and the fix,
   so that a mistake fails at import and not at the first reconcile.
@@ -9,6 +10,7 @@
 
 from __future__ import annotations
 
+from kubewright.controller.registration._caching import CacheRole, CacheUse, Reads, resolve_caches
 from kubewright.controller.registration._finalizer_names import finalizer_name
 from kubewright.controller.registration._handlers import (
     Handler,
@@ -61,6 +63,8 @@ from kubewright.controller.registration._repeating import NEW_OBJECTS, timer_han
 __all__ = [
     "DEFAULT_CONCURRENCY",
     "NEW_OBJECTS",
+    "CacheRole",
+    "CacheUse",
     "Handler",
     "Handlers",
     "MapFunction",
@@ -70,6 +74,7 @@ __all__ = [
     "PriorityFunction",
     "RateLimiterFactory",
     "Reader",
+    "Reads",
     "Reconciler",
     "Registration",
     "Role",
@@ -99,6 +104,7 @@ __all__ = [
     "owner_keys",
     "parse_key",
     "predicate",
+    "resolve_caches",
     "resource_version_changed",
     "timer_handler",
 ]

@@ -9,15 +9,19 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.arguments import known_options
 from kubewright.cache import Change, Labels, ObjectKey, Snapshot
-from kubewright.controller.registration._options import check_kind, check_labels
+from kubewright.controller.registration._caching import check_cache
+from kubewright.controller.registration._options import check_kind
 from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
 from kubewright.rbac import check_verbs
 from kubewright.signatures import can_take, is_async, location_of, name_of, return_annotation_of, signature_of
+
+if TYPE_CHECKING:
+    from kubewright.cache import Fields, Transform
 
 __all__ = [
     "MapFunction",
@@ -67,12 +71,20 @@ class Owns(Generic[R]):
         when: a predicate for changes. Default: every change triggers a reconcile.
         controller_only: if False, every owner is reconciled, not only the one that is the object's controller.
         labels: cache only objects with these labels. Objects that you apply need them: other objects trigger no
-            reconcile, and reads, `ctx.owned` and `ctx.prune` do not see them.
+            reconcile, and reads, `ctx.owned` and `ctx.prune` do not see them. An object that loses the labels is not
+            deleted, and triggers its owner.
+        fields: cache only objects that this field selector matches. The server supports few fields.
+        namespaces: cache only these namespaces. Default: those of the operator.
+        metadata_only: cache only the metadata. Each apply then reads the object from the server. Default: False; but of
+            Secrets, only those with an owner of the reconciled kind are cached whole.
+        transform: changes an object's JSON before it is stored. See `transform_json`. Its objects are read-only.
+        optional: the cluster need not have the kind, and may get or lose it while the operator runs. See
+            `Context.served`.
         verbs: the only verbs that the program uses on these objects. Roles contain no others, and other calls are
             refused before they are sent. Default: the verbs of `ctx.apply`, `ctx.prune` and `ctx.delete`.
     """
 
-    __slots__ = ("controller_only", "info", "kind", "labels", "verbs", "when")
+    __slots__ = ("cache", "controller_only", "info", "kind", "labels", "verbs", "when")
 
     @known_options
     def __init__(
@@ -82,6 +94,11 @@ class Owns(Generic[R]):
         when: PredicateFunction | None = None,
         controller_only: bool = True,
         labels: Labels | None = None,
+        fields: Fields | None = None,
+        namespaces: Sequence[str] | None = None,
+        metadata_only: bool | None = None,
+        transform: Transform | None = None,
+        optional: bool = False,
         verbs: Sequence[str] | None = None,
     ) -> None:
         self.info: ResourceInfo = check_kind(kind, "owns")
@@ -90,7 +107,8 @@ class Owns(Generic[R]):
         self.kind = kind
         self.when: Predicate | None = None if when is None else predicate(when)
         self.controller_only = controller_only
-        self.labels = check_labels(what, labels)
+        self.labels = labels
+        self.cache = check_cache(what, self.info, labels, fields, namespaces, metadata_only, transform, optional)
 
     def __repr__(self) -> str:
         return f"Owns({self.kind.__name__})"
@@ -112,9 +130,16 @@ class Watch(Generic[R]):
             returned instead of keys; an object of another kind raises TypeError.
         when: a predicate for changes. Default: every change counts.
         labels: watch only objects with these labels.
+        fields: cache only objects that this field selector matches. The server supports few fields.
+        namespaces: cache only these namespaces. Default: those of the operator.
+        metadata_only: cache only the metadata. `map` and reads then get objects without any other field. Default:
+            False; True for Secrets, unless they are selected by labels or fields.
+        transform: changes an object's JSON before it is stored. See `transform_json`. Its objects are read-only.
+        optional: the cluster need not have the kind, and may get or lose it while the operator runs. See
+            `Context.served`.
     """
 
-    __slots__ = ("info", "kind", "labels", "map", "map_name", "map_returns", "referenced_by", "wakes", "when")
+    __slots__ = ("cache", "info", "kind", "labels", "map", "map_name", "map_returns", "referenced_by", "wakes", "when")
 
     @known_options
     def __init__(
@@ -125,6 +150,11 @@ class Watch(Generic[R]):
         referenced_by: ReferenceFunction | None = None,
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
+        fields: Fields | None = None,
+        namespaces: Sequence[str] | None = None,
+        metadata_only: bool | None = None,
+        transform: Transform | None = None,
+        optional: bool = False,
     ) -> None:
         self.info: ResourceInfo = check_kind(kind, "watches")
         self.kind = kind
@@ -136,7 +166,9 @@ class Watch(Generic[R]):
         self.map = None if map is None else _with_reader(map)
         self.referenced_by = None if referenced_by is None else _check_reference(referenced_by)
         self.when: Predicate | None = None if when is None else predicate(when)
-        self.labels = check_labels(f"Watch({self.info.kind})", labels)
+        self.labels = labels
+        what = f"Watch({self.info.kind})"
+        self.cache = check_cache(what, self.info, labels, fields, namespaces, metadata_only, transform, optional)
         self.map_name = f"{name_of(function)}{location_of(function)}"
         self.map_returns = () if map is None else tuple(_kinds_in(return_annotation_of(map)))
         self.wakes: ResourceInfo | None = None

@@ -10,10 +10,10 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_origin
 import msgspec
 
 from kubewright.api import Object, ResourceInfo
-from kubewright.cache import Labels, ObjectKey
+from kubewright.cache import CacheOptions, Labels, ObjectKey
+from kubewright.controller.registration._caching import CacheUse, Reads
 from kubewright.controller.registration._handlers import Handler, Handlers
 from kubewright.controller.registration._mapping import Owns, Watch
-from kubewright.controller.registration._options import check_kind
 from kubewright.controller.registration._predicates import Predicate, PredicateFunction, predicate
 from kubewright.durations import Duration, check_duration
 from kubewright.queue import ExponentialBackoff, RateLimiter
@@ -47,7 +47,7 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     make_handlers: Callable[[], Handlers]
     owns: Sequence[Owns[Any]] = ()
     watches: Sequence[Watch[Any]] = ()
-    reads: Sequence[type[Object]] = ()
+    reads: Sequence[Reads[Any]] = ()
     triggers: Sequence[Trigger] = ()
     when: Predicate | None = None
     labels: Labels | None = None
@@ -63,6 +63,21 @@ class Registration(msgspec.Struct, Generic[R], kw_only=True):
     role: Role = "reconciler"
     verbs: tuple[str, ...] | None = None
     """The only verbs on objects of the reconciled kind, if they are declared."""
+
+    @property
+    def caches(self) -> list[CacheUse]:
+        """The declared caches: of the reconciled kind, of `owns`, of `watches` and of `reads`, in this order."""
+        name = self.name
+        return [
+            CacheUse(name, "reconciles", self.kind, CacheOptions.of(labels=self.labels)),
+            *(CacheUse(name, "owns", one.kind, *_declared(one), self.kind) for one in self.owns),
+            *(CacheUse(name, "watches", one.kind, *_declared(one)) for one in self.watches),
+            *(CacheUse(name, "reads", one.kind, *_declared(one)) for one in self.reads),
+        ]
+
+
+def _declared(one: Owns[Any] | Watch[Any] | Reads[Any]) -> tuple[CacheOptions, bool]:
+    return one.cache.options, one.cache.by_default
 
 
 def check_owns(owns: Sequence[Owns[Any] | type[Object]]) -> list[Owns[Any]]:
@@ -81,11 +96,16 @@ def check_watches(watches: Sequence[Watch[Any]], info: ResourceInfo) -> list[Wat
     return [watch.waking(info) for watch in watches]
 
 
-def check_reads(reads: Sequence[type[Object]]) -> list[type[Object]]:
-    """Checks `reads=`."""
-    for kind in check_list("reads", reads):
-        check_kind(kind, "reads")
-    return list(reads)
+def check_reads(reads: Sequence[Reads[Any] | type[Object]]) -> list[Reads[Any]]:
+    """Checks `reads=`, and expands its short form. One kind cannot be read from two caches."""
+    found = [one if isinstance(one, Reads) else Reads(one) for one in check_list("reads", reads)]
+    for number, one in enumerate(found):
+        if any(other.kind is one.kind and other.cache != one.cache for other in found[:number]):
+            raise ValueError(
+                f"reads has {one.kind.__name__} twice with different options, so it is not clear which objects ctx.get"
+                " and ctx.list return: keep one"
+            )
+    return found
 
 
 def check_triggers(triggers: Sequence[Trigger]) -> list[Trigger]:

@@ -24,7 +24,7 @@ import msgspec
 
 from kubewright.api import Object, ResourceInfo
 from kubewright.arguments import check_string, is_string_collection
-from kubewright.controller import Registration
+from kubewright.controller import Reads, Registration, Watch
 from kubewright.controller.registration import check_kind
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, permission
 
@@ -53,12 +53,15 @@ def permissions_of(
         found += _of_primary(registration)
         for owns in registration.owns:
             why = f"{registration.kind.__name__} owns {owns.kind.__name__}"
-            found += _of_verbs(owns.info, owns.verbs or _OWNED, why, narrowed=owns.verbs is not None)
-        for what, kind in (
-            *(("watches", watch.kind) for watch in registration.watches),
-            *(("reads", kind) for kind in registration.reads),
-        ):
-            found += _of_verbs(check_kind(kind, what), _READ, f"{registration.kind.__name__} {what} {kind.__name__}")
+            verbs, where = owns.verbs or _OWNED, owns.cache.options.namespaces
+            found += _of_verbs(owns.info, verbs, why, narrowed=owns.verbs is not None, namespaces=where)
+        declared: list[Watch[Any] | Reads[Any]] = [*registration.watches, *registration.reads]
+        for one in declared:
+            what = "watches" if isinstance(one, Watch) else "reads"
+            # The rest of an object whose metadata is cached is read with `get`.
+            verbs = ("get", *_READ) if one.cache.only_metadata_of(one.info) else _READ
+            why, where = f"{registration.kind.__name__} {what} {one.kind.__name__}", one.cache.options.namespaces
+            found += _of_verbs(one.info, verbs, why, namespaces=where)
     found += _of_events(registrations, namespaces, events)
     return _distinct([*found, *extra])
 
@@ -90,12 +93,20 @@ def _has_status(kind: type[Object]) -> bool:
     return bool(found) and found[0] not in (None, NoneType)
 
 
-def _of_verbs(info: ResourceInfo, verbs: Sequence[str], why: str, *, narrowed: bool = False) -> Iterator[Permission]:
+def _of_verbs(
+    info: ResourceInfo,
+    verbs: Sequence[str],
+    why: str,
+    *,
+    narrowed: bool = False,
+    namespaces: Sequence[str] | None = None,
+) -> Iterator[Permission]:
     for text in verbs:
         verb, _, part = text.partition(" ")
         # A cache lists only if it cannot stream, and a get is needed only if the cache is behind.
         rare = verb == "list" or (verb == "get" and not narrowed)
-        yield permission(info, verb, subresource=part or None, why=why, rare=rare)
+        for where in (None,) if namespaces is None else namespaces:
+            yield permission(info, verb, subresource=part or None, where=where, why=why, rare=rare)
 
 
 def _of_events(

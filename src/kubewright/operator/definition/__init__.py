@@ -13,7 +13,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.operator.definition._checks import BUILT_IN_CHECKS, Check, check_health_check
     from kubewright.operator.definition._definition import OperatorDefinition
-    from kubewright.operator.definition._kinds import cached_kinds, define_kinds, defined_kinds
+    from kubewright.operator.definition._kinds import define_kinds, defined_kinds
     from kubewright.operator.definition._stages import STAGES, Stage, check_component, check_stage
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Check",
     "OperatorDefinition",
     "Stage",
-    "cached_kinds",
     "check_component",
     "check_health_check",
     "check_stage",
@@ -37,7 +36,6 @@ _MODULES = {
     "OperatorDefinition": "_definition",
     "STAGES": "_stages",
     "Stage": "_stages",
-    "cached_kinds": "_kinds",
     "check_component": "_stages",
     "check_health_check": "_checks",
     "check_stage": "_stages",

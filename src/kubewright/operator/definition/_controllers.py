@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubewright.api import Object
 from kubewright.arguments import check_string, known_options
 from kubewright.cache import NAMESPACE_INDEX, OWNER_INDEX, IndexFunction, Labels, ObjectKey
-from kubewright.controller import Owns, Registration, Watch
+from kubewright.controller import Owns, Reads, Registration, Watch
 from kubewright.controller.registration import (
     DEFAULT_CONCURRENCY,
     Handler,
@@ -72,7 +72,7 @@ class ControllerRegistration(RepeatingRegistration):
         *,
         owns: Sequence[Owns[Any] | type[Object]] = (),
         watches: Sequence[Watch[Any]] = (),
-        reads: Sequence[type[Object]] = (),
+        reads: Sequence[Reads[Any] | type[Object]] = (),
         triggers: Sequence[Trigger] = (),
         when: PredicateFunction | None = None,
         labels: Labels | None = None,
@@ -90,7 +90,7 @@ class ControllerRegistration(RepeatingRegistration):
             kind: the kind to reconcile.
             owns: kinds whose changes trigger their owner: `apps.Deployment`, or `Owns(apps.Deployment, ...)`.
             watches: kinds whose changes trigger the objects that a function returns: `Watch(core.Secret, map=...)`.
-            reads: kinds that are only read from the cache.
+            reads: kinds that are only read from the cache: `core.Node`, or `Reads(core.Node, ...)`.
             triggers: other sources of keys: async iterators, `asyncio.Queue`s, or functions that return iterators.
             when: a predicate on changes of the kind's own objects, such as `generation_changed`.
             labels: reconcile only objects with these labels.

@@ -1,4 +1,4 @@
-"""The kinds that a run caches, and those whose CustomResourceDefinitions it installs."""
+"""The kinds whose CustomResourceDefinitions a run installs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubewright.api import Object, info_of
-from kubewright.cache import Labels
 from kubewright.client import Client, NotFound
 from kubewright.controller import Registration
 
 if TYPE_CHECKING:
     from kubewright.api.apiextensions.v1 import CustomResourceConversion
 
-__all__ = ["cached_kinds", "define_kinds", "defined_kinds"]
+__all__ = ["define_kinds", "defined_kinds"]
 
 
 async def define_kinds(
@@ -75,23 +74,17 @@ def defined_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Objec
 
 
 def _used_kinds(registrations: Sequence[Registration[Any]]) -> list[type[Object]]:
-    """Returns the kinds that the program defines and reconciles, owns, watches or reads, one version of each."""
+    """Returns the kinds that the program defines and reconciles, owns, watches or reads, one version of each.
+
+    A kind that is optional in every declaration is left out: the program has to work without it.
+    """
     found: dict[tuple[str, str], type[Object]] = {}
-    for kind in (kind for one in registrations for kind, _ in cached_kinds(one) if hasattr(kind, "__definition__")):
-        found.setdefault(_identity(kind), kind)
+    for use in (use for one in registrations for use in one.caches):
+        if hasattr(use.kind, "__definition__") and not use.options.optional:
+            found.setdefault(_identity(use.kind), use.kind)
     return list(found.values())
 
 
 def _identity(kind: type[Object]) -> tuple[str, str]:
     info = info_of(kind)
     return info.group, info.kind
-
-
-def cached_kinds(registration: Registration[Any]) -> Sequence[tuple[type[Object], Labels | None]]:
-    """Returns the kinds that a controller reads from caches, each with its label selector."""
-    return [
-        (registration.kind, registration.labels),
-        *((owns.kind, owns.labels) for owns in registration.owns),
-        *((watch.kind, watch.labels) for watch in registration.watches),
-        *((kind, None) for kind in registration.reads),
-    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kubewright.api import Object
 from kubewright.arguments import check_string, known_options
 from kubewright.cache import Labels
-from kubewright.controller import Registration
+from kubewright.controller import Reads, Registration
 from kubewright.controller.registration import (
     DEFAULT_CONCURRENCY,
     NEW_OBJECTS,
@@ -52,7 +52,7 @@ class RepeatingRegistration:
         interval: Duration,
         *,
         labels: Labels | None = None,
-        reads: Sequence[type[Object]] = (),
+        reads: Sequence[Reads[Any] | type[Object]] = (),
         concurrency: int | None = None,
         timeout: Duration | None = None,
         name: str | None = None,
@@ -96,7 +96,7 @@ class RepeatingRegistration:
         kind: type[R],
         *,
         labels: Labels | None = None,
-        reads: Sequence[type[Object]] = (),
+        reads: Sequence[Reads[Any] | type[Object]] = (),
         name: str | None = None,
     ) -> DaemonDecorator[R]:
         """Registers an async function that runs beside each object of a kind for as long as the object exists.
