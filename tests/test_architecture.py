@@ -46,6 +46,7 @@ FLOORS = [
         "key_pair",
         "lru",
         "names",
+        "programs",
         "regex",
         "rotating_file",
         "signatures",

@@ -77,3 +77,50 @@ def test_exceptions_of_the_module_propagate(tmp_path: Path) -> None:
     (tmp_path / "broken_program.py").write_text("import no_such_library\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_library"):
         load_operator("broken_program")
+
+
+PROGRAM = """
+import kubewright as kw
+from helpers import seen
+operator = kw.Operator("again")
+seen.append(operator)
+"""
+
+
+@pytest.mark.promise("Stopping", "A program that is loaded again has new module state, as in a new process.")
+def test_loads_a_program_again_with_new_module_state(tmp_path: Path) -> None:
+    (tmp_path / "again.py").write_text(PROGRAM)
+    (tmp_path / "helpers.py").write_text("seen = []\n")
+    first = load_operator(tmp_path / "again.py")
+    helpers = sys.modules["helpers"]
+    second = load_operator(f"{tmp_path / 'again.py'}:operator")
+    assert first is not second
+    assert sys.modules["helpers"] is not helpers
+    assert helpers.seen == [first]
+    assert sys.modules["helpers"].seen == [second]
+    assert sys.path.count(str(tmp_path)) == 1
+
+
+def test_loads_a_package_again_with_new_module_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "againpackage"
+    (package / "parts").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "parts" / "__init__.py").write_text("seen = []\n")
+    (package / "main.py").write_text(PROGRAM.replace("helpers", "againpackage.parts"))
+    monkeypatch.chdir(tmp_path)
+    operators = [load_operator(target) for target in (package / "main.py", "againpackage.main")]
+    assert operators[0] is not operators[1]
+    assert sys.modules["againpackage.parts"].seen == [operators[1]]
+
+
+def test_shares_installed_packages_between_loads(tmp_path: Path) -> None:
+    installed = tmp_path / ".venv" / "site-packages"
+    installed.mkdir(parents=True)
+    (installed / "installed_once.py").write_text("")
+    lines = f"import sys; sys.path.append({str(installed)!r}); import installed_once\n"
+    (tmp_path / "again.py").write_text(lines + PROGRAM)
+    (tmp_path / "helpers.py").write_text("seen = []\n")
+    load_operator(tmp_path / "again.py")
+    shared = sys.modules["installed_once"]
+    load_operator(tmp_path / "again.py")
+    assert sys.modules["installed_once"] is shared

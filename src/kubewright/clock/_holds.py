@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Final
 
 from kubewright.clock._clock import NOTHING
+from kubewright.programs import current_program
 
 __all__ = ["SERVED", "Holds"]
 
@@ -39,7 +40,7 @@ class Holds:
     @property
     def work(self) -> list[str]:
         """The work that holds the clock now."""
-        return [hold.work for hold in self.by_name.values() if not hold.served]
+        return [hold.work for hold in self.by_name.values() if hold.holds]
 
     async def until_something_is_released(self) -> None:
         """Waits in real time until work ends or is served. Raises TimeoutError if nothing does."""
@@ -71,6 +72,14 @@ class _Hold:
         self.work, self._name = work, name
         self._blocks = 0
         self.served = 0
+        self._program = current_program()
+        if self._program is not None:
+            self._program.when_killed(holds.released)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the clock waits for it."""
+        return not self.served and (self._program is None or not self._program.killed)
 
     def __enter__(self) -> None:
         self._blocks += 1

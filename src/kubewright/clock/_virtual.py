@@ -8,12 +8,14 @@ import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
 from kubewright.clock._clock import Clock, Timer
 from kubewright.clock._holds import SERVED, Holds
 from kubewright.durations import Duration, check_duration
+from kubewright.programs import current_program
 
 __all__ = ["VirtualClock", "settled"]
 
@@ -27,13 +29,30 @@ _LONGEST_HOLD: Final = 60.0
 
 
 class _VirtualTimer:
-    __slots__ = ("callback",)
+    """A call at a moment. A timer of a killed program is over; another one runs in the context that set it."""
+
+    __slots__ = ("_callback", "_context", "_program")
 
     def __init__(self, callback: Callable[[], object]) -> None:
-        self.callback: Callable[[], object] | None = callback
+        self._callback: Callable[[], object] | None = callback
+        self._program = current_program()
+        self._context = None if self._program is None else copy_context()
+
+    @property
+    def is_over(self) -> bool:
+        return self._callback is None or (self._program is not None and self._program.killed)
+
+    def run(self) -> None:
+        callback = None if self.is_over else self._callback
+        self._callback = None
+        if callback is not None:
+            if self._context is None:
+                callback()
+            else:
+                self._context.run(callback)
 
     def cancel(self) -> None:
-        self.callback = None
+        self._callback = None
 
 
 class _Limit:
@@ -216,10 +235,7 @@ class VirtualClock:
                 return
             if count > _TIMERS_AT_ONE_MOMENT:
                 raise RuntimeError(f"timers keep setting timers for the same moment, {self.monotonic()} s")
-            timer = heapq.heappop(min(heaps, key=lambda heap: heap[0][:2]))[2]
-            callback, timer.callback = timer.callback, None
-            if callback is not None:
-                callback()
+            heapq.heappop(min(heaps, key=lambda heap: heap[0][:2]))[2].run()
             await self._quiet()
 
     async def _quiet(self) -> None:
@@ -251,7 +267,7 @@ async def _no_task_is_ready() -> None:
 
 
 def _next_due(heap: list[tuple[int, int, _VirtualTimer]]) -> int | None:
-    while heap and heap[0][2].callback is None:
+    while heap and heap[0][2].is_over:
         heapq.heappop(heap)
     return heap[0][0] if heap else None
 

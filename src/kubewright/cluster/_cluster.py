@@ -23,6 +23,7 @@ from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.kubelets import PodStreams
 from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
+from kubewright.cluster.machinery._authors import CONTROLLER_MANAGER
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
 from kubewright.cluster.nodes import RuntimeClasses, add_node_calls
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["ADMIN", "Cluster", "ClusterError"]
 
 ADMIN: Final = User("kubewright-admin", ("system:masters", "system:authenticated"))
-CONTROLLER_MANAGER: Final = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
-"""The user of the controllers of workloads, the scheduler and the kubelets."""
 _SAVE_SECONDS: Final = 10.0
 _DEFAULT_HISTORY: Final = 10_000
 _LEASES: Final = "coordination.k8s.io/leases"
@@ -200,7 +199,7 @@ class Cluster:
         from kubewright.cluster.workloads import RunningWorkloads, SigningTransport, Workloads
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
-        transport = SigningTransport(self.transport(CONTROLLER_MANAGER, warnings=False))
+        transport = SigningTransport(self.transport(User(CONTROLLER_MANAGER, ADMIN.groups), warnings=False))
         client = Client(transport=transport, clock=self._clock, rng=self._rng)
         running = RunningWorkloads(
             settings, client, clock=self._clock, rng=self._rng, leases_are_watched=self._leases_are_watched

@@ -41,6 +41,14 @@ class Watcher(Protocol):
     def storage(self) -> str:
         """The storage name of the objects that it shows."""
 
+    @property
+    def user(self) -> str:
+        """The user that watches."""
+
+    @property
+    def client(self) -> str:
+        """The User-Agent of the client that watches."""
+
     def deliver(self, frame: bytes) -> None:
         """Sends a frame to the client, after the frames that it has not read yet."""
 
@@ -60,8 +68,8 @@ class Gate(Protocol):
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
         """Returns whether it withholds a frame of a watch for now. `event` is None for a bookmark."""
 
-    def horizon(self, storage: str) -> int | None:
-        """Returns the revision at which reads of a kind are served; None for the newest."""
+    def horizon(self, storage: str, user: str, client: str) -> int | None:
+        """Returns the revision of the cache that serves reads of a kind to a client; None for the newest."""
 
 
 class State:
@@ -76,7 +84,7 @@ class State:
         self.storage = storage or Storage()
         self.identities = Identities(rng, self.storage.revision)
         """The uids and generated names of objects."""
-        self.watchers: set[Watcher] = set()
+        self.watchers: dict[Watcher, None] = {}
         """The open watches. They end with the server."""
         self.watch_backlog = False
         """Whether a watch has a large backlog; see `yield_to_watches`."""
@@ -121,9 +129,9 @@ class State:
             self.watch_backlog = False
             await asyncio.sleep(0)
 
-    def end_watches(self, storage: str = "") -> int:
+    def end_watches(self, storage: str = "", matches: Callable[[Watcher], bool] = lambda _: True) -> int:
         """Ends the open watches of a storage name, by default all. Returns their number."""
-        found = [watcher for watcher in self.watchers if not storage or watcher.storage == storage]
+        found = [each for each in self.watchers if (not storage or each.storage == storage) and matches(each)]
         for watcher in found:
             watcher.end()
         return len(found)

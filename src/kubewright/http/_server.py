@@ -19,6 +19,7 @@ from kubewright.http._host import WAITING
 from kubewright.http._limits import ServerLimits
 from kubewright.http._messages import ServerRequest, ServerResponse
 from kubewright.http._waiting import Stage, Waiting
+from kubewright.programs import current_program
 from kubewright.turns import Turns
 
 __all__ = ["Handler", "Server"]
@@ -127,7 +128,20 @@ class Server:
             self._stop_listening()
             raise
         self._accept_more()
+        if (program := current_program()) is not None:
+            program.owns(self)
         return self
+
+    def close(self) -> None:
+        """Closes all sockets without waiting, as the end of a process does."""
+        self.stopping = True
+        self._stop_listening()
+        for opening in list(self._openings.values()):
+            opening.cancel()
+        for connection in list(self.connections):
+            connection.abort()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -33,12 +33,16 @@ if TYPE_CHECKING:
     from kubewright.operator._operator import Component, Operator
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
+    from kubewright.operator.loading import LoadError, load_operator
     from kubewright.operator.process import ExitCode
     from kubewright.operator.settings import Options, SettingError, Settings
+    from kubewright.programs import Killed
 
 __all__ = [
     "Component",
     "ExitCode",
+    "Killed",
+    "LoadError",
     "NotIdempotent",
     "Operator",
     "Options",
@@ -47,12 +51,15 @@ __all__ = [
     "Settings",
     "for_installing",
     "for_reviewing",
+    "load_operator",
 ]
 
 # Imported on first use: importing an operator's file needs only its definition.
 _MODULES = {
     "Component": "_operator",
     "ExitCode": "kubewright.operator.process",
+    "Killed": "kubewright.programs",
+    "LoadError": "kubewright.operator.loading",
     "NotIdempotent": "_idempotence",
     "Operator": "_operator",
     "Options": "kubewright.operator.settings",
@@ -61,6 +68,7 @@ _MODULES = {
     "Settings": "kubewright.operator.settings",
     "for_installing": "kubewright.operator.access",
     "for_reviewing": "kubewright.operator.access",
+    "load_operator": "kubewright.operator.loading",
 }
 
 if not TYPE_CHECKING:  # type checkers report unknown names

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -31,6 +30,7 @@ from kubewright.observe import Inspection, LogBook, Observer, Sources, Undeclare
 from kubewright.operator._blocked_loop import watch_event_loop
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, connect
 from kubewright.operator._idempotence import check_idempotent
+from kubewright.operator._killing import Killable
 from kubewright.operator._leadership import lead, make_elector, record_election
 from kubewright.operator._settling import wait_until_settled
 from kubewright.operator._syncing import check_connection, wait_for_sync
@@ -42,7 +42,6 @@ from kubewright.operator.endpoints import HttpServer, serve_endpoints
 from kubewright.operator.logs import keeping_logs
 from kubewright.operator.settings import SettingError, Settings
 from kubewright.tasks import cancel_and_wait
-from kubewright.watchdog import LoopWatchdog
 
 if TYPE_CHECKING:
     from kubewright.election import ElectionEvent, LeaderElector
@@ -57,7 +56,7 @@ logger = logging.getLogger("kubewright.operator")
 _NOT_RUNNING = "the operator is not running: enter it with `async with operator.running() as running`"
 
 
-class Running:
+class Running(Killable):
     """One run of an operator, until the end of `async with`. An operator can run several times in succession.
 
     Entering waits until all caches are in sync. It raises `CacheSyncError` with the kind and the reason if a cache does
@@ -80,17 +79,13 @@ class Running:
         self.settings = settings or operator.settings
         self._operator = operator
         self._given_clock = check_clock(clock) or operator.clock
-        self.clock: Clock = self._given_clock or SystemClock()
-        """The clock of this run."""
+        super().__init__(f"operator {operator.name}", self._given_clock or SystemClock())
         self._replaced = replace
         self._dependencies = Dependencies()
         self._install_crds = install_crds
         self._check_server = check_server
         self._cluster = check_cluster(cluster)
-        self._stack = AsyncExitStack()
-        self._leader_stack = AsyncExitStack()
         self.caches: Caches | None = None
-        self.stopping = False
         self._client: Client | None = None
         self._grace = self.settings.grace
         self._leading: asyncio.Task[None] | None = None
@@ -101,7 +96,6 @@ class Running:
         self.webhooks = WebhookRun(operator, self.settings, testing=not check_server, clock=self.clock)
         self.observer = Observer()
         self.recorder: EventRecorder | None = None
-        self._watchdogs: list[LoopWatchdog] = []
         self.started_at = self.clock.now()
         self.sources = self._sources()
         """The sources of metrics and debug pages."""
@@ -113,15 +107,18 @@ class Running:
 
     async def __aenter__(self) -> Self:
         try:
-            await self._start()
+            await self._starting(self._start)
         except BaseException:
-            await self._stack.aclose()
+            if not self.killed:
+                await self._stack.aclose()
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.killed:
+            return
         logger.info("operator %s is stopping", self._operator.name)
         self.stopping = True
         await self._stack.aclose()
@@ -147,7 +144,8 @@ class Running:
             rng=operator.rng,
         )
         operator.metrics.sources = self.sources
-        self._stack.callback(operator.metrics.leave, self.sources)
+        self._stack.enter_context(self._of_process)
+        self._of_process.callback(operator.metrics.leave, self.sources)
         self.servers += await serve_endpoints(operator, self, client, self._stack)
         self._dependencies = await start_dependencies(operator.dependencies, self._replaced, self._stack)
         await self.webhooks.serve(client, self._stack)
@@ -340,6 +338,8 @@ class Running:
         """
         if self.caches is None:
             raise RuntimeError(_NOT_RUNNING)
+        if self.killed:
+            raise RuntimeError("the operator was killed, so it never settles: start it again")
         remote = self._client is not None and self._client.config is not None
         await wait_until_settled(
             self._operator.name,
@@ -386,7 +386,7 @@ class Running:
         if not self._keeps_logs and not self.stopping:
             self._keeps_logs = True
             names = lambda: {controller.name for controller in self.controllers}  # noqa: E731
-            self._stack.enter_context(keeping_logs(self.logs, names))
+            self._of_process.enter_context(keeping_logs(self.logs, names))
         return self.logs
 
     def enqueue(self, kind: type[Object], key: ObjectKey | Object | str) -> None:

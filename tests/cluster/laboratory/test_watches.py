@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
-from kubewright.api import core, meta
+from kubewright.api import apps, core, meta
+from kubewright.cache import Caches
 from kubewright.client import ApiError, Client, Expired, MergePatch, NotFound
 from kubewright.clock import VirtualClock
-from kubewright.cluster import Cluster
+from kubewright.cluster import Cluster, User
 from kubewright.cluster.laboratory import Laboratory
-from tests.cluster.laboratory.conftest import Watching, config_map, reached
+from tests.cluster.laboratory.conftest import ONCE, Watching, config_map, reached
 from tests.patience import PATIENCE
 
 
@@ -162,10 +163,10 @@ async def test_stale_reads_and_current_writes(lab: Laboratory, client: Client) -
         await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "new"}}), "default")
         await client.delete(core.ConfigMap, "goes", "default")
         await client.create(config_map("comes"))
-        assert (await client.get(core.ConfigMap, "a", "default")).data == {"k": "old"}
+        assert (await client.get(core.ConfigMap, "a", "default", resource_version="0")).data == {"k": "old"}
         with pytest.raises(NotFound):
-            await client.get(core.ConfigMap, "comes", "default")
-        listed = await client.list(core.ConfigMap, "default")
+            await client.get(core.ConfigMap, "comes", "default", resource_version="0")
+        listed = await client.list(core.ConfigMap, "default", resource_version="0")
         names = {obj.metadata.name for obj in listed} - {"kube-root-ca.crt"}
         assert names == {"a", "goes"}
         assert int(listed.resource_version) < lab.revision
@@ -179,6 +180,83 @@ async def test_stale_reads_and_current_writes(lab: Laboratory, client: Client) -
     assert await watching.take(3) == [("MODIFIED", "a"), ("DELETED", "goes"), ("ADDED", "comes")]
     assert (await client.get(core.ConfigMap, "a", "default")).data == {"k": "new"}
     await watching.close()
+
+
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Gets and lists without a resourceVersion are consistent, also if the server's cache lags behind.",
+)
+async def test_reads_without_revision_are_consistent(lab: Laboratory, client: Client) -> None:
+    await client.create(config_map("a", k="old"))
+    with lab.stale(core.ConfigMap):
+        await client.patch(core.ConfigMap, "a", MergePatch({"data": {"k": "new"}}), "default")
+        await client.create(config_map("comes"))
+        assert (await client.get(core.ConfigMap, "a", "default")).data == {"k": "new"}
+        listed = await client.list(core.ConfigMap, "default")
+        assert {obj.metadata.name for obj in listed} >= {"a", "comes"}
+        assert int(listed.resource_version) == lab.revision
+
+
+async def test_initial_events_wait_for_a_cache_that_lags() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1) as cluster:
+        client = cluster.client(retry=ONCE)
+        caches = Caches(client, clock=clock)
+        with cluster.lab.stale(core.ConfigMap):
+            await client.create(config_map("a"))
+            informer = caches.informer(core.ConfigMap)
+            async with caches:
+                await clock.advance(10)
+                assert not informer.synced
+        assert informer.lister.get("a", "default") is None
+
+
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "Disturbances of watches are limited to a user or client, and spare the cluster's own controllers.",
+)
+async def test_disturbs_the_watches_of_one_user_or_client(cluster: Cluster, lab: Laboratory) -> None:
+    jane = cluster.client(user=User("jane", ("system:masters",)), user_agent="janes-tool/1")
+    client = cluster.client()
+    only = {"fields": "metadata.name=a"}
+    for scope in ({"user": "jane"}, {"client": "janes-tool"}):
+        hers, ours = Watching(jane, **only), Watching(client, **only)
+        waiting, other = hers.begin(), ours.begin()
+        await cluster.settled()
+        with lab.frozen_watch(core.ConfigMap, **scope) as frozen:
+            await client.create(config_map("a"))
+            await reached(frozen, 1)
+            assert await ours.take() == [("ADDED", "a")]
+            assert other.done()
+            assert not waiting.done()
+        assert await hers.take() == [("ADDED", "a")]
+        assert lab.end_watches(core.ConfigMap, **scope) == 1
+        await hers.close()
+        await ours.close()
+        await client.delete(core.ConfigMap, "a", "default")
+
+
+async def test_own_controllers_are_disturbed_only_by_name() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1, workloads=True) as cluster:
+        client, lab = cluster.client(), cluster.lab
+
+        async def pods_of(name: str) -> int:
+            labels = {"app": name}
+            template = core.PodTemplateSpec(
+                metadata=meta.ObjectMeta(labels=labels),
+                spec=core.PodSpec(containers=[core.Container(name="web", image="web")]),
+            )
+            spec = apps.DeploymentSpec(selector=meta.LabelSelector(match_labels=labels), template=template)
+            place = meta.ObjectMeta(name=name, namespace="default")
+            await client.create(apps.Deployment(metadata=place, spec=spec))
+            await cluster.settled()
+            return len(await client.list(core.Pod, "default", labels=f"app={name}"))
+
+        with lab.frozen_watch(apps.Deployment):
+            assert await pods_of("spared") == 1
+        with lab.frozen_watch(apps.Deployment, user="system:kube-controller-manager"):
+            assert await pods_of("disturbed") == 0
 
 
 async def test_new_watch_starts_stale_and_catches_up(cluster: Cluster, lab: Laboratory) -> None:

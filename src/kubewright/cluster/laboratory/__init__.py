@@ -4,7 +4,7 @@
   committed, and its response is a 500. `lab.on_request` decides about every request with a function.
 - `async with lab.frozen_watch(Deployment)`: watches of Deployments send nothing until the end of the block;
   `delayed_watch`, `dropped_watch` and `reordered_watch` disturb them in other ways, `end_watches` ends them.
-- `with lab.stale(Deployment)`: gets, lists and watches return Deployments as they are now, despite later writes.
+- `with lab.stale(Deployment)`: reads from the server's cache return Deployments as they are now, despite later writes.
 - `snapshot = lab.snapshot()`, `lab.rewind(snapshot)`: restores the whole cluster.
 - `lab.journal`: every request and every write in order, with user, verb, object, status and bodies.
 - `lab.history(Foo, "web", "default")`: each revision of an object, with time, user, manager, verb and changes.

@@ -27,11 +27,12 @@ from kubewright.cluster.laboratory._requests import Incoming, Matches, Served, m
 from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
-from kubewright.cluster.laboratory._watches import Delayed, Disturbance, Dropped, Frozen, Gates, Reordered, Stale
+from kubewright.cluster.laboratory._watch_faults import WatchFaults
 from kubewright.cluster.machinery._authors import AUTHOR, Author
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, PlainFailure
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
+from kubewright.programs import calling_program
 
 __all__ = ["Laboratory"]
 
@@ -39,24 +40,21 @@ Serve: TypeAlias = Callable[[Call], Awaitable[ApiResponse]]
 _IN_HOOK: Final[ContextVar[bool]] = ContextVar("kubewright-laboratory-hook", default=False)
 
 
-class Laboratory:
+class Laboratory(WatchFaults):
     """Fault injection for a cluster; `cluster.lab` creates it on first use.
 
     `writes` counts the write requests since then; `journal` has them all, with the writes of the cluster itself.
     """
 
     def __init__(self, dispatcher: Dispatcher, rng: random.Random) -> None:
-        self._state = dispatcher.state
+        super().__init__(dispatcher.state, rng)
         self._dispatcher = dispatcher
-        self._rng = rng
         self._faults: list[Fault] = []
-        self._gates = Gates()
         self._after: list[Fault] = []
         self._journal = Journal(self._state)
         self._requests = 0
         self._silent: set[asyncio.Future[None]] = set()
         self.writes = 0
-        self._state.gate = self._gates
         dispatcher.interceptor = self._around
 
     def close(self) -> None:
@@ -259,6 +257,9 @@ class Laboratory:
             struck = [await fault.failure_of(incoming, served) for fault in list(faults)]
         finally:
             _IN_HOOK.reset(token)
+        caller = calling_program()
+        if caller is not None and caller.killed:  # by a hook: the request is neither served nor answered
+            raise asyncio.CancelledError
         return next((failing for failing in struck if failing is not None), None)
 
     async def _failure(self, call: Call, incoming: Incoming, failing: Failing) -> Exception:
@@ -282,58 +283,6 @@ class Laboratory:
             self._silent.discard(waiting)
             if timer is not None:
                 timer.cancel()
-
-    # Watches and reads
-
-    def frozen_watch(self, kind: Kind) -> Disturbance:
-        """Holds back all events of a kind until the end of the block: `async with lab.frozen_watch(Deployment):`.
-
-        Watches that start in the block send the current state and then freeze, too. No event is lost.
-        """
-        return self._disturbed(Frozen(storage_of(self._state, kind)))
-
-    def delayed_watch(self, kind: Kind, seconds: float) -> Disturbance:
-        """Delays all events of a kind, by the cluster's clock."""
-        return self._disturbed(Delayed(storage_of(self._state, kind), seconds, self._state.clock))
-
-    def dropped_watch(self, kind: Kind, *, name: str = "", nth: int = 1, times: int | None = None) -> Disturbance:
-        """Drops events of a kind: from the n-th on, `times` of them. Default: all.
-
-        A watch that restarts from an earlier revision receives them once the disturbance has ended.
-        """
-        if nth < 1 or (times is not None and times < 1):
-            raise ValueError(f"nth and times must be at least 1, got nth={nth}, times={times}")
-        return self._disturbed(Dropped(storage_of(self._state, kind), name, nth, times))
-
-    def reordered_watch(self, kind: Kind, *, window: int = 10) -> Disturbance:
-        """Reorders events of different objects of a kind within windows of that many events.
-
-        Events wait until a window is full, or until the disturbance ends. Events of one object keep their order.
-        """
-        if window < 2:
-            raise ValueError(f"window must be at least 2, got {window}")
-        return self._disturbed(Reordered(storage_of(self._state, kind), window, self._rng))
-
-    def stale(self, kind: Kind, *, revision: int | None = None) -> Disturbance:
-        """Serves reads of a kind as of a revision (default: the current one), like an API server that lags behind.
-
-        Gets, lists and new watches return the state of that revision; later events wait for the end. Writes are not
-        affected and apply to the current state. A client that requests a newer revision gets the real server's timeout
-        error. Raises ValueError for an unknown revision.
-        """
-        storage = self._state.storage
-        at = storage.revision if revision is None else revision
-        if not storage.compacted <= at <= storage.revision:
-            raise ValueError(f"revision {at} is unknown: use one from {storage.compacted} to {storage.revision}")
-        return self._disturbed(Stale(storage_of(self._state, kind), at))
-
-    def _disturbed(self, disturbance: Disturbance) -> Disturbance:
-        self._gates.add(disturbance)
-        return disturbance
-
-    def end_watches(self, kind: Kind = "") -> int:
-        """Ends the open watches of a kind (default: all), like a server that shuts down. Returns their number."""
-        return self._state.end_watches(storage_of(self._state, kind) if kind else "")
 
     # Time
 

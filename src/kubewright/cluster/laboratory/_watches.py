@@ -5,13 +5,34 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from kubewright.clock import Clock
 from kubewright.cluster._state import Watcher
 from kubewright.cluster.laboratory._scope import Scope
+from kubewright.cluster.machinery._authors import CONTROLLER_MANAGER
 from kubewright.cluster.storage._storage import Event
 
-__all__ = ["Delayed", "Disturbance", "Dropped", "Frozen", "Gates", "Reordered", "Stale"]
+__all__ = ["Audience", "Delayed", "Disturbance", "Dropped", "Frozen", "Gates", "Reordered", "Stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """The watches of a kind that are disturbed. Default: of all clients except the cluster's own controllers."""
+
+    storage: str
+    user: str = ""
+    client: str = ""
+
+    def includes(self, user: str, client: str) -> bool:
+        """Returns whether it includes a client."""
+        if self.client and self.client not in client:
+            return False
+        return user == self.user if self.user else user != CONTROLLER_MANAGER
+
+    def has(self, watcher: Watcher) -> bool:
+        """Returns whether it includes the client of a watch."""
+        return self.includes(watcher.user, watcher.client)
 
 
 class Disturbance(Scope):
@@ -20,8 +41,8 @@ class Disturbance(Scope):
     At the end, held events are sent in order. `hits` counts the affected events.
     """
 
-    def __init__(self, storage: str) -> None:
-        self.storage = storage
+    def __init__(self, audience: Audience) -> None:
+        self.audience = audience
         self.hits = 0
         self.ended: Callable[[Disturbance], None] = lambda _: None
 
@@ -41,8 +62,8 @@ class Disturbance(Scope):
 class Frozen(Disturbance):
     """Holds back everything until the end."""
 
-    def __init__(self, storage: str) -> None:
-        super().__init__(storage)
+    def __init__(self, audience: Audience) -> None:
+        super().__init__(audience)
         self._held: list[tuple[Watcher, bytes]] = []
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
@@ -59,10 +80,10 @@ class Frozen(Disturbance):
 
 
 class Stale(Frozen):
-    """Serves the kind as of a revision until the end."""
+    """Serves cached reads of the kind as of a revision until the end."""
 
-    def __init__(self, storage: str, revision: int) -> None:
-        super().__init__(storage)
+    def __init__(self, audience: Audience, revision: int) -> None:
+        super().__init__(audience)
         self.revision = revision
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
@@ -73,8 +94,8 @@ class Stale(Frozen):
 class Delayed(Disturbance):
     """Delays everything, in order."""
 
-    def __init__(self, storage: str, seconds: float, clock: Clock) -> None:
-        super().__init__(storage)
+    def __init__(self, audience: Audience, seconds: float, clock: Clock) -> None:
+        super().__init__(audience)
         self._seconds = seconds
         self._clock = clock
         self._held: deque[tuple[Watcher, bytes]] = deque()
@@ -100,8 +121,8 @@ class Delayed(Disturbance):
 class Dropped(Disturbance):
     """Drops the n-th event from now on, and the given number after it."""
 
-    def __init__(self, storage: str, name: str, nth: int, times: int | None) -> None:
-        super().__init__(storage)
+    def __init__(self, audience: Audience, name: str, nth: int, times: int | None) -> None:
+        super().__init__(audience)
         self._name = name
         self._nth = nth
         self._times = times
@@ -121,8 +142,8 @@ class Dropped(Disturbance):
 class Reordered(Disturbance):
     """Reorders events of different objects; events of one object keep their order, as on any server."""
 
-    def __init__(self, storage: str, window: int, rng: random.Random) -> None:
-        super().__init__(storage)
+    def __init__(self, audience: Audience, window: int, rng: random.Random) -> None:
+        super().__init__(audience)
         self._window = window
         self._rng = rng
         self._held: dict[Watcher, list[tuple[str, bytes]]] = {}
@@ -163,11 +184,11 @@ class Gates:
 
     def add(self, disturbance: Disturbance) -> None:
         """Adds a disturbance after the existing ones of the same kind."""
-        self._disturbances.setdefault(disturbance.storage, []).append(disturbance)
+        self._disturbances.setdefault(disturbance.audience.storage, []).append(disturbance)
         disturbance.ended = self._remove
 
     def _remove(self, disturbance: Disturbance) -> None:
-        there = self._disturbances.get(disturbance.storage, [])
+        there = self._disturbances.get(disturbance.audience.storage, [])
         if disturbance in there:
             there.remove(disturbance)
 
@@ -179,10 +200,16 @@ class Gates:
 
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
         """Returns whether a frame is held back now."""
-        there = self._disturbances.get(watcher.storage, ())
-        return any(disturbance.holds(watcher, frame, event) for disturbance in list(there))
+        there = self._disturbances.get(watcher.storage)
+        if not there:
+            return False
+        return any(each.audience.has(watcher) and each.holds(watcher, frame, event) for each in list(there))
 
-    def horizon(self, storage: str) -> int | None:
-        """Returns the revision that reads of a kind are served as of; None for the newest."""
-        shown = [each.revision for each in self._disturbances.get(storage, ()) if isinstance(each, Stale)]
+    def horizon(self, storage: str, user: str, client: str) -> int | None:
+        """Returns the revision of the cache that serves reads of a kind to a client; None for the newest."""
+        shown = [
+            each.revision
+            for each in self._disturbances.get(storage, ())
+            if isinstance(each, Stale) and each.audience.includes(user, client)
+        ]
         return min(shown) if shown else None

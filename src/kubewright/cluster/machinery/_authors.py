@@ -9,10 +9,14 @@ from typing import Final
 
 from kubewright.cluster.machinery._calls import Call
 
-__all__ = ["API_SERVER", "AUTHOR", "Author", "writing_as"]
+__all__ = ["API_SERVER", "AUTHOR", "CONTROLLER_MANAGER", "Author", "writing_as"]
 
 API_SERVER: Final = "system:apiserver"
 """The user of writes that the API server makes itself, such as the deletion of expired events."""
+
+
+CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
+"""The user of the cluster's own controllers that use the API: those of workloads, the scheduler and the kubelets."""
 
 
 class Author:

@@ -83,8 +83,13 @@ def requested_revision(call: Call) -> int:
 
 
 def horizon_of(state: State, call: Call) -> int | None:
-    """Returns the revision at which reads of a kind are served; None for the newest. Only a laboratory sets it."""
-    return None if state.gate is None else state.gate.horizon(call.type.storage)
+    """Returns the revision of the cache that serves a read; None for the newest. Only a laboratory makes it lag.
+
+    Gets and lists without a resourceVersion are consistent: they do not use the cache, or wait for it.
+    """
+    if state.gate is None or (call.verb != "watch" and not call.query.get("resourceVersion")):
+        return None
+    return state.gate.horizon(call.type.storage, call.user.name, call.header("User-Agent"))
 
 
 async def wait_for_revision(state: State, revision: int, call: Call) -> None:

@@ -8,6 +8,7 @@ from kubewright.client import ConnectionLost, Request, Response
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
+from kubewright.programs import current_program
 
 __all__ = ["InProcess"]
 
@@ -31,8 +32,10 @@ class InProcess:
             raise ConnectionLost("the embedded cluster has stopped, or this client was closed", sent=False)
         if request.before_send is not None:
             request.before_send()
+        program = current_program()
         try:
-            response = await self._dispatcher.handle(request, self._user)
+            handled = self._dispatcher.handle(request, self._user)
+            response = await (handled if program is None else program.call(handled))
         except NoResponse as none:
             if none.timeout:
                 raise TimeoutError("no response within the timeout") from None
@@ -41,6 +44,8 @@ class InProcess:
             response.drop_warnings()
         if response.stream is not None:
             self._watches.add(response)
+            if program is not None:
+                program.owns(response)
         return response
 
     async def close(self) -> None:

@@ -52,7 +52,9 @@ async def watch(state: State, call: Call) -> ApiResponse:
     initial = call.query.get("sendInitialEvents")
     watcher = WatchStream(state, call, output, selection_of(call))
     if call.flag("sendInitialEvents"):
-        await wait_for_revision(state, requested, call)
+        # Without a revision, the initial events are consistent: they wait for a cache that lags behind.
+        consistent = not call.query.get("resourceVersion")
+        await wait_for_revision(state, state.storage.revision if consistent else requested, call)
     try:
         if call.flag("sendInitialEvents"):
             watcher.begin_with_everything()
@@ -121,6 +123,16 @@ class WatchStream:
         return self._call.type.storage
 
     @property
+    def user(self) -> str:
+        """The user that watches."""
+        return self._call.user.name
+
+    @property
+    def client(self) -> str:
+        """The User-Agent of the client that watches."""
+        return self._call.header("User-Agent")
+
+    @property
     def newest(self) -> int:
         """The revision of the last event, whether delivered or not."""
         horizon = horizon_of(self._state, self._call)
@@ -163,7 +175,7 @@ class WatchStream:
         deferrable. They are not if a laboratory is in use: clients detect a stalled watch by a missing bookmark.
         """
         state = self._state
-        state.watchers.add(self)
+        state.watchers[self] = None
         if self._closed:
             return
         seconds = timeout if timeout else _MIN_SECONDS * (1 + self._life())
@@ -370,7 +382,7 @@ class WatchStream:
     def close(self) -> None:
         """Ends the watch immediately. Further calls do nothing."""
         self._closed = True
-        self._state.watchers.discard(self)
+        self._state.watchers.pop(self, None)
         for timer in self._timers:
             timer.cancel()
         call = self._call

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -18,13 +20,37 @@ class LoadError(Exception):
     """The target has no operator, or cannot be found. The message is for users."""
 
 
-def load_operator(target: str) -> Operator:
+def load_operator(target: str | os.PathLike[str]) -> Operator:
     """Returns the operator in `foo.py` or `package.module`; `foo.py:name` selects one of several.
 
-    Exceptions of the imported module propagate unchanged.
+    Each call imports the program again, as a new process does: the file, and all modules in its folder and below, have
+    new state. Operators that were loaded before keep their own modules. Other modules, such as installed packages, are
+    shared.
+
+    Raises `LoadError` if there is no such operator. Exceptions of the imported module propagate unchanged.
     """
-    where, name = split_target(target)
+    where, name = split_target(os.fspath(target))
+    _forget(where)
     return operator_in(load_module(where), where, name)
+
+
+def _forget(where: str) -> None:
+    """Removes the modules of a program from `sys.modules`, so that the next import creates them again."""
+    file = where if is_file(where) else getattr(sys.modules.get(where), "__file__", None)
+    if file is None:
+        return
+    folder = f"{Path(file).resolve().parent}{os.sep}"
+    for name, module in list(sys.modules.items()):
+        found = getattr(module, "__file__", None)
+        if isinstance(found, str) and found.startswith(folder) and not _is_shared(name, found):
+            del sys.modules[name]
+
+
+def _is_shared(name: str, file: str) -> bool:
+    """Returns whether a module below the folder of a program belongs to the process: a package, a test's conftest."""
+    if name == "__main__" or name.partition(".")[0] == "kubewright" or name.rpartition(".")[2] == "conftest":
+        return True
+    return "site-packages" in Path(file).parts
 
 
 def operator_in(module: ModuleType, where: str, name: str = "") -> Operator:
@@ -81,7 +107,7 @@ def _import_file(path: Path) -> ModuleType:
     if name != path.stem and all(part.isidentifier() for part in name.split(".")):
         return _import_module(name, folder)
     # As `python foo.py` does, so that the file can import its neighbors.
-    sys.path.insert(0, str(path.resolve().parent))
+    _search_first(path.resolve().parent)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise LoadError(f"{path} is not a Python file")
@@ -104,10 +130,16 @@ def _module_name(path: Path) -> tuple[str, Path]:
 def _import_module(name: str, folder: Path | None = None) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
         raise LoadError(f"{name!r} is neither a Python file nor the name of a module")
-    sys.path.insert(0, str(folder or Path.cwd()))
+    _search_first(folder or Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise LoadError(not_found_message(name, folder)) from None
         raise
+
+
+def _search_first(folder: Path) -> None:
+    with suppress(ValueError):
+        sys.path.remove(str(folder))
+    sys.path.insert(0, str(folder))
