@@ -61,6 +61,7 @@ def test_several_operators_require_a_name(tmp_path: Path) -> None:
         ("missing.py", r"there is no file missing\.py"),
         ("missing.module", "there is no file or module 'missing.module'$"),
         ("emty.py", r"there is no file emty\.py; did you mean empty\.py\?"),
+        ("nosuch.py", r"there is no file nosuch\.py$"),  # conch.py has little in common with it but the suffix
         ("emty", r"there is no file or module 'emty'; did you mean empty\?"),
         ("empty.py", r"empty\.py has no Operator: create one with"),
         (".", r"'\.' is neither a Python file nor the name of a module"),
@@ -69,6 +70,7 @@ def test_several_operators_require_a_name(tmp_path: Path) -> None:
 )
 def test_missing_target_is_named(tmp_path: Path, target: str, message: str) -> None:
     (tmp_path / "empty.py").write_text("")
+    (tmp_path / "conch.py").write_text("")
     with pytest.raises(LoadError, match=message):
         load_operator(target)
 

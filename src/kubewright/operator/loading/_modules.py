@@ -91,8 +91,9 @@ def not_found_message(where: str, folder: Path | None = None) -> str:
     """Returns the message about a missing file or module, with the closest existing name."""
     if is_file(where):
         path = Path(where)
-        near = nearest(path.name, sorted(each.name for each in path.parent.glob("*.py")))
-        return f"there is no file {where}{f'; did you mean {path.with_name(near)}?' if near else ''}"
+        # Without the suffix, which all of them have in common and which makes short names similar.
+        near = nearest(path.stem, sorted(each.stem for each in path.parent.glob("*.py")))
+        return f"there is no file {where}{f'; did you mean {path.with_name(near)}.py?' if near else ''}"
     package, dot, name = where.rpartition(".")
     around = (folder or Path.cwd()).joinpath(*package.split("."))
     names = {each.stem for each in around.glob("*.py")} | {each.parent.name for each in around.glob("*/__init__.py")}
