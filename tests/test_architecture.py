@@ -50,6 +50,7 @@ FLOORS = [
         "regex",
         "rotating_file",
         "signatures",
+        "supervision",
         "suggestions",
         "tasks",
         "turns",

@@ -14,13 +14,14 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.kubelet._credentials import NodeCredentials
     from kubewright.kubelet._logs import ContainerLog, LogOptions, OutputName
-    from kubewright.kubelet._processes import LocalProcess, SessionProcess
+    from kubewright.kubelet._processes import Child, LocalProcess, SessionProcess, Spawn
     from kubewright.kubelet._server import FEATURES, Authorize, KubeletServer, PodRuntime, RuntimeFailure
     from kubewright.kubelet._sessions import serve_port_forward, serve_session
 
 __all__ = [
     "FEATURES",
     "Authorize",
+    "Child",
     "ContainerLog",
     "KubeletServer",
     "LocalProcess",
@@ -30,6 +31,7 @@ __all__ = [
     "PodRuntime",
     "RuntimeFailure",
     "SessionProcess",
+    "Spawn",
     "serve_port_forward",
     "serve_session",
 ]
@@ -38,6 +40,7 @@ __all__ = [
 _MODULES = {
     "FEATURES": "_server",
     "Authorize": "_server",
+    "Child": "_processes",
     "ContainerLog": "_logs",
     "KubeletServer": "_server",
     "LocalProcess": "_processes",
@@ -47,6 +50,7 @@ _MODULES = {
     "PodRuntime": "_server",
     "RuntimeFailure": "_server",
     "SessionProcess": "_processes",
+    "Spawn": "_processes",
     "serve_port_forward": "_sessions",
     "serve_session": "_sessions",
 }

@@ -15,7 +15,7 @@ from typing import Final, Protocol, Self
 
 from kubewright.streaming import Channel
 
-__all__ = ["LocalProcess", "SessionProcess"]
+__all__ = ["Child", "LocalProcess", "SessionProcess", "Spawn"]
 
 _READ_BYTES: Final = 64 * 1024
 _BUFFER_BYTES: Final = 256 * 1024
@@ -45,12 +45,40 @@ class SessionProcess(Protocol):
         """Lets go of the process when the client has left."""
 
 
+class Child(Protocol):
+    """A process that was started."""
+
+    async def wait(self) -> int:
+        """Returns the exit code; 128 and the number of the signal for a process that was killed."""
+
+    def kill(self) -> None:
+        """Kills the process group. Does nothing if the process has ended."""
+
+
+class Spawn(Protocol):
+    """Starts a process in its own session. Raises OSError if it cannot be started.
+
+    `descriptors` are standard input, output and error; with `terminal`, each is the terminal that the process gets.
+    """
+
+    async def __call__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        directory: str | None,
+        descriptors: Sequence[int],
+        terminal: bool,
+    ) -> Child:
+        """Starts the process."""
+
+
 class LocalProcess:
     """A process in its own session. `close` kills its process group."""
 
-    def __init__(self, process: asyncio.subprocess.Process, terminal: _Terminal | None) -> None:
-        self._process = process
-        self._terminal = terminal
+    def __init__(self, child: Child, streams: _Pipes | _Terminal) -> None:
+        self.child = child
+        self._streams = streams
 
     @classmethod
     async def start(
@@ -61,56 +89,131 @@ class LocalProcess:
         directory: str | None = None,
         stdin: bool = False,
         tty: bool = False,
+        spawn: Spawn | None = None,
     ) -> Self:
-        """Starts a program with exactly this environment. Raises OSError if it cannot be started."""
-        if tty:
-            return await cls._in_terminal(command, environment, directory)
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=dict(environment),
-            cwd=directory,
-            start_new_session=True,
-            limit=_BUFFER_BYTES,
-        )
-        return cls(process, None)
+        """Starts a program with exactly this environment. Raises OSError if it cannot be started.
 
-    @classmethod
-    async def _in_terminal(cls, command: Sequence[str], environment: Mapping[str, str], directory: str | None) -> Self:
-        master, slave = os.openpty()
-        terminal = await _Terminal.open(master)
+        `spawn` starts the process. Default: as a child of this process.
+        """
+        environment = {"TERM": "xterm", **environment} if tty else environment
+        streams, descriptors = await _Terminal.open() if tty else await _Pipes.open(stdin=stdin)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *_IN_TERMINAL,
-                os.ttyname(slave),
-                *command,
-                stdin=slave,  # keeps the terminal open until the shell opens it again
-                stdout=slave,
-                stderr=slave,
-                env={"TERM": "xterm", **environment},
-                cwd=directory,
-                start_new_session=True,
+            child = await (spawn or _spawn_here)(
+                command, environment=environment, directory=directory, descriptors=descriptors, terminal=tty
             )
         except BaseException:
-            terminal.close()
+            streams.close()
             raise
         finally:
-            os.close(slave)  # reading ends when the last process closes it
-        return cls(process, terminal)
+            for descriptor in set(descriptors):
+                os.close(descriptor)  # reading ends when the last process closes it
+        return cls(child, streams)
+
+    def output(self) -> AsyncIterator[tuple[Channel, bytes]]:
+        """See `SessionProcess`."""
+        return self._streams.output()
+
+    async def write(self, data: bytes) -> None:
+        """See `SessionProcess`."""
+        await self._streams.write(data)
+
+    def close_stdin(self) -> None:
+        """See `SessionProcess`. In a terminal, sends the end-of-file character."""
+        self._streams.end_of_file()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """See `SessionProcess`."""
+        self._streams.resize(columns, rows)
+
+    async def wait(self) -> int:
+        """See `SessionProcess`."""
+        return await self.child.wait()
+
+    async def close(self) -> None:
+        """Kills the process with its children, unless it has ended, and closes its streams."""
+        self.child.kill()
+        # A child in another session may hold the pipes open.
+        self._streams.close()
+        ending, cancelled = asyncio.ensure_future(self.child.wait()), None
+        while not ending.done():
+            try:
+                await asyncio.shield(ending)
+            except asyncio.CancelledError as error:
+                cancelled = error  # later, and that is soon, because the process was killed
+        if cancelled is not None:
+            raise cancelled
+
+
+class _OwnChild:
+    """A child of this process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def wait(self) -> int:
+        code = await self._process.wait()
+        return code if code >= 0 else 128 - code
+
+    def kill(self) -> None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+async def _spawn_here(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    directory: str | None,
+    descriptors: Sequence[int],
+    terminal: bool,
+) -> Child:
+    stdin, stdout, stderr = descriptors
+    process = await asyncio.create_subprocess_exec(
+        *((*_IN_TERMINAL, os.ttyname(stdin)) if terminal else ()),
+        *command,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        env=dict(environment),
+        cwd=directory,
+        start_new_session=True,
+    )
+    return _OwnChild(process)
+
+
+class _Pipes:
+    """The near ends of the pipes to a process."""
+
+    def __init__(
+        self,
+        readers: dict[Channel, tuple[asyncio.StreamReader, asyncio.ReadTransport]],
+        stdin: asyncio.StreamWriter | None,
+    ) -> None:
+        self._readers = readers
+        self._stdin = stdin
+
+    @classmethod
+    async def open(cls, *, stdin: bool) -> tuple[Self, Sequence[int]]:
+        """Returns the near ends, and the descriptors of the far ends."""
+        readers, far = {}, []
+        for channel in (Channel.STDOUT, Channel.STDERR):
+            near, other = os.pipe()
+            readers[channel] = await _reader(near)
+            far.append(other)
+        if not stdin:
+            return cls(readers, None), (os.open(os.devnull, os.O_RDONLY), *far)
+        first, near = os.pipe()
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(near, "wb", buffering=0)
+        )
+        return cls(readers, asyncio.StreamWriter(transport, protocol, None, loop)), (first, *far)
 
     async def output(self) -> AsyncIterator[tuple[Channel, bytes]]:
-        """See `SessionProcess`."""
-        if self._terminal is not None:
-            while data := await self._terminal.read():
-                yield Channel.STDOUT, data
-            return
-        readers = {Channel.STDOUT: self._process.stdout, Channel.STDERR: self._process.stderr}
         reading = {
             asyncio.ensure_future(reader.read(_READ_BYTES)): (channel, reader)
-            for channel, reader in readers.items()
-            if reader is not None
+            for channel, (reader, _) in self._readers.items()
         }
         try:
             while reading:
@@ -125,48 +228,23 @@ class LocalProcess:
                 task.cancel()
 
     async def write(self, data: bytes) -> None:
-        """See `SessionProcess`."""
-        if self._terminal is not None:
-            await self._terminal.write(data)
-        elif self._process.stdin is not None and not self._process.stdin.is_closing():
+        if self._stdin is not None and not self._stdin.is_closing():
             with contextlib.suppress(ConnectionError):  # it does not read any more
-                self._process.stdin.write(data)
-                await self._process.stdin.drain()
+                self._stdin.write(data)
+                await self._stdin.drain()
 
-    def close_stdin(self) -> None:
-        """See `SessionProcess`. In a terminal, sends the end-of-file character."""
-        if self._terminal is not None:
-            self._terminal.end_of_file()
-        elif self._process.stdin is not None:
-            self._process.stdin.close()
+    def end_of_file(self) -> None:
+        if self._stdin is not None:
+            self._stdin.close()
 
     def resize(self, columns: int, rows: int) -> None:
-        """See `SessionProcess`."""
-        if self._terminal is not None:
-            self._terminal.resize(columns, rows)
+        """Does nothing: pipes have no size."""
 
-    async def wait(self) -> int:
-        """See `SessionProcess`."""
-        code = await self._process.wait()
-        return code if code >= 0 else 128 - code
-
-    async def close(self) -> None:
-        """Kills the process with its children, unless it has ended, and closes its streams."""
-        if self._terminal is not None:
-            self._terminal.close()
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        # A child in another session may hold the pipes, and asyncio would keep them open until it ends.
-        self._process._transport.close()  # type: ignore[attr-defined]
-        ending, cancelled = asyncio.ensure_future(self._process.wait()), None
-        while not ending.done():
-            try:
-                await asyncio.shield(ending)
-            except asyncio.CancelledError as error:
-                cancelled = error  # later, and that is soon, because the process was killed
-        if cancelled is not None:
-            raise cancelled
+    def close(self) -> None:
+        self.end_of_file()
+        for reader, transport in self._readers.values():
+            transport.close()
+            reader.feed_eof()
 
 
 class _Terminal:
@@ -179,14 +257,17 @@ class _Terminal:
         self._closed = False
 
     @classmethod
-    async def open(cls, master: int) -> Self:
-        reader = asyncio.StreamReader(limit=_BUFFER_BYTES)
-        protocol = asyncio.StreamReaderProtocol(reader)
-        file = os.fdopen(master, "rb", buffering=0)
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, file)
-        return cls(master, reader, transport)
+    async def open(cls) -> tuple[Self, Sequence[int]]:
+        """Returns the near side, and the descriptors of the far side."""
+        master, slave = os.openpty()
+        reader, transport = await _reader(master)
+        return cls(master, reader, transport), (slave, slave, slave)
 
-    async def read(self) -> bytes:
+    async def output(self) -> AsyncIterator[tuple[Channel, bytes]]:
+        while data := await self._read():
+            yield Channel.STDOUT, data
+
+    async def _read(self) -> bytes:
         try:
             return await self._reader.read(_READ_BYTES)
         except OSError as error:  # Linux reports the end like this
@@ -219,6 +300,14 @@ class _Terminal:
         if not self._closed:
             self._closed = True
             self._transport.close()
+
+
+async def _reader(descriptor: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
+    reader = asyncio.StreamReader(limit=_BUFFER_BYTES)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    file = os.fdopen(descriptor, "rb", buffering=0)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, file)
+    return reader, transport
 
 
 async def _writable(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
