@@ -148,16 +148,19 @@ class _Mortal(Coroutine[Any, Any, Any]):
         self._coroutine = coroutine
         self._program = program
 
+    def _is_killed(self) -> bool:
+        return self._program.killed
+
     def send(self, value: Any) -> Any:
-        if self._program.killed:
+        if self._is_killed():
             return _forever()
         yielded = self._coroutine.send(value)
-        return _forever() if self._program.killed else yielded
+        return _forever() if self._is_killed() else yielded
 
     def throw(self, *error: Any) -> Any:
-        if not self._program.killed:
+        if not self._is_killed():
             yielded = self._coroutine.throw(*error)
-            return _forever() if self._program.killed else yielded
+            return _forever() if self._is_killed() else yielded
         if not self._program.ends(asyncio.current_task()):
             return _forever()  # the result of something that it waited for
         self.close()

@@ -89,7 +89,7 @@ def test_misspelled_setting_is_rejected_with_suggestion() -> None:
     with pytest.raises(TypeError, match=r"no option 'pull_secret'\. Did you mean 'pull_secrets'"):
         project(pull_secret=["registry"])
     with pytest.raises(TypeError, match="Did you mean 'volumes'"):
-        replace(FULL, volume=[])
+        replace(FULL, volume=[])  # type: ignore[call-arg]
 
 
 def test_host_path_gets_a_warning() -> None:

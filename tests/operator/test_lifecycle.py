@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.api import core, meta
+from kubewright.cache import CacheOptions
 from kubewright.client import Client
 from kubewright.controller import Context
 from kubewright.operator import Component, ExitCode, Operator, Running
@@ -134,7 +135,7 @@ async def test_a_cache_that_fails_fails_the_operator(client: Client, namespace: 
     failing = asyncio.ensure_future(running.wait_for_failure())
     assert running.caches is not None
     # What no informer does by itself: one more of the same, which refuses to run twice.
-    running.caches._start((core.ConfigMap, (), "another", "", False), running.caches.informers[0])
+    running.caches._start((core.ConfigMap, CacheOptions(labels="another")), running.caches.informers[0])
     with pytest.raises(RuntimeError, match="is running already"):
         await failing
     with pytest.raises(RuntimeError, match="is running already"):

@@ -83,6 +83,6 @@ def kinds_of_operator(operator: Operator) -> set[str]:
         infos.add(registration.info)
         infos.update(info_of(owned.kind) for owned in registration.owns)
         infos.update(info_of(watched.kind) for watched in registration.watches)
-        infos.update(info_of(kind) for kind in registration.reads)
+        infos.update(info_of(read.kind) for read in registration.reads)
     paths = {f"{info.group or 'core'}/{info.plural}" for info in infos}
     return set(with_dependents(paths))

@@ -7,10 +7,9 @@ import logging
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
-from kubewright.api import Object
 from msgspec.structs import replace
 
-from kubewright.api import Object, ResourceInfo
+from kubewright.api import Object
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.causes import error_text
 from kubewright.client import Conflict
@@ -26,10 +25,9 @@ from kubewright.controller._failure_reports import FailureReports, log_for, supp
 from kubewright.controller._finalizers import Finalizers
 from kubewright.controller._handler_calls import HandlerCalls
 from kubewright.controller._key_records import KeyRecord, KeyRecords
+from kubewright.controller._listening import index_references, listen_to_others
 from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._pausing import Pausing
-from kubewright.controller._listening import index_references, listen_to_others
-from kubewright.controller._loop_report import loop_state
 from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
 from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError

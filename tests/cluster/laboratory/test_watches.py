@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -218,7 +219,7 @@ async def test_initial_events_wait_for_a_cache_that_lags() -> None:
 async def test_disturbs_the_watches_of_one_user_or_client(cluster: Cluster, lab: Laboratory) -> None:
     jane = cluster.client(user=User("jane", ("system:masters",)), user_agent="janes-tool/1")
     client = cluster.client()
-    only = {"fields": "metadata.name=a"}
+    only: dict[str, Any] = {"fields": "metadata.name=a"}
     for scope in ({"user": "jane"}, {"client": "janes-tool"}):
         hers, ours = Watching(jane, **only), Watching(client, **only)
         waiting, other = hers.begin(), ours.begin()

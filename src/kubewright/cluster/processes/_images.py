@@ -177,7 +177,7 @@ def _hint(setting: str) -> str:
 
 
 def _image(pattern: str, value: Image | Sequence[str] | Mapping[str, Any]) -> Image:
-    if not isinstance(pattern, str) or not pattern or pattern.strip() != pattern:
+    if not pattern or pattern.strip() != pattern:
         raise ImagesError(f"the image pattern {pattern!r} is not a name; expected one such as nginx or ghcr.io/acme/*")
     settings: Mapping[str, Any]
     if isinstance(value, Image):

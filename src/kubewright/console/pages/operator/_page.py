@@ -84,7 +84,8 @@ class OperatorsPage:
 
     async def _visible_kinds(self) -> frozenset[tuple[str, str]]:
         reports = [one.report for one in self._backend.operators if one.report is not None]
-        named = {(one.group, one.kind) for report in reports for one in (*report.controllers, *report.caches)}
+        named = {(one.group, one.kind) for report in reports for one in report.controllers}
+        named |= {(one.group, one.kind) for report in reports for one in report.caches}
         kinds = [kind for kind in await self._backend.kinds() if (kind.group, kind.kind) in named]
         return frozenset([(kind.group, kind.kind) for kind in kinds if await self._ctx.can_see(kind)])
 
