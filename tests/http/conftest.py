@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 import uvloop
 
 from kubewright.http import Server, ServerRequest, ServerResponse
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 
 def pytest_asyncio_loop_factories(
@@ -75,3 +76,17 @@ async def wire(server: Server, **options: Any) -> AsyncIterator[Wire]:
         yield Wire(reader, writer)
     finally:
         writer.transport.abort()
+
+
+def client_hello(context: ssl.SSLContext) -> bytes:
+    """The first message of a TLS client."""
+    sent = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost").do_handshake()
+    return sent.read()
+
+
+async def connections(server: Server, count: int) -> list[Any]:
+    """Waits for so many connections, and returns them."""
+    await until(lambda: len(server.connections) == count)
+    return list(server.connections)

@@ -17,6 +17,7 @@ from kubewright.http._connection import ServerConnection
 from kubewright.http._hello import Arrival
 from kubewright.http._host import WAITING
 from kubewright.http._limits import ServerLimits
+from kubewright.http._listening import listen
 from kubewright.http._messages import ServerRequest, ServerResponse
 from kubewright.http._waiting import Stage, Waiting
 from kubewright.programs import current_program
@@ -28,7 +29,6 @@ logger = logging.getLogger("kubewright.http")
 
 Handler: TypeAlias = Callable[[ServerRequest], Awaitable[ServerResponse]]
 
-_BACKLOG: Final = 1024
 _ACCEPTED_AT_ONCE: Final = 32  # so that a flood of connections does not block the event loop
 _SWEEP_SECONDS: Final = 1.0
 _WARNING_SECONDS: Final = 60.0
@@ -123,7 +123,7 @@ class Server:
         found = await loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         try:
             for family, _, _, _, address in dict.fromkeys(found):
-                self._listeners.append(_listen(family, address))
+                self._listeners.append(listen(family, address))
         except OSError:
             self._stop_listening()
             raise
@@ -151,10 +151,7 @@ class Server:
         for opening in list(self._openings.values()):
             opening.cancel()
         for waiting in list(self._waiting):
-            if isinstance(waiting, Arrival):
-                self._forget(waiting)
-                waiting.abort()
-            elif waiting.task is None:
+            if isinstance(waiting, ServerConnection) and waiting.task is None:
                 waiting.abort()
         tasks = [connection.task for connection in self.connections if connection.task is not None]
         tasks += self._orphans
@@ -381,24 +378,12 @@ class Server:
             listener.close()
         for accepted in self._held:
             accepted.close()
+        for arrival in list(self._arrivals):
+            self._forget(arrival)
+            arrival.abort()
         self._listeners.clear()
         self._held.clear()
 
 
 def _receives_body(waiting: ServerConnection | Arrival) -> bool:
     return isinstance(waiting, ServerConnection) and waiting.state == "body"
-
-
-def _listen(family: int, address: tuple[object, ...]) -> socket.socket:
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
-    except OSError:
-        listener.close()
-        raise
-    return listener
