@@ -113,7 +113,7 @@ class Program:
 
     def ends(self, task: asyncio.Task[Any] | None) -> bool:
         """Returns whether a task was cancelled since the kill, which only the end of the event loop does."""
-        return task is not None and task.cancelling() > self._cancelling.get(task, 0)
+        return self.killed and task is not None and task.cancelling() > self._cancelling.get(task, 0)
 
     def kill(self) -> None:
         """Kills the program immediately. Does nothing the second time. Call it in the event loop of the program."""
@@ -148,23 +148,17 @@ class _Mortal(Coroutine[Any, Any, Any]):
         self._coroutine = coroutine
         self._program = program
 
-    def _is_killed(self) -> bool:
-        return self._program.killed
-
     def send(self, value: Any) -> Any:
-        if self._is_killed():
-            return _forever()
-        yielded = self._coroutine.send(value)
-        return _forever() if self._is_killed() else yielded
+        yielded = None if self._program.killed else self._coroutine.send(value)
+        return _forever() if self._program.killed else yielded
 
     def throw(self, *error: Any) -> Any:
-        if not self._is_killed():
-            yielded = self._coroutine.throw(*error)
-            return _forever() if self._is_killed() else yielded
-        if not self._program.ends(asyncio.current_task()):
-            return _forever()  # the result of something that it waited for
-        self.close()
-        raise asyncio.CancelledError
+        if self._program.ends(asyncio.current_task()):
+            self.close()
+            raise asyncio.CancelledError
+        # An error of something that a killed program waited for is dropped.
+        yielded = None if self._program.killed else self._coroutine.throw(*error)
+        return _forever() if self._program.killed else yielded
 
     def close(self) -> None:
         """Cancels the coroutine, and each `await` of its `finally` blocks."""

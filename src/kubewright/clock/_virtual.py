@@ -132,6 +132,15 @@ class VirtualClock:
         """Schedules the callback for a later `advance`, or for so many real seconds from now."""
         return _Limit(self, seconds, callback)
 
+    def stop_deferring(self) -> None:
+        """Makes this clock stop at the moments of all deferrable timers that are set now.
+
+        For a test that begins to observe the work that they do, such as bookmarks of a watch that it disturbs.
+        """
+        self._timers += self._deferrable
+        heapq.heapify(self._timers)
+        self._deferrable.clear()
+
     # Holding
 
     def hold(self, work: str, name: Hashable | None = None) -> AbstractContextManager[object]:

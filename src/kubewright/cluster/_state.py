@@ -68,6 +68,9 @@ class Gate(Protocol):
     def holds(self, watcher: Watcher, frame: bytes, event: Event | None) -> bool:
         """Returns whether it withholds a frame of a watch for now. `event` is None for a bookmark."""
 
+    def disturbs(self, storage: str) -> bool:
+        """Returns whether it may withhold frames of watches of a kind."""
+
     def horizon(self, storage: str, user: str, client: str) -> int | None:
         """Returns the revision of the cache that serves reads of a kind to a client; None for the newest."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from kubewright.clock import VirtualClock
 from kubewright.cluster._state import State
 from kubewright.cluster.laboratory._resources import Kind, storage_of
 from kubewright.cluster.laboratory._watches import (
@@ -98,4 +99,6 @@ class WatchFaults:
 
     def _disturbed(self, disturbance: Disturbance) -> Disturbance:
         self._gates.add(disturbance)
+        if isinstance(self._state.clock, VirtualClock):  # clients detect a stalled watch by a missing bookmark
+            self._state.clock.stop_deferring()
         return disturbance

@@ -192,6 +192,10 @@ class Gates:
         if disturbance in there:
             there.remove(disturbance)
 
+    def disturbs(self, storage: str) -> bool:
+        """Returns whether a disturbance may withhold frames of watches of a kind."""
+        return bool(self._disturbances.get(storage))
+
     def end(self) -> None:
         """Ends all disturbances."""
         for there in list(self._disturbances.values()):

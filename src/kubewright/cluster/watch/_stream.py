@@ -140,7 +140,8 @@ class WatchStream:
 
     def may_stall(self) -> bool:
         """Whether a laboratory may withhold its events."""
-        return self._state.gate is not None
+        gate = self._state.gate
+        return gate is not None and gate.disturbs(self.storage)
 
     # Start
 
@@ -172,7 +173,7 @@ class WatchStream:
         """Starts the timers for the end of the watch and for bookmarks.
 
         A client that accepts bookmarks resumes where it was, so neither of them is an event for it and both are
-        deferrable. They are not if a laboratory is in use: clients detect a stalled watch by a missing bookmark.
+        deferrable. They are not if a laboratory disturbs the watch: clients detect a stalled one by a missing bookmark.
         """
         state = self._state
         state.watchers[self] = None
