@@ -80,7 +80,7 @@ class Program:
         """
         if self.killed:
             work.close()
-            raise Killed(f"{self.name} was killed")
+            raise asyncio.CancelledError if _is_cancelled() else Killed(f"{self.name} was killed")
         outside = copy_context()
         outside.run(_PROGRAM.set, None)
         outside.run(_CALLER.set, self)
@@ -89,7 +89,7 @@ class Program:
         try:
             return await task
         except asyncio.CancelledError:
-            if self.killed:
+            if self.killed and not _is_cancelled():
                 raise Killed(f"{self.name} was killed") from None
             raise
         finally:
@@ -196,6 +196,12 @@ class _Mortal(Coroutine[Any, Any, Any]):
     @property
     def __name__(self) -> str:
         return str(getattr(self._coroutine, "__qualname__", type(self._coroutine).__qualname__))
+
+
+def _is_cancelled() -> bool:
+    """Returns whether the current task itself was cancelled: the event loop ends, or a start was interrupted."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _cancelled() -> None:

@@ -98,6 +98,11 @@ class Requests:
         return self._clock
 
     @property
+    def rng(self) -> random.Random:
+        """The randomness of this client, for jitter and names; not for secrets."""
+        return self._rng
+
+    @property
     def in_cluster(self) -> bool:
         """Whether the configuration is that of the pod in which this process runs."""
         return self._config is not None and self._config.source == "in-cluster"

@@ -124,7 +124,7 @@ class Cluster:
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
         self._saved_revision = 0
-        self._clients = 0
+        self._clients: dict[str, int] = {}
 
     # Start and stop
 
@@ -267,8 +267,8 @@ class Cluster:
         """Returns a client without sockets. Takes the settings of `Client`. Default clock: the cluster's."""
         settings.setdefault("clock", self._clock)
         if self._seed is not None:  # for the delays of retries
-            self._clients += 1
-            settings.setdefault("rng", random.Random(f"client {self._clients} {self._seed}"))  # noqa: S311
+            self._clients[user.name] = number = self._clients.get(user.name, 0) + 1
+            settings.setdefault("rng", random.Random(f"client {user.name} {number} {self._seed}"))  # noqa: S311
         return Client(transport=self.transport(user), **settings)
 
     def client_as(self, user: str, *groups: str, **settings: Any) -> Client:  # the settings of Client

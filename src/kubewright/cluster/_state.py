@@ -104,6 +104,10 @@ class State:
         """Calls webhooks."""
         self.gate: Gate | None = None
         """Limits what clients see, if a laboratory is in use."""
+        self.delays: dict[str, float] = {}
+        """Seconds by which a laboratory holds controllers back, by the name of the controller."""
+        self.delays_changed: list[Callable[[], None]] = []
+        """Called when such a delay has ended."""
         self.restored: list[Callable[[], None]] = []
         """Called after all objects were restored, so that state outside the storage can be rebuilt."""
         self.slow_callbacks: SlowCallbacks | None = None

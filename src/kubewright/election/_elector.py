@@ -111,7 +111,8 @@ class LeaderElector:
             raise ValueError("an identity cannot be empty: a Lease without a holder is free")
         self.name = name
         self.namespace = namespace or client.namespace
-        self.identity = identity or f"{socket.gethostname()}_{uuid.uuid4()}"
+        self._rng = rng or random.Random()  # noqa: S311  # jitter and names, no secrets
+        self.identity = identity or f"{socket.gethostname()}_{uuid.UUID(int=self._rng.getrandbits(128), version=4)}"
         self.release_on_exit = release_on_exit
         self._client = client
         self._timing = Timing(
@@ -120,7 +121,6 @@ class LeaderElector:
             check_duration("retry_period", retry_period, zero=False),
         )
         self._clock = clock or BootClock()
-        self._rng = rng or random.Random()  # noqa: S311  # jitter, not a secret
         self._on_event = on_event
         self._renewal_client = renewal_client
         able = (renewal_client is not None or client.has_twin) and isinstance(self._clock, SystemClock)

@@ -87,6 +87,7 @@ class Running(Killable):
         self._cluster = check_cluster(cluster)
         self.caches: Caches | None = None
         self._client: Client | None = None
+        self._rng: random.Random = operator.rng or random.Random()  # noqa: S311  # jitter and names, no secrets
         self._grace = self.settings.grace
         self._leading: asyncio.Task[None] | None = None
         self._election_recorders: dict[str, EventRecorder] = {}
@@ -133,6 +134,7 @@ class Running(Killable):
         connected = await self._stack.enter_async_context(
             connect(self._cluster, settings, clock=self._given_clock, rng=operator.rng)
         )
+        self._rng = rng = operator.rng or connected.rng  # that of a seeded cluster makes runs reproducible
         self.observer = observer = Observer(connected.host, tracing=tracing_of(settings))
         client = connected.writing_as(operator.name).with_hooks(*observer.hooks)
         self.elector = make_elector(
@@ -141,7 +143,7 @@ class Running(Killable):
             operator.name,
             on_event=self._on_election_event,
             clock=self._given_clock,
-            rng=operator.rng,
+            rng=rng,
         )
         operator.metrics.sources = self.sources
         self._stack.enter_context(self._of_process)
@@ -165,7 +167,7 @@ class Running(Killable):
         await self.webhooks.install(client, self._stack)
         client = DeclaredAccess(operator, settings).limit(client)
         self.caches = caches = Caches(
-            client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
+            client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=rng
         )
         environment = self._environment(client, registrations)
         environment.caches.declare([use for one in registrations for use in one.caches], caches)
@@ -206,7 +208,7 @@ class Running(Killable):
             recorder=self.recorder,
             clock=clock,
             loop=asyncio.get_running_loop(),
-            rng=operator.rng or random.Random(),  # noqa: S311  # for trace ids, which are not secret
+            rng=self._rng,
             leads=None if elector is None else lambda: elector.is_leader,
             undeclared_writes=UndeclaredWrites(registrations, operator.needed),
             shared_children=shared_child_kinds((one.kind, owns.kind) for one in registrations for owns in one.owns),
@@ -220,7 +222,7 @@ class Running(Killable):
         from kubewright.events import EventRecorder  # imports all of core/v1, which importing an operator does not need
 
         operator, version = self._operator, cast("EventVersion", self.settings.event_version)
-        return EventRecorder(client, operator.name, version=version, clock=self.clock, rng=operator.rng)
+        return EventRecorder(client, operator.name, version=version, clock=self.clock, rng=self._rng)
 
     def _sources(self) -> Sources:
         """Returns the sources of metrics; each returns what exists when it is called."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
+import math
+from typing import Final, Protocol
 
 from kubewright.clock import Timer
 from kubewright.cluster._state import State
@@ -26,15 +27,21 @@ _RETRY_SECONDS: Final = 1.0  # delay before retrying writes that admission rejec
 log = logging.getLogger("kubewright.cluster")
 
 
+class _Part(Protocol):
+    @property
+    def busy(self) -> bool: ...
+
+
 class Controllers:
     """Runs the controllers of one cluster on the event loop that started it."""
 
     def __init__(self, state: State, access: Access) -> None:
         self._state = state
-        self._namespaces, self._secrets = Namespaces(state), TokenSecrets(state, access.tokens)
+        self._namespaces, self._secrets = Namespaces(state, self._schedule), TokenSecrets(state, access.tokens)
+        self._collector = GarbageCollector(state)
         self._certificates = CertificateController(state, access.authorizer, self._schedule)
         self._parts = (
-            GarbageCollector(state),
+            self._collector,
             self._namespaces,
             VolumeProtection(state),
             RoleAggregation(state),
@@ -45,11 +52,14 @@ class Controllers:
         self._budget = WorkBudget()
         self._task: asyncio.Task[None] | None = None
         self._retry: Timer | None = None
+        self._collecting: Timer | None = None
+        self._may_collect = False
         self._stopped = False
 
     def start(self) -> None:
         """Starts, and processes the objects that exist already."""
         self._state.storage.subscribe_all(self)
+        self._state.delays_changed.append(self._delays_changed)
         self._certificates.start()
         self._schedule()
 
@@ -58,8 +68,9 @@ class Controllers:
         self._stopped = True
         self._state.storage.unsubscribe_all(self)
         self._certificates.stop()
-        if self._retry is not None:
-            self._retry.cancel()
+        for timer in (self._retry, self._collecting):
+            if timer is not None:
+                timer.cancel()
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -82,8 +93,30 @@ class Controllers:
             await asyncio.wait([self._task])
 
     def _schedule(self) -> None:
-        if self._task is None and not self._stopped and any(part.busy for part in self._parts):
+        if self._task is None and not self._stopped and any(self._is_ready(part) for part in self._parts):
             self._task = asyncio.get_running_loop().create_task(self._measured(), name="kubewright-cluster-controllers")
+
+    def _is_ready(self, part: _Part) -> bool:
+        """Returns whether a part has work, and a laboratory does not hold it back."""
+        if part is not self._collector or not part.busy:
+            return part.busy
+        seconds = self._state.delays.get("garbage-collector")
+        if seconds is None or self._may_collect:
+            return True
+        if self._collecting is None and seconds < math.inf:
+            self._collecting = self._state.clock.call_later(seconds, self._collect)
+        return False
+
+    def _collect(self) -> None:
+        self._collecting, self._may_collect = None, True
+        self._schedule()
+
+    def _delays_changed(self) -> None:
+        if self._collecting is not None and "garbage-collector" not in self._state.delays:
+            self._collecting.cancel()
+            self._collecting = None
+        self._namespaces.release()
+        self._schedule()
 
     async def _measured(self) -> None:
         if (slow := self._state.slow_callbacks) is None:
@@ -93,6 +126,10 @@ class Controllers:
 
     async def _run(self) -> None:
         for part in self._parts:
+            if part is self._collector:
+                if not self._is_ready(part):
+                    continue
+                self._may_collect = False
             try:
                 await part.work(self._budget)
             except Exception:  # a bug here must end neither the embedding program nor the other controllers

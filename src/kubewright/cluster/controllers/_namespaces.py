@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Final
 
 from kubewright.api import parse_time
+from kubewright.clock import Timer
 from kubewright.cluster._state import State
 from kubewright.cluster.controllers._namespace_conditions import Leftovers, changed_conditions
 from kubewright.cluster.controllers._writing import controller_user, create, delete, type_of, update
@@ -32,11 +35,14 @@ _ROOT_CA_USER: Final = controller_user("root-ca-cert-publisher")
 class Namespaces:
     """Fills new namespaces and empties deleted ones. `notice` records each write, `work` processes them."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, schedule: Callable[[], None]) -> None:
         self._state = state
+        self._schedule = schedule
+        self._held: dict[str, Timer | None] = {}  # namespaces whose deletion a laboratory holds back
         self._todo: dict[str, None] = dict.fromkeys(entry.name for entry in state.storage.entries(_NAMESPACES))
         self.later: dict[str, None] = {}
         self._terminating: set[str] = set()
+        self._begun: set[str] = set()  # deletions that were held back
 
     def notice(self, event: Event) -> None:
         """Records a write of a namespace, or in a namespace that is being emptied."""
@@ -44,6 +50,7 @@ class Namespaces:
             if event.kind == "DELETED":
                 self._todo.pop(event.entry.name, None)
                 self._terminating.discard(event.entry.name)
+                self._begun.discard(event.entry.name)
             else:
                 self._todo[event.entry.name] = None
         elif event.kind == "DELETED" and event.entry.namespace:
@@ -87,8 +94,35 @@ class Namespaces:
         namespace = decoded(type_, entry)
         if not namespace["metadata"].get("deletionTimestamp"):
             await self._fill(name)
-        else:
+        elif not self._is_held(name):
             await self._empty(namespace, budget)
+
+    def _is_held(self, name: str) -> bool:
+        """Returns whether a laboratory holds back the deletion of a namespace that has not begun."""
+        seconds = self._state.delays.get("namespaces")
+        if seconds is None or name in self._begun or name in self._terminating:
+            return False
+        if name not in self._held:
+            timer = None
+            if seconds < math.inf:
+                timer = self._state.clock.call_later(seconds, partial(self._begin_deletion, name))
+            self._held[name] = timer
+        return True
+
+    def _begin_deletion(self, name: str) -> None:
+        self._held.pop(name, None)
+        self._begun.add(name)
+        self._todo[name] = None
+        self._schedule()
+
+    def release(self) -> None:
+        """Begins the deletions that were held back, if they no longer are."""
+        if "namespaces" not in self._state.delays:
+            for name, timer in list(self._held.items()):
+                if timer is not None:
+                    timer.cancel()
+                self._todo[name] = None
+            self._held.clear()
 
     async def _fill(self, name: str) -> None:
         accounts = type_of(self._state, "/serviceaccounts")

@@ -5,6 +5,8 @@
 - `async with lab.frozen_watch(Deployment)`: watches of Deployments send nothing until the end of the block;
   `delayed_watch`, `dropped_watch` and `reordered_watch` disturb them in other ways, `end_watches` ends them.
 - `with lab.stale(Deployment)`: reads from the server's cache return Deployments as they are now, despite later writes.
+- `lab.latency(0.002)`, `lab.limit_writes(500)`: requests take virtual time; a run that does not stop writing ends.
+- `lab.delay_garbage_collection(60)`, `lab.delay_namespace_deletion(60)`: the cluster's controllers lag behind.
 - `snapshot = lab.snapshot()`, `lab.rewind(snapshot)`: restores the whole cluster.
 - `lab.journal`: every request and every write in order, with user, verb, object, status and bodies.
 - `lab.history(Foo, "web", "default")`: each revision of an object, with time, user, manager, verb and changes.
@@ -21,6 +23,7 @@ from kubewright.cluster.laboratory._faults import Failing, Fault
 from kubewright.cluster.laboratory._history import Change, Revision
 from kubewright.cluster.laboratory._journal import JournalEntry
 from kubewright.cluster.laboratory._laboratory import Laboratory
+from kubewright.cluster.laboratory._pace import Latency, WriteBudget, WriteBudgetExceeded
 from kubewright.cluster.laboratory._requests import Incoming, Served
 from kubewright.cluster.laboratory._snapshots import Snapshot
 from kubewright.cluster.laboratory._watches import Disturbance
@@ -33,7 +36,10 @@ __all__ = [
     "Incoming",
     "JournalEntry",
     "Laboratory",
+    "Latency",
     "Revision",
     "Served",
     "Snapshot",
+    "WriteBudget",
+    "WriteBudgetExceeded",
 ]

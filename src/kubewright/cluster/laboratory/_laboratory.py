@@ -21,17 +21,20 @@ from kubewright.cluster.laboratory._faults import (
     is_create_conflict,
     refusal,
 )
+from kubewright.cluster.laboratory._held import Held
 from kubewright.cluster.laboratory._history import Revision, revision_of
 from kubewright.cluster.laboratory._journal import Journal, JournalEntry
+from kubewright.cluster.laboratory._pace import Latency, Pace, WriteBudget
 from kubewright.cluster.laboratory._requests import Incoming, Matches, Served, matcher
 from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
 from kubewright.cluster.laboratory._watch_faults import WatchFaults
-from kubewright.cluster.machinery._authors import AUTHOR, Author
+from kubewright.cluster.machinery._authors import AUTHOR, CONTROLLER_MANAGER, Author
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, PlainFailure
 from kubewright.cluster.machinery._responses import ApiResponse, NoResponse
+from kubewright.durations import Duration, check_duration
 from kubewright.programs import calling_program
 
 __all__ = ["Laboratory"]
@@ -52,6 +55,7 @@ class Laboratory(WatchFaults):
         self._faults: list[Fault] = []
         self._after: list[Fault] = []
         self._journal = Journal(self._state)
+        self._pace = Pace(self._state.clock)
         self._requests = 0
         self._silent: set[asyncio.Future[None]] = set()
         self.writes = 0
@@ -63,6 +67,8 @@ class Laboratory(WatchFaults):
         self._state.gate = None
         self._faults.clear()
         self._after.clear()
+        self._pace.clear()
+        self._state.delays.clear()
         self._gates.end()
         self._journal.close()
         for waiting in self._silent:
@@ -182,6 +188,56 @@ class Laboratory(WatchFaults):
         made = self._add_fault(matches, hook if nth is None else only_nth, when)
         return made
 
+    def latency(
+        self, seconds: Duration, *, jitter: Duration = 0.0, user: str = "", client: str = "", verb: str = ""
+    ) -> Latency:
+        """Makes each matching request take time on the cluster's clock before it is served.
+
+        Without latency, a loop of writes takes no virtual time. `jitter` adds up to that time, at random by the
+        cluster's seed. The last latency that matches a request applies. Default: the requests of all clients except
+        the cluster's own controllers (`system:kube-controller-manager`).
+
+        While requests wait, no virtual time passes by itself: start and stop an operator with the clock, such as
+        `await clock.run(running.__aenter__())`.
+        """
+        made = Latency(
+            self._all_but_own(user, client, verb),
+            check_duration("seconds", seconds),
+            check_duration("jitter", jitter),
+            self._rng,
+        )
+        self._pace.add_latency(made)
+        return made
+
+    def limit_writes(self, limit: int, *, user: str = "", client: str = "") -> WriteBudget:
+        """Ends a run that does not stop writing: allows that many write requests from now on.
+
+        Each further write is rejected with 429. On a `VirtualClock`, the method that moves time then raises
+        `WriteBudgetExceeded` with the most frequent writes; `check` of the returned budget raises it, too. Dry runs and
+        Events do not count. Default: the writes of all clients except the cluster's own controllers.
+        """
+        if limit < 1:
+            raise ValueError(f"limit must be at least 1, got {limit}")
+        budget = WriteBudget(self._all_but_own(user, client, "write"), limit, self._state.clock)
+        self._pace.add_budget(budget)
+        return budget
+
+    def _all_but_own(self, user: str, client: str, verb: str) -> Matches:
+        matches = matcher(verb=verb, resource="", user=user, client=client)
+        return lambda incoming: matches(incoming) and (bool(user) or incoming.user != CONTROLLER_MANAGER)
+
+    def delay_garbage_collection(self, seconds: Duration | None = None) -> Scope:
+        """Delays the garbage collector: dependents are deleted, and foreground deletions end, that much later.
+
+        The delay begins with the first object to collect; all that there are at its end are collected together.
+        Default: until the scope ends.
+        """
+        return Held(self._state, "garbage-collector", seconds)
+
+    def delay_namespace_deletion(self, seconds: Duration | None = None) -> Scope:
+        """Delays the deletion of the objects in each namespace that is deleted. Default: until the scope ends."""
+        return Held(self._state, "namespaces", seconds)
+
     def on_write(self, hook: Callable[[JournalEntry], object]) -> Scope:
         """Calls a plain function with each entry of the journal that is a write, also of the cluster itself.
 
@@ -226,6 +282,7 @@ class Laboratory(WatchFaults):
             self._journal.answered(author, incoming.name, status)
 
     async def _disturbed_response(self, call: Call, incoming: Incoming, serve: Serve) -> ApiResponse:
+        await self._pace.passed(incoming)
         failing = await self._ask(self._faults, incoming)
         if failing is not None and not failing.committed:
             raise await self._failure(call, incoming, failing)

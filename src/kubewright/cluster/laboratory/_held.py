@@ -1,0 +1,27 @@
+"""Controllers of the cluster that are held back."""
+
+from __future__ import annotations
+
+import math
+
+from kubewright.cluster._state import State
+from kubewright.cluster.laboratory._scope import Scope
+from kubewright.durations import Duration, check_duration
+
+__all__ = ["Held"]
+
+
+class Held(Scope):
+    """Holds a controller back until the end. The last one that began applies."""
+
+    def __init__(self, state: State, controller: str, seconds: Duration | None) -> None:
+        self._state = state
+        self._controller = controller
+        self._seconds = math.inf if seconds is None else check_duration("seconds", seconds, zero=False)
+        state.delays[controller] = self._seconds
+
+    def end(self) -> None:
+        """Ends it. May be called more than once."""
+        if self._state.delays.pop(self._controller, None) is not None:
+            for changed in self._state.delays_changed:
+                changed()
