@@ -13,33 +13,27 @@ from urllib.parse import urlsplit
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, Timer, settled
+from kubewright.cluster._features import ClusterError, claim_service_range, install_features, open_audit_log
 from kubewright.cluster._initial_objects import add_initial_objects, publish_endpoint
 from kubewright.cluster._state import State
-from kubewright.cluster.access import CreationByUpdate, NoEscalation, user_named
-from kubewright.cluster.admission.webhooks import add_webhooks
-from kubewright.cluster.certificates import add_certificates
+from kubewright.cluster.access import user_named
 from kubewright.cluster.controllers import Controllers
-from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.kubelets import PodStreams
 from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
 from kubewright.cluster.machinery._authors import CONTROLLER_MANAGER
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
-from kubewright.cluster.nodes import RuntimeClasses, add_node_calls
-from kubewright.cluster.policies import add_policies
-from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 from kubewright.cluster.registry._builtin_resources import builtin_types
 from kubewright.cluster.registry._event_ttl import ExpiringEvents
-from kubewright.cluster.registry.strategies._services import track_services
 from kubewright.cluster.serving._in_process import InProcess
 from kubewright.cluster.storage._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
-    from kubewright.cluster.audit._log import AuditLog
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
+    from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
     from kubewright.kubelet import NodeCredentials
@@ -50,10 +44,6 @@ ADMIN: Final = User("kubewright-admin", ("system:masters", "system:authenticated
 _SAVE_SECONDS: Final = 10.0
 _DEFAULT_HISTORY: Final = 10_000
 _LEASES: Final = "coordination.k8s.io/leases"
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot do what was requested; the message says why."""
 
 
 class Cluster:
@@ -80,6 +70,9 @@ class Cluster:
             process that name no user are the administrator, who may do everything.
         services: the addresses of Services that webhooks use, because they have no machines here:
             `{"default/hooks": "127.0.0.1:9443"}`. `resolve_service` adds one later.
+        service_range: the range of cluster IPs; default: 10.96.0.0/16. With "loopback" or a range in 127.0.0.0/8, pods
+            are programs on this machine: Services are ports on loopback that forward to them, webhooks behind Services
+            are called there, and endpoints may have loopback addresses, which a real API server rejects.
         workloads: whether Deployments and other workloads get pods, and pods get nodes: True, or `Workloads(...)`.
         audit_log: a file to which each request is appended as an `audit.k8s.io/v1` Event, at level Metadata. It has
             mode 0600 and is rotated: at most five files of 32 MiB.
@@ -95,6 +88,7 @@ class Cluster:
         controllers: bool = True,
         rbac: bool = False,
         services: Mapping[str, str] | None = None,
+        service_range: str = "",
         workloads: bool | Workloads = False,
         audit_log: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -108,6 +102,9 @@ class Cluster:
         self._with_controllers = controllers
         self._rbac = rbac
         self._services = dict(services or {})
+        self._service_range = service_range
+        self._block: LoopbackBlock | None = None
+        self._forwarder: ServiceForwarder | None = None
         self._controllers: Controllers | None = None
         if not isinstance(workloads, bool):
             from kubewright.cluster.workloads import Workloads
@@ -135,19 +132,22 @@ class Cluster:
         storage = Storage(history=self._history)
         if self._snapshot is not None:
             read_snapshot(self._snapshot, storage)
-        state = State(types=ResourceTypes(list(builtin_types())), clock=self._clock, rng=self._rng, storage=storage)
+        network, self._block = claim_service_range(self._service_range, storage)
+        types = ResourceTypes(list(builtin_types()))
+        state = State(types=types, clock=self._clock, rng=self._rng, storage=storage, service_range=network)
         add_initial_objects(state, rbac=self._rbac)
-        audit = None if self._audit_log is None else _audit_log(self._audit_log, self._clock)
+        audit = None if self._audit_log is None else open_audit_log(self._audit_log, self._clock)
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
-        _install_features(self._dispatcher)
+        install_features(self._dispatcher)
         self._pod_streams = PodStreams(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
             self._controllers = Controllers(state, self._dispatcher.access)
             self._controllers.start()
+        await self._start_services()
         await self._start_workloads()
         self._saved_revision = storage.revision
         if self._snapshot is not None:
@@ -182,6 +182,11 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
+        if self._forwarder is not None:
+            forwarder, self._forwarder = self._forwarder, None
+            await forwarder.__aexit__(None, None, None)
+        if self._block is not None:
+            self._block.close()
         await self._pod_streams.close()
         await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
@@ -191,6 +196,16 @@ class Cluster:
         if self._dispatcher.audit is not None:
             self._dispatcher.audit.close()
         self._dispatcher = None
+
+    async def _start_services(self) -> None:
+        """Forwards the ports of Services, if their addresses are on loopback."""
+        if not self._running.state.runs_pods:
+            return
+        from kubewright.cluster.services import ServiceForwarder
+
+        client = Client(transport=self.transport(warnings=False), clock=self._clock)
+        self._forwarder = await ServiceForwarder(client, clock=self._clock).__aenter__()
+        self._running.state.webhook_client.route = self._forwarder.address_with_targets
 
     async def _start_workloads(self) -> None:
         if not self._with_workloads:
@@ -287,6 +302,13 @@ class Cluster:
         """
         return () if self._workloads is None else tuple(self._workloads.nodes)
 
+    @property
+    def forwarder(self) -> ServiceForwarder:
+        """Forwards the ports of Services to pods. Raises ClusterError if their range is not on loopback."""
+        if self._forwarder is None:
+            raise ClusterError('cluster IPs are not on loopback; start the cluster with service_range="loopback"')
+        return self._forwarder
+
     def resolve_service(self, namespace: str, name: str, address: str) -> None:
         """Sends calls to webhooks behind a Service to this address, `host:port`, from now on."""
         self._services[f"{namespace}/{name}"] = address
@@ -369,38 +391,3 @@ class Cluster:
         Raises ClusterError if the cluster is not served.
         """
         return self._served.kubeconfig(None if path is None else Path(path))
-
-
-def _audit_log(path: Path, clock: Clock) -> AuditLog:
-    from kubewright.cluster.audit._log import AuditLog
-
-    try:
-        return AuditLog(path, clock)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ClusterError(
-            f"cannot write the audit log {path}: {reason}; choose a file in a writable folder"
-        ) from error
-
-
-def _install_features(dispatcher: Dispatcher) -> None:
-    """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods."""
-    state = dispatcher.state
-    state.decoders[CONTENT_TYPE] = read_protobuf
-    definitions = Definitions(state, dispatcher.write)
-    dispatcher.overrides.append(definitions.override)
-    dispatcher.supported.add(definitions.resource)
-    definitions.start()
-    state.restored.append(definitions.restored)
-    add_webhooks(dispatcher)
-    add_policies(dispatcher)
-    add_certificates(dispatcher)
-    state.admission.add(LimitRanger(state))
-    state.admission.add(QuotaAdmission(state))
-    state.admission.add(ClaimResize(state))
-    state.admission.add(RuntimeClasses(state))
-    if dispatcher.access.authorizer.rbac:
-        state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
-        state.admission.add(NoEscalation(dispatcher.access.authorizer))
-    add_node_calls(dispatcher)
-    track_services(state)

@@ -14,8 +14,8 @@ from kubewright.cluster.registry._api_services import add_api_services
 __all__ = ["NAMESPACES", "add_initial_objects", "publish_endpoint"]
 
 NAMESPACES: Final = ("kube-system", "default", "kube-node-lease", "kube-public")
-_SERVICE_ADDRESS: Final = "10.96.0.1"
 _UNREACHABLE: Final = "192.0.2.1"  # reserved for documentation; endpoints with a loopback address are invalid
+_LOOPBACK: Final = "127.0.0.1"
 _PORT: Final = 6443
 _ENDPOINTS: Final = "/endpoints"
 _SLICES: Final = "discovery.k8s.io/endpointslices"
@@ -26,8 +26,8 @@ def add_initial_objects(state: State, *, rbac: bool = False) -> None:
     """Creates the missing ones; a snapshot may contain them."""
     for name in NAMESPACES:
         _add(state, "/namespaces", _namespace(name))
-    _add(state, _RANGES, _range(state.now()))
-    _add(state, "/services", _SERVICE)
+    _add(state, _RANGES, _range(str(state.service_range), state.now()))
+    _add(state, "/services", _service(str(state.service_range[1])))
     for storage, content in _endpoints(_UNREACHABLE, _PORT, state.now()).items():
         _add(state, storage, content)
     add_api_services(state)
@@ -39,9 +39,12 @@ def publish_endpoint(state: State, host: str, port: int) -> None:
     """Writes where the server listens into the endpoints of the `kubernetes` Service.
 
     The address stays an unreachable one if the server listens on loopback, because the real server accepts no such
-    endpoint.
+    endpoint; except if pods are programs on this machine.
     """
-    for storage, content in _endpoints(_advertised(host), port, state.now()).items():
+    address = _advertised(host)
+    if state.runs_pods and address == _UNREACHABLE:
+        address = _LOOPBACK
+    for storage, content in _endpoints(address, port, state.now()).items():
         found = state.storage.get(storage, "default", "kubernetes")
         if found is not None:
             state.storage.put(storage, {**found.decode(), **_without_metadata(content)}, found)
@@ -77,7 +80,7 @@ def _managed(manager: str, version: str, now: str, fields: JSONObject, **more: A
     return {**entry, "fieldsV1": fields, **more}
 
 
-def _range(now: str) -> JSONObject:
+def _range(cidr: str, now: str) -> JSONObject:
     version, key = "networking.k8s.io/v1", 'k:{"type":"Ready"}'
     condition = {
         "type": "Ready",
@@ -94,7 +97,7 @@ def _range(now: str) -> JSONObject:
     ]
     return {
         "metadata": {"name": "kubernetes", "managedFields": managed},
-        "spec": {"cidrs": ["10.96.0.0/16"]},
+        "spec": {"cidrs": [cidr]},
         "status": {"conditions": [condition]},
     }
 
@@ -134,21 +137,22 @@ def _namespace(name: str) -> JSONObject:
     }
 
 
-_SERVICE: Final[JSONObject] = {
-    "metadata": {
-        "name": "kubernetes",
-        "namespace": "default",
-        "labels": {"component": "apiserver", "provider": "kubernetes"},
-    },
-    "spec": {
-        "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
-        "clusterIP": _SERVICE_ADDRESS,
-        "clusterIPs": [_SERVICE_ADDRESS],
-        "type": "ClusterIP",
-        "sessionAffinity": "None",
-        "ipFamilies": ["IPv4"],
-        "ipFamilyPolicy": "SingleStack",
-        "internalTrafficPolicy": "Cluster",
-    },
-    "status": {"loadBalancer": {}},
-}
+def _service(address: str) -> JSONObject:
+    return {
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": _PORT}],
+            "clusterIP": address,
+            "clusterIPs": [address],
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        },
+        "status": {"loadBalancer": {}},
+    }

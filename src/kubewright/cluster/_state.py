@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from kubewright.cluster.merge import FieldManager
     from kubewright.cluster.openapi import CustomKind
 
-__all__ = ["Decoder", "Gate", "State", "Watcher"]
+__all__ = ["SERVICE_RANGE", "Decoder", "Gate", "State", "Watcher"]
+
+SERVICE_RANGE: Final = ipaddress.IPv4Network("10.96.0.0/16")
+"""The default range of cluster IPs."""
 
 _AUTHORITY_LIFE: Final = timedelta(days=3650)
 
@@ -79,7 +83,13 @@ class State:
     """The state of one server. All writes go through `storage`."""
 
     def __init__(
-        self, *, types: ResourceTypes, clock: Clock, rng: random.Random, storage: Storage | None = None
+        self,
+        *,
+        types: ResourceTypes,
+        clock: Clock,
+        rng: random.Random,
+        storage: Storage | None = None,
+        service_range: ipaddress.IPv4Network = SERVICE_RANGE,
     ) -> None:
         self.types = types
         self.clock = clock
@@ -87,6 +97,8 @@ class State:
         self.storage = storage or Storage()
         self.identities = Identities(rng, self.storage.revision)
         """The uids and generated names of objects."""
+        self.service_range = service_range
+        """The range of cluster IPs. On loopback, pods are programs on this machine."""
         self.watchers: dict[Watcher, None] = {}
         """The open watches. They end with the server."""
         self.watch_backlog = False
@@ -115,6 +127,11 @@ class State:
         self.ca_certificate = ""
         """The CA certificate of the server in PEM; empty if it is not served over TLS."""
         self._authority: CertificateAuthority | None = None
+
+    @property
+    def runs_pods(self) -> bool:
+        """Whether pods and Services have loopback addresses, so that this server accepts and calls them."""
+        return self.service_range.is_loopback
 
     @property
     def authority(self) -> CertificateAuthority:

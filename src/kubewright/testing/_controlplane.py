@@ -302,7 +302,7 @@ class ControlPlane:
         self._numbers = itertools.count(1)
         self._authority: CertificateAuthority
         self._admin: KeyPair
-        self._authority, self._admin = write_credentials(self._files)
+        self._authority, self._admin = write_credentials(self._files, self._apiserver_flags)
         if self._log_directory is not None:
             self._log_directory.mkdir(parents=True, exist_ok=True)
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
-__all__ = ["apiserver_flags", "command", "controller_manager_flags", "etcd_flags"]
+__all__ = [
+    "SERVICE_RANGE",
+    "SERVICE_RANGE_FLAG",
+    "Flags",
+    "apiserver_flags",
+    "command",
+    "controller_manager_flags",
+    "etcd_flags",
+]
 
 Flags = Mapping[str, str]
+
+SERVICE_RANGE_FLAG: Final = "service-cluster-ip-range"
+SERVICE_RANGE: Final = "10.96.0.0/16"
 
 
 def command(binary: Path, flags: Flags) -> list[str]:
@@ -58,7 +70,7 @@ def apiserver_flags(files: Path, port: int, etcd_port: int, *, service_accounts:
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
         "service-account-key-file": str(files / "service-accounts.pub"),
         "service-account-signing-key-file": str(files / "service-accounts.key"),
-        "service-cluster-ip-range": "10.96.0.0/16",
+        SERVICE_RANGE_FLAG: SERVICE_RANGE,
         # A loopback address is not a valid endpoint; the default would retry and log indefinitely.
         "endpoint-reconciler-type": "none",
         # The default lets a graceful stop wait a minute for open watches, and then breaks them anyway.

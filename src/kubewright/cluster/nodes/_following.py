@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kubewright.api import Object
@@ -23,9 +23,13 @@ async def follow(
     *,
     seen: Callable[[R], None],
     gone: Callable[[str], None],
+    known: Iterable[str] = (),
 ) -> None:
-    """Lists and watches until canceled. Calls `seen` with each state of an object, `gone` with a deleted uid."""
-    known: set[str] = set()
+    """Lists and watches until canceled. Calls `seen` with each state of an object, `gone` with a deleted uid.
+
+    `known` are uids of objects that the caller has listed itself.
+    """
+    known = set(known)
     while True:
         try:
             listed = await client.list(kind, namespace)

@@ -1,8 +1,8 @@
 """Services on loopback: how programs that run as pods on this machine reach each other, without root.
 
 Pods have loopback addresses (`LoopbackAddresses`), and so have Services, whose range of cluster IPs is a
-`LoopbackBlock`. `service_environment` has the variables of Services. `port_conflicts` and `wildcard_ports` describe
-programs that take each other's ports.
+`LoopbackBlock`. `ServiceForwarder` listens there and forwards connections to pods. `service_environment` has the
+variables of Services. `port_conflicts` and `wildcard_ports` describe programs that take each other's ports.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.cluster.services._environment import service_environment
+    from kubewright.cluster.services._forwarder import ServiceForwarder
     from kubewright.cluster.services._loopback import LoopbackAddresses, LoopbackBlock, NoLoopback
     from kubewright.cluster.services._ports import (
         PORTS_ANNOTATION,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         port_conflicts,
         wildcard_ports,
     )
+    from kubewright.cluster.services._targets import target_port
 
 __all__ = [
     "PORTS_ANNOTATION",
@@ -28,9 +30,11 @@ __all__ = [
     "LoopbackBlock",
     "NoLoopback",
     "PodPorts",
+    "ServiceForwarder",
     "pod_target",
     "port_conflicts",
     "service_environment",
+    "target_port",
     "wildcard_ports",
 ]
 
@@ -41,9 +45,11 @@ _MODULES = {
     "LoopbackBlock": "_loopback",
     "NoLoopback": "_loopback",
     "PodPorts": "_ports",
+    "ServiceForwarder": "_forwarder",
     "pod_target": "_ports",
     "port_conflicts": "_ports",
     "service_environment": "_environment",
+    "target_port": "_targets",
     "wildcard_ports": "_ports",
 }
 

@@ -36,7 +36,7 @@ MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _CREDENTIAL_ID: Final = "authentication.kubernetes.io/credential-id"
 _PROTOCOLS: Final = "Sec-WebSocket-Protocol"
 _NO_CHECK_TIME: Final = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL
-_HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1")
+_HOSTS: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 # As in API Priority and Fairness, health checks and leader election do not wait for other requests.
 _URGENT: Final = ("/healthz", "/livez", "/readyz", "/apis/coordination.k8s.io/")
@@ -100,7 +100,7 @@ class Serving:
         self._admin = self._authority.issue(*_ADMIN, now=min(datetime.now(UTC), state.clock.now()), life=_ADMIN_LIFE)
         state.ca_certificate = self._authority.pair.certificate.decode()
         folder = Path(self._folder.name)
-        hosts = tuple(dict.fromkeys((host, "127.0.0.1", *_HOSTS)))
+        hosts = tuple(dict.fromkeys((host, "127.0.0.1", *_HOSTS, str(state.service_range[1]))))
         certificate, key = self._authority.issue("kube-apiserver", hosts=hosts).write(folder, "server")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)

@@ -4,7 +4,8 @@ A `clientConfig` has a URL or names a Service. Services of an embedded cluster h
 `WebhookClient` resolves a Service to:
 
 1. the address that the program registered: `Cluster(services=...)`, `Cluster.resolve_service`;
-2. an endpoint of the Service whose address belongs to this machine.
+2. the port on which a `ServiceForwarder` forwards it to pods, if pods are programs on this machine;
+3. an endpoint of the Service whose address belongs to this machine.
 
 Timeouts are in real seconds, because the webhook is a real program. A call holds the cluster's clock.
 """
@@ -16,6 +17,7 @@ import base64
 import binascii
 import errno
 import socket
+from collections.abc import Callable
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
@@ -70,10 +72,14 @@ class UnusableConfig(WebhookCallError):
 
 
 class WebhookClient:
-    """Calls the webhooks of one cluster. `services` maps `namespace/name` to `host:port`."""
+    """Calls the webhooks of one cluster.
+
+    `services` maps `namespace/name` to `host:port`. `route` returns host and port for a port of a Service, or None.
+    """
 
     def __init__(self, storage: Storage, clock: Clock) -> None:
         self.services: dict[str, str] = {}
+        self.route: Callable[[str, str, int], tuple[str, int] | None] = lambda namespace, name, port: None
         self._storage = storage
         self._clock = clock
         self._origins: dict[tuple[str, str, str], HttpOrigin] = {}
@@ -133,6 +139,8 @@ class WebhookClient:
         wanted = next((each for each in spec.get("ports") or () if each.get("port") == port), None)
         if wanted is None:
             raise _Unresolved(f'no service port {port} found for service "{name}"')
+        if (found := self.route(namespace, name, port)) is not None:
+            return f"{found[0]}:{found[1]}"
         elsewhere = ""
         for entry in self._storage.entries("discovery.k8s.io/endpointslices", namespace):
             if (entry.labels or {}).get("kubernetes.io/service-name") == name:

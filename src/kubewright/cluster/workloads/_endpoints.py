@@ -10,6 +10,7 @@ import kubewright as kw
 from kubewright.api import Selector, core, discovery, format_time, is_controlled_by, meta
 from kubewright.cache import ObjectKey
 from kubewright.client import AlreadyExists
+from kubewright.cluster.services import target_port
 from kubewright.cluster.workloads._pace import Pace
 from kubewright.cluster.workloads._pods import has_ended, is_ready
 from kubewright.controller import Reader
@@ -103,20 +104,11 @@ class Target:
 
 def _ports(service: core.Service, pod: core.Pod) -> tuple[Port, ...]:
     """Returns the target ports of the Service; a named port that the pod does not have is omitted."""
-    made = []
-    for port in service.spec.ports or ():
-        target, protocol = port.target_port or port.port, port.protocol or "TCP"
-        if isinstance(target, str):
-            named = (each for container in pod.spec.containers for each in container.ports or ())
-            number = next(
-                (each.container_port for each in named if each.name == target and (each.protocol or "TCP") == protocol),
-                None,
-            )
-            if number is None:
-                continue
-            target = number
-        made.append(Port(port.name or "", target, protocol, port.app_protocol))
-    return tuple(made)
+    return tuple(
+        Port(port.name or "", target, port.protocol or "TCP", port.app_protocol)
+        for port in service.spec.ports or ()
+        if (target := target_port(port, pod)) is not None
+    )
 
 
 def _labels(service: core.Service, **own: str) -> dict[str, str]:

@@ -8,12 +8,12 @@ from typing import Final, TypeAlias
 
 from kubewright.cluster._state import State
 from kubewright.cluster.machinery._authors import writing_as
+from kubewright.cluster._state import SERVICE_RANGE, State
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.storage._storage import Entry, Event
 
-__all__ = ["ADDRESSES", "NODE_PORTS", "AddressObjects", "Allocations"]
+__all__ = ["NODE_PORTS", "AddressObjects", "Allocations"]
 
-ADDRESSES: Final = ipaddress.IPv4Network("10.96.0.0/16")
 NODE_PORTS: Final = range(30000, 32768)
 _CHOSEN_ADDRESSES: Final = 256  # users choose from the start of the range, so it is allocated last
 _CHOSEN_PORTS: Final = 86
@@ -31,10 +31,11 @@ class Allocations:
     Stored Services are known from storage events, so a Service releases its allocations when it is deleted or stored
     without them. Allocations for a write in progress are reserved until `release`, whether the write succeeds or not.
     Free ones are allocated in rotation, so that a released one is not reused immediately. `exists` says whether an
-    IPAddress of that name exists, which may belong to another object.
+    IPAddress of that name exists, which may belong to another object. `network` is the range of cluster IPs.
     """
 
     def __init__(self) -> None:
+        self.network = SERVICE_RANGE
         self.exists: Callable[[str], bool] = lambda address: False
         self._stored: dict[_Allocation, str] = {}
         self._reserved: dict[_Allocation, str] = {}
@@ -69,12 +70,19 @@ class Allocations:
         """The write of a Service has ended: only stored allocations remain."""
         self._reserved = {allocation: holder for allocation, holder in self._reserved.items() if holder != uid}
 
+    def contains(self, address: str) -> bool:
+        """Returns whether a string is an address in the range of cluster IPs."""
+        try:
+            return ipaddress.ip_address(address) in self.network
+        except ValueError:
+            return False
+
     def free_address(self, uid: str) -> str | None:
         """Reserves and returns a free cluster IP; None if there is none."""
-        size = ADDRESSES.num_addresses
+        size = self.network.num_addresses
         for step in range(size):
             number = (self._next_address + step) % size
-            address = str(ADDRESSES[number])
+            address = str(self.network[number])
             if number not in (0, size - 1) and self._holder(address) is None:
                 self._next_address = number + 1
                 self._reserved[address] = uid

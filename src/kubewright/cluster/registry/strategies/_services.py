@@ -11,11 +11,11 @@ from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._service_addresses import (
-    ADDRESSES,
     NODE_PORTS,
     AddressObjects,
     Allocations,
 )
+from kubewright.cluster.registry.strategies._specs import AddressRangeStrategy, EndpointAddressStrategy
 from kubewright.cluster.registry.validation._services import service_errors
 
 __all__ = ["ServiceStrategy", "track_services"]
@@ -85,7 +85,7 @@ class ServiceStrategy(BuiltinStrategy):
             if address is None:
                 raise internal(f'failed to allocate a serviceIP for Service "{obj["metadata"]["name"]}": {_FULL}')
             spec["clusterIP"], spec["clusterIPs"] = address, [address]
-        elif _in_range(address):
+        elif self.allocations.contains(address):
             self.allocations.reserve(address, uid)
         both = address == _NONE and not spec.get("selector")  # without a selector, the endpoints may have either family
         if ":" not in address:  # IPv6 is rejected
@@ -129,7 +129,7 @@ class ServiceStrategy(BuiltinStrategy):
             if not _readable(address):
                 return [invalid("spec.clusterIPs[0]", address, _NOT_AN_ADDRESS)]
             problem = ""
-            if not _in_range(address):
+            if not self.allocations.contains(address):
                 problem = "the provided network does not match the current range"
             elif not self.allocations.belongs(address, uid):
                 problem = "provided IP is already allocated"
@@ -155,12 +155,22 @@ def track_services(state: State) -> None:
     assert type_ is not None
     assert isinstance(type_.strategy, ServiceStrategy)
     allocations, addresses = type_.strategy.allocations, AddressObjects(state)
+    _set_range(state, allocations)
     allocations.exists = addresses.exists
     for entry in list(state.storage.entries(type_.storage)):
         allocations.remember(entry)
         addresses.ensure(entry)
     state.storage.subscribe(type_.storage, allocations)
     state.storage.subscribe(type_.storage, addresses)
+
+
+def _set_range(state: State, allocations: Allocations) -> None:
+    allocations.network = state.service_range
+    for each in state.types:
+        if isinstance(each.strategy, AddressRangeStrategy):
+            each.strategy.network = state.service_range
+        elif isinstance(each.strategy, EndpointAddressStrategy):
+            each.strategy.allows_loopback = state.runs_pods
 
 
 def _keep(spec: JSONObject, before: JSONObject) -> None:
@@ -259,7 +269,3 @@ def _readable(address: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _in_range(address: str) -> bool:
-    return _readable(address) and ipaddress.ip_address(address) in ADDRESSES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubewright.cluster._state import SERVICE_RANGE
 from kubewright.cluster.machinery._failures import unsupported
 from kubewright.cluster.machinery._field_errors import FieldError, invalid
 from kubewright.cluster.machinery._resources import JSONObject
@@ -15,6 +16,7 @@ from kubewright.cluster.registry.validation._addresses import (
 )
 from kubewright.cluster.registry.validation._autoscaling import autoscaler_errors
 from kubewright.cluster.registry.validation._coordination import lease_errors
+from kubewright.cluster.registry.validation._endpoints import endpoint_slice_errors, endpoints_errors
 from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
 from kubewright.cluster.registry.validation._runtime_classes import runtime_class_errors
@@ -24,6 +26,9 @@ __all__ = [
     "AddressStrategy",
     "AutoscalerStrategy",
     "BudgetStrategy",
+    "EndpointAddressStrategy",
+    "EndpointSliceStrategy",
+    "EndpointsStrategy",
     "IngressStrategy",
     "LeaseStrategy",
     "NetworkPolicyStrategy",
@@ -122,6 +127,9 @@ class AddressStrategy(SpecStrategy):
 class AddressRangeStrategy(SpecStrategy):
     """ServiceCIDRs. Only the default one is supported: cluster IPs are allocated from no other range."""
 
+    network = SERVICE_RANGE
+    """The range of cluster IPs."""
+
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
@@ -131,15 +139,57 @@ class AddressRangeStrategy(SpecStrategy):
         """Validates the spec. Raises `Failure` for a valid range, which would have no effect."""
         errors = super().validate_create(obj)
         if not errors:
-            raise unsupported("further ServiceCIDRs: cluster IPs are allocated from 10.96.0.0/16")
+            raise unsupported(f"further ServiceCIDRs: cluster IPs are allocated from {self.network}")
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of the ranges. Raises `Failure` for a valid second one."""
         errors = [] if subresource else range_update_errors(obj, old)
         if not (subresource or errors) and obj["spec"].get("cidrs") != old["spec"].get("cidrs"):
-            raise unsupported("dual-stack ServiceCIDRs: cluster IPs are allocated from 10.96.0.0/16")
+            raise unsupported(f"dual-stack ServiceCIDRs: cluster IPs are allocated from {self.network}")
         return errors
+
+
+class EndpointAddressStrategy(BuiltinStrategy):
+    """Kinds with addresses of endpoints. Errors of a stored object are accepted until its endpoints change."""
+
+    allows_loopback = False
+    """Whether pods are programs on this machine; the real server accepts no loopback addresses."""
+    endpoints_field: str
+
+    def errors(self, obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the endpoints."""
+        raise NotImplementedError
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the endpoints."""
+        return [*super().validate_create(obj), *self.errors(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the endpoints if they change."""
+        errors = super().validate_update(obj, old, subresource)
+        unchanged = obj.get(self.endpoints_field) == old.get(self.endpoints_field)
+        return errors if unchanged else [*errors, *self.errors(obj)]
+
+
+class EndpointsStrategy(EndpointAddressStrategy):
+    """Endpoints."""
+
+    endpoints_field = "subsets"
+
+    def errors(self, obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the addresses."""
+        return endpoints_errors(obj, allow_loopback=self.allows_loopback)
+
+
+class EndpointSliceStrategy(EndpointAddressStrategy):
+    """EndpointSlices."""
+
+    endpoints_field = "endpoints"
+
+    def errors(self, obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the addresses."""
+        return endpoint_slice_errors(obj, allow_loopback=self.allows_loopback)
 
 
 class RuntimeClassStrategy(SpecStrategy):

@@ -14,6 +14,7 @@ __all__ = [
     "address_errors",
     "address_name_problems",
     "address_update_errors",
+    "parsed_address",
     "range_errors",
     "range_update_errors",
 ]
@@ -26,7 +27,7 @@ _PARENT_FIELDS: Final = ("group", "resource", "namespace", "name")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def _parsed(text: str) -> _Address | None:
+def parsed_address(text: str) -> _Address | None:
     """Returns an address; ignores leading zeros of IPv4 numbers. A zone is not allowed."""
     try:
         return None if "%" in text else ipaddress.ip_address(_without_zeros(text))
@@ -44,7 +45,7 @@ def _is_mapped(address: _Address) -> bool:
 
 def address_name_problems(name: str) -> list[str]:
     """Returns the problems of an address that must be in its canonical form."""
-    address = _parsed(name)
+    address = parsed_address(name)
     if address is None:
         return [_ADDRESS_RULE]
     if _without_zeros(name) != name:
@@ -57,7 +58,7 @@ def address_name_problems(name: str) -> list[str]:
 def _range_problem(text: str) -> str:
     """Returns the problem of a range that must be in its canonical form; empty if there is none."""
     address, slash, length = text.partition("/")
-    parsed = _parsed(address)
+    parsed = parsed_address(address)
     if parsed is None or not slash or not (length.isascii() and length.isdigit()) or len(length) > 9:
         return _RANGE_RULE
     if int(length) > parsed.max_prefixlen:
