@@ -34,7 +34,7 @@ def free_node_port() -> int:
             continue
 
 
-@pytest.mark.promise("Pods as processes", "Cluster IPs and node ports forward connections to ready pods.")
+@pytest.mark.promise("Streams of pods", "Cluster IPs and node ports forward connections to ready pods.")
 async def test_cluster_ip_leads_to_ready_pods_in_turn(
     shop: Client, forwarder: ServiceForwarder, addresses: LoopbackAddresses
 ) -> None:
