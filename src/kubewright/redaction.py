@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-__all__ = ["Redacted", "as_text", "one_line", "showable", "visible"]
+__all__ = [
+    "COPIES_OF_OBJECTS",
+    "REDACTED",
+    "Redacted",
+    "as_text",
+    "is_secret",
+    "one_line",
+    "showable",
+    "visible",
+]
+
+REDACTED: Final = "••••••••"
+"""Replaces a masked value. It does not reveal the length."""
+
+COPIES_OF_OBJECTS: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
+"""Annotations that contain a copy of the object."""
 
 _SECRETS: Final = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
@@ -50,6 +66,11 @@ def showable(text: str) -> str:
 def _encodable(text: str) -> str:
     """Returns the string with lone surrogates, as in undecodable file names, written as `\\udce9`."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def is_secret(obj: Mapping[str, Any]) -> bool:
+    """Returns whether an object, as plain JSON, is a Secret."""
+    return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
 def as_text(said: object) -> str:

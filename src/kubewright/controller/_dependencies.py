@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -35,16 +35,20 @@ class Dependency(Generic[T]):
     Raises TypeError if that is not an async generator function without parameters.
     """
 
-    __slots__ = ("name", "start")
+    __slots__ = ("dry_run", "name", "start")
 
-    def __init__(self, start: Callable[[], AsyncIterator[T]]) -> None:
+    def __init__(
+        self,
+        start: Callable[[], AsyncIterator[T]],
+        dry_run: Literal["same"] | Callable[[], AsyncIterator[T]] | None = None,
+    ) -> None:
         self.name: str = getattr(start, "__name__", repr(start))
-        if not inspect.isasyncgenfunction(start) or inspect.signature(start).parameters:
-            raise TypeError(
-                f"provides takes an async function without parameters that yields the value once, not {self.name}:"
-                " `async def http() -> AsyncIterator[Client]: ... yield client`, without @asynccontextmanager"
-            )
+        _check_start("provides", start)
+        if dry_run is not None and dry_run != "same":
+            _check_start("provides(dry_run=...)", dry_run)
         self.start = start
+        self.dry_run = dry_run
+        """What a dry run of the operator uses: "same", or a function that yields a replacement."""
 
     def replaced_by(self, value: T) -> Replacement:
         """Replaces the function's value in one run: `running(cluster, replace=[http.replaced_by(fake)])`."""
@@ -52,6 +56,15 @@ class Dependency(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Dependency {self.name}>"
+
+
+def _check_start(what: str, start: Any) -> None:
+    if not inspect.isasyncgenfunction(start) or inspect.signature(start).parameters:
+        name = getattr(start, "__name__", repr(start))
+        raise TypeError(
+            f"{what} takes an async function without parameters that yields the value once, not {name}:"
+            " `async def http() -> AsyncIterator[Client]: ... yield client`, without @asynccontextmanager"
+        )
 
 
 class Replacement(msgspec.Struct, frozen=True, eq=False):

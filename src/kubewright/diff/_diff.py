@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 from kubewright.api.wire import canonical_json, identical_json
 from kubewright.diff._list_keys import ListKeys
 
-__all__ = ["Operation", "diff", "identities"]
+__all__ = ["USUAL_KEYS", "Operation", "diff", "identities"]
 
 Operation: TypeAlias = dict[str, Any]
 
-# Conventional keys, for lists without declared keys.
-_USUAL_KEYS = (("name",), ("id",), ("key",), ("type",))
+USUAL_KEYS = (("name",), ("id",), ("key",), ("type",))
+"""Conventional keys, for lists without declared keys."""
 
 
 def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> Iterator[Operation]:
@@ -36,7 +36,7 @@ def diff(keys: ListKeys, raw: Any, before: Any, after: Any, path: str = "") -> I
         for name in [*before, *(name for name in after if name not in before)]:
             yield from _diff_member(keys, raw, before, after, name, f"{path}/{_escape(name)}")
     elif isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
-        for names in (keys.here(), *_USUAL_KEYS):
+        for names in (keys.here(), *USUAL_KEYS):
             old, wanted = identities(names, before), identities(names, after)
             if old is not None and wanted is not None:
                 yield from _diff_keyed_list(keys, raw, before, after, old, wanted, path)

@@ -19,7 +19,8 @@ Handlers belong to their `Operator`; there is no global registry. Guarantees of 
 - Its process reports by exit codes (`ExitCode`), health endpoints, and a log that is JSON unless written to a terminal.
 
 Start to read in `_running.py`: `Running._start` is the whole startup in order. Sub-rooms: `definition` (what is
-registered), `settings`, `access` (permissions), `endpoints` (health and metrics), `logs`, `process`, `loading`.
+registered), `settings`, `access` (permissions), `endpoints` (health and metrics), `logs`, `process`, `loading`,
+`dry_run`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
     from kubewright.operator.loading import LoadError, load_operator
+    from kubewright.operator.dry_run import DryRunRefused, DryRunReport
     from kubewright.operator.process import ExitCode
     from kubewright.operator.settings import Options, SettingError, Settings
     from kubewright.programs import Killed
 
 __all__ = [
     "Component",
+    "DryRunRefused",
+    "DryRunReport",
     "ExitCode",
     "Killed",
     "LoadError",
@@ -57,6 +61,8 @@ __all__ = [
 # Imported on first use: importing an operator's file needs only its definition.
 _MODULES = {
     "Component": "_operator",
+    "DryRunRefused": "kubewright.operator.dry_run",
+    "DryRunReport": "kubewright.operator.dry_run",
     "ExitCode": "kubewright.operator.process",
     "Killed": "kubewright.programs",
     "LoadError": "kubewright.operator.loading",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from kubewright.clock import Clock
 from kubewright.controller import Replacement
+from kubewright.durations import Duration, check_duration
 from kubewright.operator.definition import OperatorDefinition, Stage, check_component, check_stage
 from kubewright.operator.settings import Options, check_options
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from kubewright.client import Client
     from kubewright.operator._clusters import HasClient, HasKubeconfig
     from kubewright.operator._running import Running
+    from kubewright.operator.dry_run import DryRunReport
 
 __all__ = ["Component", "Operator"]
 
@@ -33,6 +35,8 @@ class Operator(OperatorDefinition):
         name: the field manager, the component of events, and a part of finalizers. A DNS label: `sample-controller`.
         clock: the clock. Default: real time.
         rng: the source of randomness, for jitter.
+        external_calls: which other systems the program calls besides the cluster, for dry runs: "none"; or "provided"
+            if all of them are dependencies with `@operator.provides(dry_run=...)`. Default: not declared.
         kubeconfig: the kubeconfig file. Default: `KUBECONFIG`, then the pod's service account, then `~/.kube/config`.
         context: the context in the kubeconfig.
         server: the address of the API server, instead of the one in the kubeconfig.
@@ -113,6 +117,35 @@ class Operator(OperatorDefinition):
         settings = self.settings_with(**options)
         install = settings.install_crds is not False
         return Running(self, cluster, install_crds=install, settings=settings, clock=clock, replace=replace)
+
+    async def dry_run(
+        self,
+        cluster: Client | HasClient | HasKubeconfig | None = None,
+        *,
+        timeout: Duration = "5m",
+        clock: Clock | None = None,
+        replace: Sequence[Replacement] = (),
+        **options: Unpack[Options],
+    ) -> DryRunReport:
+        """Reconciles every object without changing the cluster, and returns the changes that the operator would make.
+
+        Every write is a dry run on the server. Its result is visible to the following reads of this run. The run takes
+        no lease, records no events, and starts no timers, daemons, finalizers, webhooks or components. It ends when no
+        reconcile is left to do; a key that asks for a later time is done.
+
+        Args:
+            cluster: as in `running`.
+            timeout: the time after which reconciles that are not finished are failures.
+            clock: the clock of this run. Default: the operator's, which is real time by default.
+            replace: replacements of dependencies in this run.
+            options: settings of this run.
+
+        Raises `DryRunRefused` if the operator does not declare its `external_calls`.
+        """
+        from kubewright.operator.dry_run import dry_run
+
+        settings, seconds = self.settings_with(**options), check_duration("timeout", timeout, zero=False)
+        return await dry_run(self, cluster, settings, timeout=seconds, clock=clock, replace=replace)
 
     def run(self, **options: Unpack[Options]) -> None:
         """Runs as a program until SIGTERM or SIGINT. The first signal lets reconciles finish, the second does not.

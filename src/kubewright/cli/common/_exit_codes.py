@@ -5,7 +5,7 @@ A command chooses its exit code by what it raises:
 - `WrongUse`: invalid input, such as a name, a missing file, a program without an operator, or a kubeconfig.
   `click.UsageError` is the same, with a reference to the help text.
 - `click.ClickException`: the input was valid, but the cluster, the program or the machine failed.
-- `differs()`: `--check` found a difference.
+- `differs()`: `--check`, or a dry run of an operator, found a difference.
 
 `kubewright run` ends with the exit code of the operator, `kubewright.operator.ExitCode`. Both agree for 0, 1 and 2.
 """

@@ -11,11 +11,13 @@ from kubewright.arguments import InvalidValue
 from kubewright.cli.common._completing import Complete, contexts, files, one_of
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._importing import importing
+from kubewright.cli.common._numbers import SECONDS
+from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_or_current_project
 from kubewright.operator import Operator, SettingError
 from kubewright.operator.loading import LoadError, load_operator
-from kubewright.operator.settings import SETTINGS, Setting, split_address
+from kubewright.operator.settings import SETTINGS, Setting, check_options, split_address
 
 __all__ = ["command"]
 
@@ -82,8 +84,28 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
     " [KUBEWRIGHT_CONSOLE_BIND]",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Same as --log-level debug.")
+@click.option("--dry-run", is_flag=True, help="Reconcile every object as a dry run, print what would change, and exit.")
+@click.option(
+    "--dry-run-timeout",
+    type=SECONDS,
+    default=300.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the dry run may take.",
+)
+@output_option
 @click.pass_context
-def command(ctx: click.Context, /, target: str | None, console_bind: str | None, verbose: bool, **given: Any) -> None:
+def command(
+    ctx: click.Context,
+    /,
+    target: str | None,
+    console_bind: str | None,
+    verbose: bool,
+    dry_run: bool,
+    dry_run_timeout: float,
+    output: Output,
+    **given: Any,
+) -> None:
     """Run an operator until SIGTERM or SIGINT.
 
     FILE_OR_MODULE is a Python file or a module with an Operator. If it has several, name one: `foo.py:operator`. In a
@@ -97,7 +119,13 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
       kubewright run
       kubewright run foo.py --namespace shop --health-bind 8081
       kubewright run shop.operators:till --leader-elect --log-format json
+      kubewright run --dry-run --output json
+
+    A dry run changes nothing. It exits with 0 if nothing would change, 3 if something would, and 1 if a reconcile
+    failed. The operator must declare its external_calls.
     """
+    if output.json and not dry_run:
+        raise click.UsageError("--output json is for --dry-run; for a log of JSON lines, use --log-format json", ctx)
     [target] = targets_or_current_project([target] if target else [], settings=False)
     try:
         with importing(target):
@@ -107,6 +135,11 @@ def command(ctx: click.Context, /, target: str | None, console_bind: str | None,
     said = {name: value for name, value in given.items() if ctx.get_parameter_source(name) is _COMMANDLINE}
     if verbose:
         said.setdefault("log_level", "debug")
+    if dry_run:
+        from kubewright.cli.local._dry_run import print_dry_run
+
+        print_dry_run(operator, check_options("run", said), dry_run_timeout, output)
+        return
     if console_bind not in (None, "", "0"):  # like the other servers
         _attach_console(operator, console_bind)
     operator.run(**said)

@@ -6,19 +6,11 @@ The values of a Secret are masked, including the annotation in which `kubectl ap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
+
+from kubewright.redaction import COPIES_OF_OBJECTS, REDACTED, is_secret
 
 __all__ = ["REDACTED", "is_secret", "redact_secret", "without_managed_fields"]
-
-REDACTED: Final = "••••••••"
-"""Replaces a masked value. It does not reveal the length."""
-
-_COPIES: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
-
-
-def is_secret(obj: Mapping[str, Any]) -> bool:
-    """Whether the object is a Secret."""
-    return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
 def redact_secret(obj: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,7 +26,8 @@ def redact_secret(obj: Mapping[str, Any]) -> dict[str, Any]:
             shown[field] = REDACTED
     metadata = shown.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("annotations"), dict):
-        annotations = {name: REDACTED if name in _COPIES else value for name, value in metadata["annotations"].items()}
+        items = metadata["annotations"].items()
+        annotations = {name: REDACTED if name in COPIES_OF_OBJECTS else value for name, value in items}
         shown["metadata"] = {**metadata, "annotations": annotations}
     return shown
 

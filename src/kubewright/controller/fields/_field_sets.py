@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-__all__ = ["FieldSet", "content_of", "part_in", "union"]
+__all__ = ["FieldSet", "content_of", "minus", "part_in", "union", "without_fields"]
 
 FieldSet: TypeAlias = dict[str, Any]
 
@@ -48,6 +48,34 @@ def part_in(fields: FieldSet, content: Any) -> tuple[FieldSet, FieldSet]:
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
     """Returns the fields that are in either set."""
     return one | {step: union(one[step], inner) if step in one else inner for step, inner in other.items()}
+
+
+def minus(one: FieldSet, other: FieldSet) -> FieldSet:
+    """Returns the fields of the first set that the second one does not have."""
+    left: FieldSet = {}
+    for step, inner in one.items():
+        if step not in other:
+            left[step] = {} if "." in inner else inner  # the container itself is in the set: all of it
+        elif inner and other[step] and (rest := minus(inner, other[step])).keys() - {"."}:
+            left[step] = rest
+    return left if left.keys() - {"."} else {}
+
+
+def without_fields(value: Any, fields: FieldSet) -> Any:
+    """Returns the value without the part that a field set names, and without containers that this empties."""
+    if isinstance(value, dict):
+        left: dict[str, Any] = {}
+        for name, member in value.items():
+            below = fields.get(f"f:{name}")
+            kept = member if below is None else without_fields(member, below) if below else None
+            if below is None or kept:
+                left[name] = kept
+        return left
+    if isinstance(value, list):
+        steps = [_step_of(element, fields) for element in value]
+        kept = [(one, fields[step] if step else None) for one, step in zip(value, steps, strict=True)]
+        return [without_fields(one, below) if below else one for one, below in kept if below is None or below]
+    return value
 
 
 def _below(step: str, content: Any) -> tuple[bool, Any]:

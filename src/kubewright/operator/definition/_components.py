@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from kubewright.controller import Dependency
 from kubewright.operator.definition._checks import Check, check_health_check
@@ -54,7 +54,18 @@ class ComponentRegistration:
         check_health_check(name, check, self.ready_checks)
         self.ready_checks[name] = check
 
-    def provides(self, start: Callable[[], AsyncIterator[T]]) -> Dependency[T]:
+    @overload
+    def provides(self, start: Callable[[], AsyncIterator[T]]) -> Dependency[T]: ...
+    @overload
+    def provides(
+        self, *, dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]]
+    ) -> Callable[[Callable[[], AsyncIterator[T]]], Dependency[T]]: ...
+    def provides(
+        self,
+        start: Callable[[], AsyncIterator[T]] | None = None,
+        *,
+        dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]] | None = None,
+    ) -> Any:
         """Registers a function that makes a dependency of reconcilers, such as an HTTP client: `ctx.use(http)`.
 
             @operator.provides
@@ -64,7 +75,17 @@ class ComponentRegistration:
 
         It starts with each run, before webhooks and controllers, and stops after them. A test replaces it:
         `operator.running(cluster, replace=[http.replaced_by(fake)])`.
+
+        `@operator.provides(dry_run="same")` declares that a dry run of the operator may use it, because it only reads.
+        `dry_run=fake_http` names a function that yields a replacement for dry runs.
         """
-        dependency = Dependency(start)
+        if start is None:
+            return lambda given: self._provide(given, dry_run)
+        return self._provide(start, dry_run)
+
+    def _provide(
+        self, start: Callable[[], AsyncIterator[T]], dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]] | None
+    ) -> Dependency[T]:
+        dependency = Dependency(start, dry_run)
         self.dependencies.append(dependency)
         return dependency

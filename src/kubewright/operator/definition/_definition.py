@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import Final, Unpack
+from typing import Final, Literal, TypeAlias, Unpack, get_args
 
 from msgspec.structs import replace
 
@@ -18,7 +18,10 @@ from kubewright.operator.definition._webhooks import WebhookRegistration
 from kubewright.operator.settings import Options, Settings, check_options
 from kubewright.rbac import Permission
 
-__all__ = ["OperatorDefinition"]
+__all__ = ["ExternalCalls", "OperatorDefinition"]
+
+ExternalCalls: TypeAlias = Literal["none", "provided"]
+"""Which other systems an operator calls besides the cluster."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -32,6 +35,7 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         *,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        external_calls: ExternalCalls | None = None,
         **options: Unpack[Options],
     ) -> None:
         if not _NAME.fullmatch(check_string("operator name", name, "foo-operator")):
@@ -39,6 +43,9 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         super().__init__(name, Settings(**check_options("Operator", options)))
         self.clock = check_clock(clock)
         self.rng = rng
+        if external_calls is not None and external_calls not in get_args(ExternalCalls):
+            raise ValueError(f'external_calls is "none" or "provided", not {external_calls!r}')
+        self.external_calls = external_calls
         self.metrics = Metrics()
         self.has_roles = True
         """Whether roles are generated for it. False for the controllers of a cluster, which have every permission."""
