@@ -11,7 +11,7 @@ import pytest_asyncio
 
 import kubewright as kw
 from kubewright.api import batch, core, meta
-from kubewright.client import Client, MergePatch
+from kubewright.client import Client, Invalid, MergePatch, Request, Response, Transport
 from kubewright.cluster import Cluster
 from kubewright.controller import Children
 from kubewright.controller.children import ChildKey, in_order
@@ -246,10 +246,85 @@ async def test_works_in_a_plain_function(embedded: Client) -> None:
         assert not running.controllers[0].stats.reconciles["error"]
 
 
+class Gate:
+    """A transport that holds creates of ConfigMaps until `expected` of them are in flight."""
+
+    def __init__(self, inner: Transport, expected: int) -> None:
+        self._inner = inner
+        self._expected = expected
+        self._open = asyncio.Event()
+        self._in_flight = 0
+        self.most = 0
+
+    async def send(self, request: Request) -> Response:
+        if (request.verb, request.resource) != ("create", "configmaps"):
+            return await self._inner.send(request)
+        self._in_flight += 1
+        self.most = max(self.most, self._in_flight)
+        if self._in_flight >= self._expected:
+            self._open.set()
+        await self._open.wait()
+        try:
+            return await self._inner.send(request)
+        finally:
+            self._in_flight -= 1
+
+    async def close(self) -> None:
+        """Does nothing: the connections belong to the wrapped transport."""
+
+
+@pytest.mark.promise(
+    "What a reconciler works with", "`apply_all` applies independent children concurrently, eight at a time."
+)
+async def test_applies_independent_children_concurrently_and_bounded(embedded: Client) -> None:
+    names = [f"child-{number:02}" for number in range(20)]
+    gates: list[Gate] = []
+
+    def gated(inner: Transport) -> Transport:
+        gates.append(Gate(inner, 8))
+        return gates[-1]
+
+    async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
+        children = await ctx.apply_all([config_map(name) for name in names], prune=True)
+        assert [one.metadata.name for one in children.objects] == names
+
+    async with operator_with("default", sync).running(embedded.through(gated)) as running:
+        await embedded.create(shop("", "default"))
+        await running.settled()
+        assert not running.controllers[0].stats.reconciles["error"]
+    assert await names_of(embedded, "default") == names
+    assert gates[0].most == 8
+
+
+async def test_raises_one_error_after_all_independent_children_were_applied(embedded: Client) -> None:
+    raised: list[Exception] = []
+
+    async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
+        children = [config_map("Bad_1"), config_map("good"), config_map("Bad_2"), kw.Child(job("later"), after=[])]
+        try:
+            await ctx.apply_all(children, prune=True)
+        except Exception as error:
+            raised.append(error)
+            raise kw.TerminalError("stop") from error
+
+    async with operator_with("default", sync, owns=(core.ConfigMap, batch.Job)).running(embedded) as running:
+        await embedded.create(shop("", "default"))
+        await running.settled()
+    assert await names_of(embedded, "default") == ["good"]
+    assert await embedded.list(batch.Job, "default") == []
+    assert isinstance(raised[0], Invalid)
+    assert "Bad_1" in str(raised[0])
+    [note] = raised[0].__notes__
+    assert note.startswith("ConfigMap default/Bad_2 failed, too: Invalid: ")
+
+
 def test_order_of_children() -> None:
     a, b, c = config_map("a"), config_map("b"), config_map("c")
     ordered = in_order([kw.Child(a, after=[c]), b, c], ChildKey.of)
-    assert [one.key.key.name for one in ordered] == ["b", "c", "a"]
+    assert [[one.key.key.name for one in group] for group in ordered] == [["b", "c"], ["a"]]
+    namespace = core.Namespace(metadata=meta.ObjectMeta(name="n"))
+    ordered = in_order([job("j"), a, namespace, b], ChildKey.of)
+    assert [[one.key.key.name for one in group] for group in ordered] == [["n"], ["a", "b"], ["j"]]
     with pytest.raises(ValueError, match="two children ConfigMap a"):
         in_order([a, config_map("a")], ChildKey.of)
     with pytest.raises(ValueError, match="ConfigMap a is applied after ConfigMap c, which is not in the set"):

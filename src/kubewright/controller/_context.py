@@ -221,11 +221,13 @@ class Context(_BaseContext[R_co]):
         prune: bool = False,
         condition: str | None = None,
     ) -> Children:
-        """Applies a set of children in order, and returns their states and progress.
+        """Applies a set of children, and returns their states and progress.
 
         A child is an object, or `Child(obj, after=[other], ...)` with the options of `apply`. A child with `after` is
         applied when those children are ready; until then it stays as it is, or absent. Readiness follows the rules of
-        kstatus. A change of a child triggers the next reconcile if its kind is in `owns`.
+        kstatus. A change of a child triggers the next reconcile if its kind is in `owns`. Independent children are
+        applied concurrently, eight at a time; kinds that others need, such as ServiceAccounts, come first. If several
+        fail, the first error is raised after all have ended, and its notes name the others.
 
         With `prune`, objects of the kinds in `owns` that this operator applied for the reconciled object, and that this
         reconcile has not applied, are deleted. That happens only after every child was applied. Without `prune`, a

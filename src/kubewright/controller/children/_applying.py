@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
 from kubewright.api import ConditionStatus, Object
+from kubewright.causes import error_text
+from kubewright.controller._reconcile import TerminalError
 from kubewright.controller.children._order import Child, ChildKey, PlacedChild, in_order
 from kubewright.controller.children._record import ChildRecord
 from kubewright.controller.readiness import Readiness, readiness_of
+from kubewright.tasks import cancel_and_wait
 
 __all__ = ["ChildApplier", "Children"]
 
 O = TypeVar("O", bound=Object)  # noqa: E741
 
 _NAMED: Final = 3
+_CONCURRENT: Final = 8
+"""Children of one reconcile that are applied at the same time."""
 
 
 class ChildBackend(Protocol):
@@ -73,18 +80,21 @@ class ChildApplier:
 
     async def apply(self, children: Iterable[Object | Child[Any]], condition: str | None) -> Children:
         """Applies the children in order, prunes if all were applied, and sets the condition."""
-        order = in_order(children, self._backend.child_key)
+        groups = in_order(children, self._backend.child_key)
         found: dict[ChildKey, Readiness] = {}
         objects: list[Object] = []
-        for placed in order:
-            if (waits := [key for key in placed.after if not found[key].ready]) != []:
-                found[placed.key] = Readiness("InProgress", "Waiting", f"waits for {', '.join(map(str, waits))}")
-                continue
-            state = await self._backend.apply(placed.child.object, **placed.child.options)
-            objects.append(state)
-            found[placed.key] = _readiness_of(placed, state)
+        for group in groups:
+            free = []
+            for placed in group:
+                if waits := [str(key) for key in placed.after if not found[key].ready]:
+                    found[placed.key] = Readiness("InProgress", "Waiting", f"waits for {', '.join(waits)}")
+                else:
+                    free.append(placed)
+            for placed, state in zip(free, await self._apply_group(free), strict=True):
+                objects.append(state)
+                found[placed.key] = _readiness_of(placed, state)
         pruned = 0
-        if len(objects) == len(order) and self._backend.paused_until is None:
+        if len(objects) == sum(map(len, groups)) and self._backend.paused_until is None:
             self._record.complete = True
             if self._prune is not None:
                 pruned = await self._prune()
@@ -93,6 +103,47 @@ class ChildApplier:
             reason = "Ready" if result.ready else "Failed" if result.failed else "Progressing"
             self._backend.set_condition(condition, result.ready, reason, result.message)
         return result
+
+    async def _apply_group(self, group: list[PlacedChild]) -> list[Object]:
+        """Applies independent children, a few at a time. Raises one error after all of them have ended.
+
+        Another task is started only if there is a second child, and it runs only while a request is sent. So a group
+        without changes costs little.
+        """
+        results: dict[ChildKey, Object | Exception] = {}
+        waiting = deque(group)
+
+        async def work(helpers: int) -> None:
+            helper = asyncio.create_task(work(helpers - 1)) if helpers and len(waiting) > 1 else None
+            try:
+                while waiting:
+                    placed = waiting.popleft()
+                    try:
+                        results[placed.key] = await self._backend.apply(placed.child.object, **placed.child.options)
+                    except Exception as error:
+                        results[placed.key] = error
+                if helper is not None:
+                    await helper
+            except BaseException:  # the reconcile is cancelled, or ends with the process
+                waiting.clear()
+                if helper is not None:
+                    await cancel_and_wait(helper)
+                raise
+
+        await work(_CONCURRENT - 1)
+        if failed := {key: one for key, one in results.items() if isinstance(one, Exception)}:
+            raise _one_error(failed)
+        return [state for placed in group if isinstance(state := results[placed.key], Object)]
+
+
+def _one_error(failed: dict[ChildKey, Exception]) -> Exception:
+    """Returns the error to raise: one that is retried, if there is one. Its notes name the others."""
+    raised = next((one for one in failed.values() if not isinstance(one, TerminalError)), None)
+    raised = raised or next(iter(failed.values()))
+    for key, other in failed.items():
+        if other is not raised:
+            raised.add_note(f"{key} failed, too: {error_text(other)}")
+    return raised
 
 
 def _readiness_of(placed: PlacedChild, state: Object) -> Readiness:

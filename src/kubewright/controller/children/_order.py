@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kubewright.api import Object
 from kubewright.arguments import known_options
@@ -94,8 +94,29 @@ class PlacedChild(NamedTuple):
     after: tuple[ChildKey, ...]
 
 
-def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object], ChildKey]) -> list[PlacedChild]:
-    """Returns the children in the order in which they are applied: after what they wait for, else as given.
+_FIRST: Final = (
+    frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}),
+    frozenset(
+        {
+            *(("", kind) for kind in ("ServiceAccount", "Secret", "ConfigMap", "PersistentVolumeClaim", "Service")),
+            *(
+                ("rbac.authorization.k8s.io", f"{scope}Role{end}")
+                for scope in ("", "Cluster")
+                for end in ("", "Binding")
+            ),
+            ("scheduling.k8s.io", "PriorityClass"),
+            ("storage.k8s.io", "StorageClass"),
+        }
+    ),
+)
+"""Kinds that other objects need. They are applied before the rest, as kubectl and Helm do it."""
+
+
+def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object], ChildKey]) -> list[list[PlacedChild]]:
+    """Returns the children in groups. The children of a group are independent, and applied after all earlier groups.
+
+    A child comes after what it waits for. Otherwise kinds that others need come first. Within a group, the children
+    have the given order.
 
     Raises TypeError for a child that is not an object, and ValueError for two children of one name, for an `after` that
     is not in the set, and for a cycle.
@@ -119,9 +140,16 @@ def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object],
     except graphlib.CycleError as error:
         raise ValueError(f"children wait for each other: {' after '.join(map(str, error.args[1]))}") from None
     position = {key: number for number, key in enumerate(placed)}
-    order: list[PlacedChild] = []
+    groups: list[list[PlacedChild]] = []
     while sorter.is_active():
         free = sorted(sorter.get_ready(), key=position.__getitem__)
-        order += (placed[key] for key in free)
+        by_rank: dict[int, list[PlacedChild]] = {}
+        for key in free:
+            by_rank.setdefault(_rank(key), []).append(placed[key])
+        groups += (by_rank[rank] for rank in sorted(by_rank))
         sorter.done(*free)
-    return order
+    return groups
+
+
+def _rank(key: ChildKey) -> int:
+    return next((rank for rank, kinds in enumerate(_FIRST) if (key.group, key.kind) in kinds), len(_FIRST))
