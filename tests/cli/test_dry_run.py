@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.api import core, meta
+from kubewright.api import coordination, core, meta
 from kubewright.cli import run
 from kubewright.client import Client
 from kubewright.cluster import Cluster
@@ -75,6 +75,7 @@ async def test_exits_with_3_and_prints_the_changes_without_secrets(
     assert "swordfish" not in printed.out + printed.err
     assert await client.list(core.Secret, "default") == []
     assert await client.list(core.Event, "default") == []
+    assert await client.list(coordination.Lease, "default") == []
 
 
 async def test_exits_with_1_if_a_reconcile_fails(

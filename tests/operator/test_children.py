@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 import kubewright as kw
-from kubewright.api import batch, core, meta
+from kubewright.api import Object, batch, core, meta
 from kubewright.client import Client, Invalid, MergePatch, Request, Response, Transport
 from kubewright.cluster import Cluster
 from kubewright.controller import Children
@@ -300,7 +300,7 @@ async def test_raises_one_error_after_all_independent_children_were_applied(embe
     raised: list[Exception] = []
 
     async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
-        children = [config_map("Bad_1"), config_map("good"), config_map("Bad_2"), kw.Child(job("later"), after=[])]
+        children: list[Object] = [config_map("Bad_1"), config_map("good"), config_map("Bad_2"), job("later")]
         try:
             await ctx.apply_all(children, prune=True)
         except Exception as error:

@@ -109,7 +109,7 @@ _FIRST: Final = (
         }
     ),
 )
-"""Kinds that other objects need. They are applied before the rest, as kubectl and Helm do it."""
+"""Kinds that other objects need. They are applied before the rest, as Helm does."""
 
 
 def in_order(children: Iterable[Object | Child[Any]], key_of: Callable[[Object], ChildKey]) -> list[list[PlacedChild]]:
