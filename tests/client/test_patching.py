@@ -67,7 +67,7 @@ def test_rejects_an_operation_that_does_not_fit(operation: dict[str, Any]) -> No
 
 
 def test_applies_every_operation() -> None:
-    operations = [
+    operations: list[dict[str, Any]] = [
         {"op": "test", "path": "/a", "value": 1},
         {"op": "add", "path": "/list/-", "value": 3},
         {"op": "move", "from": "/list/0", "path": "/list/1"},
@@ -110,5 +110,5 @@ def test_field_sets_are_subtracted_and_removed() -> None:
     assert without_fields(value, minus(ours, {"f:spec": {"f:a": {}, "f:list": {}}})) == {
         "spec": {"a": 1, "list": [{"name": "x"}, {"name": "y"}]}
     }
-    only_x = {"f:spec": {"f:list": {'k:{"name":"x"}': {}}}}
+    only_x: dict[str, Any] = {"f:spec": {"f:list": {'k:{"name":"x"}': {}}}}
     assert without_fields(value, only_x) == {"spec": {"a": 1, "b": {"c": 1}, "list": [{"name": "y"}]}}
