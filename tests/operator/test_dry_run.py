@@ -200,6 +200,49 @@ async def test_shows_deletions_and_prunes(client: Client, namespace: str) -> Non
     assert await find(client, core.ConfigMap, "a", namespace) is not None
 
 
+async def test_shows_a_deletion_that_waits_for_finalizers(client: Client, namespace: str) -> None:
+    operator = operator_in(namespace)
+    operator.needs(core.ConfigMap, verbs=["get", "delete"])
+
+    @operator.reconciles(Shop, reads=[core.ConfigMap])
+    async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
+        for name in ("held", "free"):
+            if (found := ctx.get(core.ConfigMap, name)) is not None and found.metadata.deletion_timestamp is None:
+                assert await ctx.delete(found)
+        assert ctx.get(core.ConfigMap, "free") is None
+
+    for name, finalizers in (("held", ["example.com/hold"]), ("free", [])):
+        metadata = meta.ObjectMeta(name=name, namespace=namespace, finalizers=finalizers)
+        await client.create(core.ConfigMap(metadata=metadata))
+    await client.create(shop(namespace))
+    report = await operator.dry_run(client)
+    assert report.failures == ()
+    assert [(one.action, one.name, one.notes) for one in report.changes] == [
+        ("delete", "held", ("the deletion waits for example.com/hold",)),
+        ("delete", "free", ()),
+    ]
+    assert (await client.get(core.ConfigMap, "held", namespace)).metadata.deletion_timestamp is None
+    await client.patch(core.ConfigMap, "held", MergePatch({"metadata": {"finalizers": []}}), namespace)
+
+
+async def test_ignores_changes_by_other_clients_during_the_run(client: Client, namespace: str) -> None:
+    operator = operator_in(namespace)
+
+    @operator.reconciles(Shop, owns=[core.ConfigMap])
+    async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
+        await client.patch(Shop, "corner", MergePatch({"metadata": {"labels": {"seen": "yes"}}}), namespace)
+        await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name="a"), data={"size": str(obj.spec.size)}))
+        obj.metadata.annotations = {"note": "x"}
+        await ctx.update(obj)
+
+    await client.create(shop(namespace, size=7))
+    report = await operator.dry_run(client)
+    assert report.failures == ()
+    shown = summary(report)
+    assert shown["create ConfigMap a"]["add data.size"] == "7"
+    assert shown["update Shop corner"]["add metadata.annotations.note"] == "x"
+
+
 async def test_combines_several_writes_of_one_object(client: Client, namespace: str) -> None:
     operator = operator_in(namespace)
     operator.needs(core.ConfigMap, verbs=["get", "create", "patch", "update"])
