@@ -34,6 +34,7 @@ WITH_CLUSTER = {
     "doctor": ["doctor", "page.py"],
     "pause": ["pause", "Page/one"],
     "resume": ["resume", "Page/one"],
+    "migrate-storage": ["migrate-storage", "pages"],
     "codegen": ["codegen", "--cluster", "--out", "types.py"],
 }
 """Commands that ask a cluster and end."""

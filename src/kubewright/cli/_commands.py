@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Entry] = {
     "completion": Entry("kubewright.cli._completion", "Print the shell completion script."),
     "controlplane": Entry("kubewright.cli.local._controlplane", "Run a real Kubernetes control plane on this machine."),
     "create": Entry("kubewright.cli.project._create", "Add a kind or webhooks to the project."),
+    "dashboards": Entry("kubewright.cli.package._dashboards", "Generate a Grafana dashboard and Prometheus alerts."),
     "deploy": Entry("kubewright.cli.cluster._deploy", "Deploy the operator to the cluster."),
     "dev": Entry("kubewright.cli.local._dev", "Run the operator on a private cluster; reload on save."),
     "doctor": Entry("kubewright.cli.cluster._doctor", "Check whether the operator will work on the cluster."),
@@ -43,6 +44,9 @@ COMMANDS: Mapping[str, Entry] = {
     "manifests": Entry("kubewright.cli.package._manifests", "Generate definitions and roles from the program."),
     "pause": Entry("kubewright.cli.cluster._pause", "Pause the reconciles of an object."),
     "resume": Entry("kubewright.cli.cluster._resume", "Resume the reconciles of a paused object."),
+    "migrate-storage": Entry(
+        "kubewright.cli.cluster._migrate_storage", "Rewrite stored objects to the storage version."
+    ),
     "run": Entry("kubewright.cli.local._run", "Run the operator against the cluster of the kubeconfig."),
     "run-bundle": Entry("kubewright.cli.olm._run_bundle", "Install a bundle with the Operator Lifecycle Manager."),
     "test": Entry("kubewright.cli.local._test", "Run the project's tests on embedded or real clusters."),

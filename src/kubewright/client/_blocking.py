@@ -213,6 +213,10 @@ class BlockingDiscovery:
         """See `Discovery.served`."""
         return self._client._wait(self._discovery.served(api_version, kind))
 
+    def named(self, name: str) -> ServedResource:
+        """See `Discovery.named`."""
+        return self._client._wait(self._discovery.named(name))
+
     def server_version(self) -> ServerVersion:
         """See `Discovery.server_version`."""
         return self._client._wait(self._discovery.server_version())

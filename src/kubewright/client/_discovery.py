@@ -11,6 +11,7 @@ from kubewright.api import ResourceInfo
 from kubewright.api.wire import UNREADABLE
 from kubewright.client._errors import NotFound, NotKubernetes, Status
 from kubewright.clock import Clock
+from kubewright.suggestions import nearest
 
 __all__ = ["Discovery", "ServedResource", "ServerVersion"]
 
@@ -83,6 +84,24 @@ class Discovery:
             message = f"the server does not serve {kind} of {api_version}"
             raise NotFound(Status(code=404, reason="NotFound", message=message), "discovery")
         return found
+
+    async def named(self, name: str) -> ServedResource:
+        """Returns the resource of a name as kubectl takes it: `Foo`, `foos`, a short name, `foos.example.com`.
+
+        Raises `NotFound` with a suggestion, and ValueError for a name that several groups have.
+        """
+        resources = await self.resources(refresh=True)
+        found = [one for one in resources if name.lower() in _names(one)]
+        groups = list(dict.fromkeys(one.info.group for one in found))
+        if len(groups) > 1:
+            choices = ", ".join(f"{found[0].info.plural}.{group}".removesuffix(".") for group in groups)
+            raise ValueError(f"several groups have {name}: {choices}")
+        if not found:
+            meant = nearest(name.lower(), {known for one in resources for known in _names(one)})
+            hint = f"; did you mean {meant}?" if meant else ""
+            message = f"the server does not serve {name}{hint}"
+            raise NotFound(Status(code=404, reason="NotFound", message=message), "discovery")
+        return found[0]
 
     async def server_version(self) -> ServerVersion:
         """Returns the version of the server. Never cached."""
@@ -160,6 +179,13 @@ def _aggregated(document: dict[str, Any]) -> Iterator[ServedResource]:
                         tuple(item.get("shortNames", ())),
                         tuple(item.get("categories", ())),
                     )
+
+
+def _names(resource: ServedResource) -> set[str]:
+    """Returns the names of a resource in lower case, alone and with its group."""
+    info = resource.info
+    names = {info.plural, info.singular, info.kind.lower(), *resource.short_names}
+    return names | {f"{name}.{info.group}" for name in names if info.group}
 
 
 def _match(resources: tuple[ServedResource, ...], api_version: str, kind: str) -> ServedResource | None:

@@ -11,6 +11,8 @@
   `wait_for_definition` does the same by name.
 - `objects_with_finalizers` lists the objects that keep a definition from being deleted, `describe_blockers` puts them
   into a sentence.
+- `await migrate_storage(client, Foo)` rewrites stored objects to the storage version, and drops old versions from
+  `status.storedVersions`. It returns a `StorageMigration`, or raises `MigrationError`.
 - `schema_of` returns the structural schema alone; `validate` checks an object against it before it is sent.
 
 A class that has no schema raises TypeError, which names the field. The guide (docs/crds.md) describes the annotations.
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
     from kubewright.crd._descriptions import Descriptions
     from kubewright.crd._errors import InstallError
     from kubewright.crd._install import check_change, install
+    from kubewright.crd._migration import MigrationError, MigrationMethod, StorageMigration, migrate_storage
     from kubewright.crd._rules import check_rules
     from kubewright.crd._serving import wait_for_definition, wait_until_served
 
 _MODULES = {
     "Descriptions": "_descriptions",
     "InstallError": "_errors",
+    "MigrationError": "_migration",
+    "MigrationMethod": "_migration",
+    "StorageMigration": "_migration",
     "ValidationError": "kubewright.api",
     "Violation": "kubewright.api",
     "check_change": "_install",
@@ -44,6 +50,7 @@ _MODULES = {
     "crds_of": "_definition",
     "describe_blockers": "_deletion",
     "install": "_install",
+    "migrate_storage": "_migration",
     "objects_with_finalizers": "_deletion",
     "schema_of": "kubewright.api.schema",
     "to_yaml": "kubewright.api",
@@ -55,6 +62,9 @@ _MODULES = {
 __all__ = [
     "Descriptions",
     "InstallError",
+    "MigrationError",
+    "MigrationMethod",
+    "StorageMigration",
     "ValidationError",
     "Violation",
     "check_change",
@@ -63,6 +73,7 @@ __all__ = [
     "crds_of",
     "describe_blockers",
     "install",
+    "migrate_storage",
     "objects_with_finalizers",
     "schema_of",
     "to_yaml",
