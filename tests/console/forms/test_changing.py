@@ -120,7 +120,7 @@ async def test_never_loses_concurrent_changes(
     await client.patch(everything, "shared", MergePatch({"spec": {"reason": "theirs"}}), home)
     news = page.get_by_test_id("news")
     await expect(news).to_contain_text("spec.reason")
-    await news.get_by_role("button", name="Merge the changes").click()
+    await news.get_by_role("button", name="Merge changes").click()
     await expect(field(page, "spec.reason")).to_have_value("theirs")
     await expect(field(page, "spec.size")).to_have_value("2")
 

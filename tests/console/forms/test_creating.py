@@ -395,7 +395,7 @@ async def test_new_object_can_use_the_example(
     await known(console, "shows")
     await open_new(page, console_url, "shows", cluster_namespace)
     await field(page, "metadata.name").fill("mine")
-    await page.get_by_role("button", name="Use the example").click()
+    await page.get_by_role("button", name="Use example").click()
     await expect(field(page, "spec.size")).to_have_value("8")
     await expect(field(page, "metadata.name")).to_have_value("mine")
     await expect(page.locator(".cm-content")).to_contain_text("- from the example")

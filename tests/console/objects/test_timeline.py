@@ -52,7 +52,7 @@ def known(
     [
         ({}, State.READY, "succeeded in 12ms"),
         ({"result": "error", "attempt": 3}, State.FAILING, "failed in 12ms, attempt 3"),
-        ({"result": "terminal_error", "seconds": 2.5}, State.FAILING, "failed permanently in 2.5s"),
+        ({"result": "terminal_error", "seconds": 2.5}, State.FAILING, "failed, not retried, in 2.5s"),
         ({"result": "requeue_after"}, State.PROGRESSING, "requeued with a delay in 12ms"),
     ],
 )
@@ -134,20 +134,20 @@ def test_write_has_path_of_its_kind() -> None:
         (
             QueueState(state="idle", resync_at=NOW + timedelta(seconds=30)),
             State.READY,
-            "idle, waiting for changes, next resync in 30s",
+            "idle, waiting for changes, next resync in 30 s",
         ),
         (
             QueueState(state="running", since=NOW - timedelta(seconds=3), runs_again=True),
             State.PROGRESSING,
-            "reconciling, started 3s ago, and queued again",
+            "reconciling, started 3 s ago, and queued again",
         ),
         (QueueState(state="waiting", since=NOW), State.PROGRESSING, "waiting for a worker, queued just now"),
         (
             QueueState(state="delayed", ready_at=NOW + timedelta(seconds=90), retries=1),
             State.FAILING,
-            "next reconcile in 1m30s, after 1 retry",
+            "next reconcile in 1 min, after 1 retry",
         ),
-        (QueueState(state="delayed", ready_at=NOW + timedelta(hours=5)), State.READY, "next reconcile in 5h"),
+        (QueueState(state="delayed", ready_at=NOW + timedelta(hours=5)), State.READY, "next reconcile in 5 h"),
         (
             QueueState(
                 state="delayed",
@@ -156,7 +156,7 @@ def test_write_has_path_of_its_kind() -> None:
                 retries=9,
             ),
             State.FAILING,
-            "next reconcile in 10m by the resync, after 9 retries",
+            "next reconcile in 10 min by the resync, after 9 retries",
         ),
     ],
 )
@@ -165,7 +165,7 @@ def test_describes_queue_state(queue: QueueState, state: State, text: str) -> No
 
 
 def test_formats_relative_times() -> None:
-    assert ago(NOW - timedelta(minutes=5), NOW) == "5m ago"
+    assert ago(NOW - timedelta(minutes=5), NOW) == "5 min ago"
     assert ago(NOW + timedelta(minutes=5), NOW) == "just now"
     assert ago(None, NOW) == "at an unknown time"
     assert until(NOW, NOW) == "now"

@@ -80,9 +80,9 @@ async def test_keyboard_is_sufficient(client: Client, console_url: str, page: Pa
     await expect(page.locator(".kw-main").first).to_be_focused()
 
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     await page.keyboard.press("Escape")
-    await expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
     await page.keyboard.press("/")
     await expect(page.get_by_label("Search kinds and objects")).to_be_focused()

@@ -28,7 +28,7 @@ METADATA: Final[dict[str, Any]] = {
         "generateName": {"type": "string"},
         "namespace": {"type": "string"},
         "labels": {**_TEXTS, "description": "Key-value pairs that selectors match."},
-        "annotations": {**_TEXTS, "description": "Key-value pairs for tools and people. Selectors do not match them."},
+        "annotations": {**_TEXTS, "description": "Non-identifying metadata."},
     },
 }
 """The metadata fields that users edit. The server sets the others."""

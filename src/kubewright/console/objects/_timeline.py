@@ -6,6 +6,7 @@ changed fields are shown, as long as the operator remembers them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ import msgspec
 from kubewright.console.forms import DiffLine, diff_yaml
 from kubewright.console.objects.states import State
 from kubewright.console.operators import BeforeAfter, ObjectInspection
-from kubewright.durations import format_age, format_duration
+from kubewright.durations import format_duration
 from kubewright.observe import FieldChange, QueueState, ReconcileRecord, WriteRecord
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "ReconcileEntry",
     "WriteEntry",
     "ago",
+    "elapsed",
     "queue_id",
     "queue_text",
     "reconcile_entries",
@@ -48,7 +50,7 @@ _WORDS: Final = {
     "requeue": "requeued",
     "requeue_after": "requeued with a delay",
     "error": "failed",
-    "terminal_error": "failed permanently",
+    "terminal_error": "failed, not retried,",
 }
 _TRIGGERS: Final = {
     "initial": "the operator's start",
@@ -195,16 +197,24 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 def ago(at: datetime | None, now: datetime) -> str:
-    """Returns a relative time: `3m ago`."""
+    """Returns a relative time: `4 s ago`, `1 min ago`."""
     if at is None:
         return "at an unknown time"
-    seconds = (now - at).total_seconds()
-    return "just now" if seconds < 1 else f"{format_age(seconds)} ago"
+    seconds = int((now - at).total_seconds())
+    return "just now" if seconds < 1 else f"{elapsed(seconds)} ago"
 
 
 def until(at: datetime | None, now: datetime) -> str:
-    """Returns a relative time: `in 3m20s`."""
+    """Returns a relative time: `in 4 s`, `in 1 min`."""
     if at is None:
         return "later"
-    seconds = (at - now).total_seconds()
-    return "now" if seconds <= 0 else f"in {format_duration(seconds)}"
+    seconds = math.ceil((at - now).total_seconds())
+    return "now" if seconds <= 0 else f"in {elapsed(seconds)}"
+
+
+def elapsed(seconds: float) -> str:
+    """Returns a duration in its largest unit: `4 s`, `1 min`, `2 h`, `3 d`."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"

@@ -130,7 +130,7 @@ class ChangePage(EditPage):
         self.news.clear()
         with self.news, notice(title, places, "kw-warn").props("data-testid=news"):
             if mergeable:
-                together = ui.button("Merge the changes", on_click=self._merged)
+                together = ui.button("Merge changes", on_click=self._merged)
                 together.props("outline dense no-caps").classes("self-start q-px-sm")
 
     def _differs(self, before: dict[str, Any], after: dict[str, Any]) -> list[Path]:

@@ -77,7 +77,7 @@ class _Delete:
             text = "The object stays, in state terminating, until they are removed."
             notice("Finalizers will block the deletion", [*finalizers, text], "kw-warn").props("data-testid=finalizers")
         self.propagation = ui.radio(_PROPAGATION, value="Background").props("dense")
-        labeled(self.propagation, "What happens to owned objects")
+        labeled(self.propagation, "Propagation policy")
         self.typed = ui.input(f"Type the name {self.name} to delete it").props(
             "outlined dense stack-label hide-bottom-space autocomplete=off spellcheck=false"
         )

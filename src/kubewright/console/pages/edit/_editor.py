@@ -273,7 +273,7 @@ class Editor:
         if places:
             parts.append(f"{len(places)} field{'s need' if len(places) > 1 else ' needs'} attention")
         if empty:
-            parts.append(f"{len(empty)} to fill in")
+            parts.append(f"{len(empty)} required field{'s are' if len(empty) > 1 else ' is'} empty")
         return ", ".join(parts)
 
 

@@ -45,7 +45,7 @@ class NewPage(EditPage):
             heading(f"New {kind.kind}", " · ".join(text for text in (kind.api_version, form.description) if text))
             ui.space()
             if example is not None:
-                fill = ui.button("Use the example", icon="content_paste")
+                fill = ui.button("Use example", icon="content_paste")
                 fill.props("outline dense no-caps").classes("q-px-sm")
                 fill.on_click(lambda: self.editor.replace(_started(example, self.editor.value)))
         editor = Editor(form, Checker(form, namespaced=kind.namespaced), value, namespaces=allowed)

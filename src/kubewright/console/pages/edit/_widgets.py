@@ -153,7 +153,7 @@ def _menu(state: FormState, node: FormNode, put: Callable[[Any], None]) -> None:
             ui.menu_item("Set to an empty string", lambda: put(""))
         if field.nullable:
             ui.menu_item("Set to null", lambda: put(None))
-        ui.menu_item("Remove", lambda: put(MISSING))
+        ui.menu_item("Remove field", lambda: put(MISSING))
 
 
 def draw_choice(state: FormState, node: FormNode) -> ui.element:

@@ -18,6 +18,7 @@ from nicegui import ui
 
 from kubewright.console.caches import ObjectCache
 from kubewright.console.kinds import Kind
+from kubewright.console.objects import elapsed
 from kubewright.console.pages._context import PageContext
 from kubewright.console.pages._problems import KindNotFound, draw
 from kubewright.console.pages._static_files import STATIC
@@ -32,7 +33,6 @@ from kubewright.console.pages.layout._navigation import navigation
 from kubewright.console.pages.layout._shortcuts import Shell, keys_dialog
 from kubewright.console.pages.widgets import icon, labeled
 from kubewright.console.theme import custom_properties
-from kubewright.durations import format_age
 
 __all__ = ["Frame", "failed", "frame"]
 
@@ -55,7 +55,7 @@ class Outage(NamedTuple):
     def __str__(self) -> str:
         when = f" since {self.since:%H:%M:%S} UTC" if self.since else ""
         why = f": {self.why}" if self.why else ""
-        age = f" from {format_age(self.age)} ago" if self.age is not None else ""
+        age = f" from {elapsed(self.age)} ago" if self.age is not None else ""
         again = f"reconnecting in {self.retry_in} s" if self.retry_in else "reconnecting…"
         return f"{self.what}{when}{why}. Showing last known data{age}; {again}"
 

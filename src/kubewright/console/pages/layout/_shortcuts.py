@@ -59,8 +59,8 @@ class Shell(Element, component=STATIC / "shell.js"):
 def keys_dialog() -> ui.dialog:
     """Draws the closed help dialog."""
     with ui.dialog() as dialog, ui.card():
-        dialog.props["aria-label"] = "Keys"
-        ui.label("Keys").classes("kw-problem-title")
+        dialog.props["aria-label"] = "Keyboard shortcuts"
+        ui.label("Keyboard shortcuts").classes("kw-problem-title")
         with ui.element("div").classes("kw-keys"):
             for key, meaning in KEYS.items():
                 with ui.element("kbd"):

@@ -157,13 +157,13 @@ class _Counts:
     async def _count(self) -> None:
         try:
             if not await self.ctx.can_see(self.kind, self.view.namespace):  # checked first: a cache costs a watch
-                self._show("", Counter(), "you may not list them")
+                self._show("", Counter(), "no permission to list")
                 self.asked_again_at = asyncio.get_running_loop().time() + _ASK_AGAIN_SECONDS
                 return
             cache = await self._open()
             rows = await cache.rows(self.ctx.viewer, self.view.namespace or None)
         except Forbidden:
-            self._show("", Counter(), "the console may not read them")
+            self._show("", Counter(), "the console's account may not list them")
         except (ApiError, CacheSyncError):
             self.dirty = True
             self._show("", Counter(), "temporarily unavailable")

@@ -25,7 +25,7 @@ class EventsTab(Tab):
         """Draws the table."""
         view = self.view
         if not view.ready:
-            ui.label("Looking…").classes("kw-muted")
+            ui.label("Loading…").classes("kw-muted")
             return
         if view.events_problem:
             empty(view.events_problem, "kubectl auth can-i list events", "lock")

@@ -67,7 +67,7 @@ class Head:
 
     def _names(self) -> None:
         view = self._view
-        with ui.row().classes("kw-crumbs").props("role=navigation aria-label='Where this is'"):
+        with ui.row().classes("kw-crumbs").props("role=navigation aria-label='Breadcrumb'"):
             link(view.kind.kind, kind_address(view.kind.path))
             if view.key.namespace:
                 ui.label("in").classes("kw-muted")

@@ -140,7 +140,7 @@ class _Conditions(Tab):
             _more(count_conditions(view.obj or {}) - len(conditions))
             history = view.backend.conditions.history(view.uid)
             if conditions or history:
-                section("History")
+                section("Condition history")
                 noted = "Transitions are recorded while a page shows objects of this kind"
                 ui.label(f"{noted}." if history else f"{noted}. None so far.").classes("kw-muted kw-small")
             if history:
@@ -149,7 +149,7 @@ class _Conditions(Tab):
                         with ui.element("li"), ui.row().classes("kw-line"):
                             self.times.label(change.at).classes("kw-muted kw-when")
                             ui.label(change.type).classes("kw-strong")
-                            ui.label(f"{change.before or 'not there'} → {change.after or 'gone'}")
+                            ui.label(f"{change.before or 'absent'} → {change.after or 'removed'}")
                             ui.label(change.reason).classes("kw-muted")
 
 
@@ -165,7 +165,7 @@ class _Owned(Tab):
         with ui.column().classes("kw-card kw-box").props("data-testid=owned"):
             section("Owned objects")
             if not view.ready:
-                ui.label("Looking…").classes("kw-muted")
+                ui.label("Loading…").classes("kw-muted")
             elif not view.tree.children:
                 names = ", ".join(kind.plural for kind in view.searched[:8])
                 empty("It owns no objects.", f"Searched: {names}." if names else "", "account_tree")

@@ -77,7 +77,7 @@ class ObjectPage:
         self._head = Head(self._view, self._times)
         self._head.draw()
         with ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs") as tabs:
-            tabs.props("dense no-caps inline-label align=left aria-label='Parts of this page'")
+            tabs.props("dense no-caps inline-label align=left aria-label='Views of this object'")
             for name, (title, picture, _) in _TABS.items():
                 ui.tab(name, title, icon=picture).props["data-testid"] = f"tab-{name}"
         tabs.set_value(self._name)

@@ -37,13 +37,13 @@ def operator_hint(view: ObjectView) -> bool:
     elif len(view.backend.operators):
         names = ", ".join(operator.name for operator in view.backend.operators)
         empty(
-            f"No operator reconciles {view.kind.plural}.",
-            f"The operators that this console queries ({names}) do not reconcile this kind.",
+            f"No connected operator manages {view.kind.kind} objects.",
+            f"Connected operators: {names}.",
             "support_agent",
         )
     else:
         empty(
-            "This console queries no operator.",
+            "No operator is connected.",
             "Start the operator with --health-bind 127.0.0.1:8081, and this console with --operator 127.0.0.1:8081.",
             "support_agent",
         )

@@ -17,7 +17,7 @@ _RESULTS: Final = {
     "requeue_after": ("requeued with a delay", "#6b8fd6"),
     "requeue": ("requeued", "#8d6bc1"),
     "error": ("failed", "#d0534c"),
-    "terminal_error": ("failed permanently", "#8f2f2a"),
+    "terminal_error": ("failed, not retried", "#8f2f2a"),
 }
 
 

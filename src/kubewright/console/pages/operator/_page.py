@@ -9,6 +9,7 @@ from nicegui import ui
 
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError
+from kubewright.console.objects import elapsed
 from kubewright.console.operators import WatchedOperator
 from kubewright.console.pages import _problems as problems
 from kubewright.console.pages._context import PageContext
@@ -17,14 +18,13 @@ from kubewright.console.pages.layout import frame
 from kubewright.console.pages.operator._charts import ControllerCharts
 from kubewright.console.pages.operator._tables import Caches, Card, Controllers, Leader, Requests, Webhooks
 from kubewright.console.pages.widgets import RelativeTimes, add_object_style, banner, heading
-from kubewright.durations import format_age
 from kubewright.observe import OperatorReport
 
 __all__ = ["show_operators"]
 
 _NO_OPERATOR = problems.Problem(
     "support_agent",
-    "This console queries no operator",
+    "No operator is connected",
     "Start the operator with --health-bind, and pass that address to the console. For an operator in a "
     "cluster, use port forwarding; it serves its debug endpoints with --debug-pages.",
     [
@@ -149,7 +149,7 @@ class OperatorPart:
             if report is not None:
                 subtitle.append(f"Kubewright {report.version}")
                 if report.started_at is not None:
-                    running = format_age((datetime.now(UTC) - report.started_at).total_seconds())
+                    running = elapsed((datetime.now(UTC) - report.started_at).total_seconds())
                     subtitle.append(f"running for {running}")
             heading(operator.name, " · ".join(subtitle))
             if operator.unavailable_since is not None:
@@ -158,7 +158,7 @@ class OperatorPart:
                     "data-testid=operator-away"
                 )
             elif report is None:
-                ui.label("No report yet.").classes("kw-muted")
+                ui.label("Waiting for the first report.").classes("kw-muted")
 
     def _draw_body(self, names: list[str], report: OperatorReport) -> None:
         self._body.clear()

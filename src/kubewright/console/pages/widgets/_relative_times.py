@@ -1,4 +1,4 @@
-"""`RelativeTimes`: labels such as "3m ago", kept up to date."""
+"""`RelativeTimes`: labels such as "3 min ago", kept up to date."""
 
 from __future__ import annotations
 
