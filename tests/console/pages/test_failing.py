@@ -172,7 +172,7 @@ class TestErrorsNeedGet:
             viewer = Viewer("lister", cluster.client_as("lister"), namespaces=console.all_namespaces)
             async with console.cache(kind) as cache:
                 [row] = await cache.rows(viewer)
-                assert (row["state"], row["message"]) == ("failing", "")
+                assert (row["state"], row["message"]) == ("failing", "reconcile failed, not retried")
                 [row] = await cache.rows(console.viewer())
                 assert row["message"] == "TerminalError: the spout is blocked"
 
@@ -200,3 +200,30 @@ async def test_pages_show_failed_reconciles(
         await client.patch(Kettle, "broken", MergePatch({"spec": {"broken": False}}), cluster_namespace)
         await page.goto(f"{console_url}/objects/{PATH}/{cluster_namespace}/broken")
         await expect(page.get_by_test_id("object-state")).to_contain_text("ready")
+
+
+@pytest.mark.browser
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "The problems page lists failing objects of all kinds with error, duration and link, as far as they are visible.",
+)
+async def test_problems_page_lists_failing_objects(
+    cluster: Cluster, console: Console, running: Running, console_url: str, page: Page, cluster_namespace: str
+) -> None:
+    async with cluster.client() as client:
+        watched = console.operators.add(InProcess(running))
+        await settled(running, await client.create(kettle("fine", cluster_namespace)))
+        await watched.query()
+        await page.goto(f"{console_url}/problems?namespace={cluster_namespace}")
+        await expect(page.get_by_test_id("empty")).to_contain_text("No problems.")
+        await settled(running, await client.create(kettle("broken", cluster_namespace, broken=True)))
+        row = page.get_by_test_id("problem-row")
+        await expect(row).to_contain_text("TerminalError: the spout is blocked")
+        await expect(row).to_contain_text("ago")
+        await row.get_by_role("link", name="Kettle").click()
+        await expect(page.get_by_text("1 of 2 objects")).to_be_visible()
+        await expect(page.get_by_role("gridcell", name="TerminalError: the spout is blocked")).to_be_visible()
+        await page.keyboard.press("g")
+        await page.keyboard.press("p")
+        await page.get_by_role("link", name="broken").click()
+        await expect(page.get_by_test_id("object-name")).to_have_text("broken")

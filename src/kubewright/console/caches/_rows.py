@@ -16,14 +16,14 @@ from kubewright.api.wire import UNREADABLE
 from kubewright.cache import ObjectKey, Snapshot
 from kubewright.clock import Clock
 from kubewright.console.kinds import Kind
-from kubewright.console.objects import Health, health_of, with_failure
+from kubewright.console.objects import Health, State, health_of, with_failure
 from kubewright.observe import FailingObject
 
 __all__ = ["Row", "Rows"]
 
 Row: TypeAlias = dict[str, Any]
-"""The cells of an object: `id`, `uid`, `namespace`, `name`, `state`, `why`, `message`, `created`, `labels` (as a
-string), and the printer columns under their `field`. All of it is untrusted text.
+"""The cells of an object: `id`, `uid`, `namespace`, `name`, `state`, `why`, `message`, `since`, `created`,
+`deleted`, `labels` (as a string), and the printer columns under their `field`. All of it is untrusted text.
 """
 
 
@@ -60,7 +60,7 @@ class Rows:
         if failure is None:
             return row, row
         shown = with_failure(health, failure, show_error=True)
-        return row, row | {"message": shown.message}
+        return row, row | {"message": _message(shown)}
 
     def health(self, snapshot: Snapshot[Untyped], *, show_error: bool) -> Health:
         """Returns the state of an object."""
@@ -136,8 +136,15 @@ def _row(kind: Kind, snapshot: Snapshot[Untyped], obj: dict[str, Any], health: H
         "name": snapshot.name,
         "state": str(health.state),
         "why": health.why,
-        "message": health.message,
+        "message": _message(health),
+        "since": None if health.since is None else health.since.isoformat(timespec="seconds"),
         "created": (obj.get("metadata") or {}).get("creationTimestamp"),
+        "deleted": (obj.get("metadata") or {}).get("deletionTimestamp"),
         "labels": ",".join(f"{name}={value}" for name, value in snapshot.label_items),
         **kind.printer.cells(obj),
     }
+
+
+def _message(health: Health) -> str:
+    """Returns the message of an object that needs an explanation."""
+    return "" if health.state is State.READY else health.message or health.why

@@ -14,6 +14,7 @@ _MODULES = (
     "lists._search",
     "object._page",
     "operator._page",
+    "problems._page",
     "_not_found",  # last, because it matches every path
 )
 

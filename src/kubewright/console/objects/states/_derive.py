@@ -282,4 +282,9 @@ def _is(condition: Any, status: str) -> bool:
 def _health(state: State, condition: Mapping[str, Any]) -> Health:
     """Returns a state with a condition as its reason: `Ready: AllUp`, or its status if it has no reason."""
     reason = as_text(condition.get("reason")) or as_text(condition.get("status"))
-    return Health(state, f"{as_text(condition.get('type'))}: {reason}", as_text(condition.get("message")))
+    return Health(
+        state,
+        f"{as_text(condition.get('type'))}: {reason}",
+        as_text(condition.get("message")),
+        since=parse_time(condition.get("lastTransitionTime")),
+    )

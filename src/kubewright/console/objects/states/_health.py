@@ -36,6 +36,8 @@ class Health(NamedTuple):
     """The explanation for users: the message of the condition, or the error of the last reconcile."""
     overdue_at: datetime | None = None
     """When a progressing object becomes a failing one; None if the status does not say since when."""
+    since: datetime | None = None
+    """Since when the object is in this state, if its status or its operator reports it."""
     completed: bool = False
     """Whether the work of the object is done, as for a finished Job."""
 
@@ -60,4 +62,4 @@ def with_failure(health: Health, failure: FailingObject | None, *, show_error: b
     message = failure.error[:_MESSAGE_LENGTH] if show_error else ""
     if health.state in (State.SUSPENDED, State.TERMINATING) or health.completed:
         return health._replace(why=f"{health.why}; {why}" if health.why else why, message=message or health.message)
-    return Health(State.FAILING, why, message or health.message)
+    return Health(State.FAILING, why, message or health.message, since=failure.since)

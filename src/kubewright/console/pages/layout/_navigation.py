@@ -39,6 +39,7 @@ def navigation(kinds: Sequence[Kind], here: str, namespace: str) -> None:
     """Draws the links. `here` is the path of the current kind or page."""
     with labeled(ui.element("nav"), "Pages"):
         _entry("Kinds", home_address(namespace), here == "/", "category")
+        _entry("Problems", "/problems", here == "/problems", "report_problem")
         _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")
         custom = [kind for kind in kinds if kind.custom]
         if custom:

@@ -15,6 +15,7 @@ __all__ = ["KEYS", "Shell", "keys_dialog"]
 KEYS: Final[Mapping[str, str]] = {
     "/": "Search the list or the whole console",
     "g k": "Go to kinds",
+    "g p": "Go to problems",
     "g o": "Go to operator",
     "j  k": "Move down and up in a list (or use the arrow keys)",
     "Enter": "Open the object (Ctrl+Enter: in a new tab)",
@@ -24,7 +25,7 @@ KEYS: Final[Mapping[str, str]] = {
 }
 """The keyboard shortcuts, as the help shows them."""
 
-_ADDRESSES: Final = {"k": "/", "o": "/operator"}
+_ADDRESSES: Final = {"k": "/", "p": "/problems", "o": "/operator"}
 
 
 class Shell(Element, component=STATIC / "shell.js"):

@@ -39,6 +39,8 @@ def columns_of(kind: Kind) -> list[dict[str, Any]]:
             _column(one.field, one.name, type_, flex=0 if type_ != "text" else 1, width=100)
             | {"description": one.description, "wide": one.wide}
         )
+    if kind.custom or kind.has_status:
+        columns.append(_column("message", "Message", flex=2, width=160))
     columns.append(_column("age", "Age", "date", width=90, narrow=68) | {"field": "created"})
     return columns
 

@@ -1,0 +1,1 @@
+"""The page of all problems: failing objects of all kinds, worst first."""
