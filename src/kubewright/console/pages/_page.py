@@ -49,6 +49,8 @@ def page(
             return None
 
         build.__signature__ = signature.replace(parameters=[request, *others])  # type: ignore[attr-defined]
-        return ui.page(path, response_timeout=_BUILD_SECONDS, reconnect_timeout=reconnect_seconds)(build)
+        return ui.page(path, language="en-US", response_timeout=_BUILD_SECONDS, reconnect_timeout=reconnect_seconds)(
+            build
+        )
 
     return decorate

@@ -22,7 +22,7 @@ from kubewright.console.forms import (
 )
 from kubewright.console.pages.edit._form_state import FormNode, FormState, set_silently
 from kubewright.console.pages.edit._groups import draw_field, draw_members
-from kubewright.console.pages.widgets import labeled
+from kubewright.console.pages.widgets import labeled, name_editor
 
 __all__ = ["Editor"]
 
@@ -91,7 +91,7 @@ class Editor:
                     self._line = ui.label("").classes("kw-error").props("role=alert data-testid=yaml-problem")
                 self.text = ui.codemirror(write_yaml(self.value), language="YAML", indent="  ", theme="githubLight")
                 self.text.props["data-testid"] = "yaml"
-                labeled(self.text, "YAML")
+                name_editor(self.text, "YAML")
         self.text.on_value_change(self._text_edited)
         self._draw_form()
         self._check()

@@ -57,6 +57,8 @@ def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
     with ui.element("div").classes("w-full"):
         group = ui.expansion(title, caption=_caption(field, value) or None, value=is_open).classes("kw-group")
         group.props("dense")
+        # The name of the button is then its visible text; Quasar's own omits the caption.
+        group.props["toggle-aria-label"] = ""
         group.props["header-class"] = "kw-group-header"
         labeled(group, node.label)
         group.props["data-path"] = node.label

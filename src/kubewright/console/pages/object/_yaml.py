@@ -12,7 +12,7 @@ from kubewright.console._object_view import ObjectView
 from kubewright.console.forms import write_yaml
 from kubewright.console.objects import is_secret, redact_secret, without_managed_fields
 from kubewright.console.pages.object._tab import Tab
-from kubewright.console.pages.widgets import CopyButton, RelativeTimes
+from kubewright.console.pages.widgets import CopyButton, RelativeTimes, name_editor
 
 __all__ = ["YamlTab"]
 
@@ -41,7 +41,7 @@ class YamlTab(Tab):
             ui.space()
             CopyButton(lambda: self._editor.value)
         self._editor = ui.codemirror(self._text(), language="YAML", line_wrapping=False).classes("kw-yaml")
-        self._editor.props["aria-label"] = "The object as YAML"
+        name_editor(self._editor, "The object as YAML")
         self._editor.props("data-testid=yaml")
         self._editor.disable()
 
