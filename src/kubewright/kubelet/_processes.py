@@ -218,7 +218,7 @@ class _Pipes:
         try:
             while reading:
                 done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
+                for task in sorted(done, key=lambda each: reading[each][0]):
                     channel, reader = reading.pop(task)
                     if data := task.result():
                         yield channel, data

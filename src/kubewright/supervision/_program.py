@@ -18,7 +18,6 @@ import ctypes
 import fcntl
 import json
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -31,7 +30,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _CLONE_NEWNS, _CLONE_NEWUTS = 0x00020000, 0x04000000
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 _MAX_DESCRIPTORS = 16
@@ -200,12 +199,12 @@ def _exec(request: dict[str, Any], descriptors: list[int], errors: int, joined: 
 
 
 def _become(request: dict[str, Any]) -> None:
-    if request.get("core_dumps") is False:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    user, group = request.get("user"), request.get("group")
-    if user is None and group is None:
+    if _LINUX and request.get("no_new_privileges"):
+        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    user, group, groups = request.get("user"), request.get("group"), request.get("groups")
+    if user is None and group is None and not groups:
         return
-    os.setgroups(request.get("groups") or [])
+    os.setgroups(groups or [])
     if group is not None:
         os.setgid(group)
     if user is not None:
@@ -296,7 +295,7 @@ def _show(entry: os.DirEntry[str], place: str) -> None:
 
 def _open_inside(base: str, parts: list[str], *, create: str | None) -> int:
     """Opens a path below `base` without following symbolic links."""
-    current = os.open(base, os.O_PATH | os.O_DIRECTORY)
+    current = os.open(base, os.O_PATH | (os.O_DIRECTORY if parts else 0))
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
         if create is not None:

@@ -134,6 +134,7 @@ class Supervisor:
         user: int | None = None,
         group: int | None = None,
         groups: Sequence[int] = (),
+        no_new_privileges: bool = False,
         wrapper: bool = False,
     ) -> Supervised:
         """Starts a program with exactly this environment.
@@ -146,6 +147,7 @@ class Supervisor:
             hostname: the name of the host, in a namespace.
             join: a process whose namespaces and root it enters.
             user, group, groups: run as this user.
+            no_new_privileges: the program cannot gain rights, for example by a set-user-ID bit.
             wrapper: signals are for the first child of the process.
 
         Raises OSError if the program cannot be started; its `filename` is the step that failed.
@@ -166,6 +168,7 @@ class Supervisor:
             "user": user,
             "group": group,
             "groups": list(groups),
+            "no_new_privileges": no_new_privileges,
             "wrapper": wrapper,
         }
         # Registered first: the report of its end may arrive together with the answer.

@@ -7,7 +7,8 @@ any client: on the embedded cluster, where `workloads` starts them, and on a rea
 
 `add_node_calls` adds the subresources of pods that need nodes to an embedded server: binding and eviction.
 
-The remaining names are for the controllers of `workloads`: disruption budgets, taints, node affinity and pod status.
+The remaining names are for the controllers of `workloads` (disruption budgets, taints, node affinity, pod status) and
+for nodes that run processes (`PodRunner`, events, background tasks).
 """
 
 from __future__ import annotations
@@ -23,18 +24,24 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes._fake_node import FakeNode
     from kubewright.cluster.nodes._placement import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
     from kubewright.cluster.nodes._plan import Plan, PodPlan
+    from kubewright.cluster.nodes._pod_events import KubeletEvents
+    from kubewright.cluster.nodes._runner import PodRunner
     from kubewright.cluster.nodes._runtime_classes import RuntimeClasses
     from kubewright.cluster.nodes._scheduler import Scheduler
     from kubewright.cluster.nodes._status_writing import write_status
+    from kubewright.cluster.nodes._tasks import BackgroundTasks
 
 __all__ = [
     "DISRUPTION_ALLOWED",
     "NAME_FIELD",
     "SYNC_FAILED",
+    "BackgroundTasks",
     "FakeNode",
+    "KubeletEvents",
     "Plan",
     "PodAddresses",
     "PodPlan",
+    "PodRunner",
     "RuntimeClasses",
     "Scheduler",
     "add_node_calls",
@@ -51,10 +58,13 @@ _MODULES = {
     "DISRUPTION_ALLOWED": "_budgets",
     "NAME_FIELD": "_placement",
     "SYNC_FAILED": "_budgets",
+    "BackgroundTasks": "_tasks",
     "FakeNode": "_fake_node",
+    "KubeletEvents": "_pod_events",
     "Plan": "_plan",
     "PodAddresses": "_addresses",
     "PodPlan": "_plan",
+    "PodRunner": "_runner",
     "RuntimeClasses": "_runtime_classes",
     "Scheduler": "_scheduler",
     "add_node_calls": "_calls",

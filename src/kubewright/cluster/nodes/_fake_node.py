@@ -19,6 +19,7 @@ from kubewright.cluster.nodes._addresses import PodAddresses
 from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._plan import Plan, PodPlan, backoff
 from kubewright.cluster.nodes._pod_events import KubeletEvents
+from kubewright.cluster.nodes._runner import PodRunner
 from kubewright.cluster.nodes._scheduler import Scheduler
 from kubewright.cluster.nodes._status_writing import write_status
 from kubewright.cluster.nodes._tasks import BackgroundTasks
@@ -56,6 +57,7 @@ class FakeNode:
     It runs on the event loop of the test, uses `client`, and survives restarts of the API server. An unexpected error
     is raised at the end of the block. With `schedules=False`, another scheduler binds pods to it. Nodes of one cluster
     share `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
+    Pods that `runner` takes are not simulated.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class FakeNode:
         clock: Clock | None = None,
         addresses: PodAddresses | None = None,
         lease_is_watched: Callable[[], bool] = lambda: True,
+        runner: PodRunner | None = None,
     ) -> None:
         self.name = name
         self.plan: Plan = plan or PodPlan()
@@ -77,6 +80,7 @@ class FakeNode:
         self._schedules = schedules
         self._addresses = addresses or PodAddresses.of_node(name)
         self._lease_is_watched = lease_is_watched
+        self._runner = runner
         self._clock = clock or SystemClock()
         self._tasks = BackgroundTasks(f"the fake node {name}", self._clock)
         self._pods: dict[str, _PodState] = {}
@@ -154,6 +158,8 @@ class FakeNode:
             "addresses": addresses,
             "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
         }
+        if self._runner is not None:
+            status |= self._runner.node_status()
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
         await self._tasks.retry(self._remove_not_ready_taint)
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))
@@ -183,6 +189,8 @@ class FakeNode:
 
     def _notice(self, pod: core.Pod) -> None:
         """Starts the work that this state of the pod requires, unless it is running."""
+        if self._runner is not None and pod.spec.node_name == self.name and self._runner.notice(pod):
+            return
         stage = self._stage_of(pod)
         known = self._pods.setdefault(pod.metadata.uid, _PodState())
         if stage is not None and known.address is None and pod.status.pod_ip:
@@ -204,6 +212,8 @@ class FakeNode:
         return "run" if pod.status.phase not in _TERMINAL else None
 
     def _forget(self, uid: str) -> None:
+        if self._runner is not None:
+            self._runner.forget(uid)
         known = self._pods.pop(uid, None)
         if known is None:
             return

@@ -67,7 +67,7 @@ class KubeletEvents:
         """Records the pull of images with the policy Always; `init`: the init containers run before."""
         for container in _containers(pod, init=init):
             if container.image_pull_policy == "Always":
-                self._report(pod, container, "Pulling", f'Pulling image "{container.image}"')
+                self.report(pod, container, "Pulling", f'Pulling image "{container.image}"')
 
     def started(self, pod: core.Pod, waited: float, *, init: bool) -> None:
         """Records that images were pulled and containers started; `init`: the init containers ran before."""
@@ -76,9 +76,9 @@ class KubeletEvents:
             text = f'Container image "{image}" already present on machine and can be accessed by the pod'
             if container.image_pull_policy == "Always":
                 text = f'Successfully pulled image "{image}" in {took} ({took} including waiting). Image size: 0 bytes.'
-            self._report(pod, container, "Pulled", text)
-            self._report(pod, container, "Created", "Container created")
-            self._report(pod, container, "Started", "Container started")
+            self.report(pod, container, "Pulled", text)
+            self.report(pod, container, "Created", "Container created")
+            self.report(pod, container, "Started", "Container started")
 
     def image_missing(self, pod: core.Pod) -> None:
         """Records a failed pull of the images and the backoff."""
@@ -87,12 +87,12 @@ class KubeletEvents:
             why = (
                 f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
             )
-            self._report(pod, container, "Pulling", f'Pulling image "{image}"')
+            self.report(pod, container, "Pulling", f'Pulling image "{image}"')
             text = f'Failed to pull image "{image}": rpc error: code = NotFound desc = {why}'
-            self._report(pod, container, "Failed", text, "Warning")
-            self._report(pod, container, "Failed", "Error: ErrImagePull", "Warning")
-            self._report(pod, container, "BackOff", f'Back-off pulling image "{image}"')
-            self._report(pod, container, "Failed", "Error: ImagePullBackOff", "Warning")
+            self.report(pod, container, "Failed", text, "Warning")
+            self.report(pod, container, "Failed", "Error: ErrImagePull", "Warning")
+            self.report(pod, container, "BackOff", f'Back-off pulling image "{image}"')
+            self.report(pod, container, "Failed", "Error: ImagePullBackOff", "Warning")
 
     def backing_off(self, pod: core.Pod) -> None:
         """Records that failed containers wait for their restart."""
@@ -100,14 +100,14 @@ class KubeletEvents:
         whose = f"{metadata.name}_{metadata.namespace}({metadata.uid})"
         for container in pod.spec.containers:
             text = f"Back-off restarting failed container {container.name} in pod {whose}"
-            self._report(pod, container, "BackOff", text, "Warning")
+            self.report(pod, container, "BackOff", text, "Warning")
 
     def unhealthy(self, pod: core.Pod, container: core.Container) -> None:
         """Records a failed readiness probe of a container; nothing if it has no probe."""
         probe = container.readiness_probe
         if probe is not None:
             text = f"Readiness probe failed: {_outcome(container, probe, pod.status.pod_ip or '')}"
-            self._report(pod, container, "Unhealthy", text, "Warning")
+            self.report(pod, container, "Unhealthy", text, "Warning")
 
     def killing(self, pod: core.Pod) -> None:
         """Records that running containers are being stopped."""
@@ -115,23 +115,30 @@ class KubeletEvents:
         running = {status.name for status in statuses if status.state is not None and status.state.running is not None}
         for container in pod.spec.containers:
             if container.name in running:
-                self._report(pod, container, "Killing", f"Stopping container {container.name}")
+                self.report(pod, container, "Killing", f"Stopping container {container.name}")
 
     def failed(self, pod: core.Pod, reason: str, message: str) -> None:
         """Records that the whole pod failed, for example by eviction."""
         self._recorder.record(pod, reason, message, "Warning", action=reason)
         self.killing(pod)
 
-    def _report(
+    def about(self, pod: core.Pod, reason: str, message: str, type: EventType = "Normal") -> None:  # noqa: A002
+        """Records an event about the pod as a whole."""
+        self._recorder.record(pod, reason, message, type, action=reason)
+
+    def report(
         self,
         pod: core.Pod,
-        container: core.Container,
+        container: core.Container | core.EphemeralContainer,
         reason: str,
         message: str,
         type: EventType = "Normal",  # noqa: A002  # the field's own name
     ) -> None:
+        """Records an event about one container."""
         init = any(container is each for each in pod.spec.init_containers or ())
         place = "initContainers" if init else "containers"
+        if isinstance(container, core.EphemeralContainer):
+            place = "ephemeralContainers"
         about = object_reference(pod)
         about.field_path = f"spec.{place}{{{container.name}}}"
         self._recorder.record(about, reason, message, type, action=reason)

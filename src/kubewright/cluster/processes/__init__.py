@@ -8,6 +8,43 @@ This is not a sandbox: programs run with the rights of the node's user.
 
 from __future__ import annotations
 
-from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
+from typing import TYPE_CHECKING
 
-__all__ = ["Image", "Images", "ImagesError", "Refused"]
+from kubewright.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from kubewright.cluster.processes._api_server import ApiServer, RemoteServerError
+    from kubewright.cluster.processes._context import ServiceVariables
+    from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
+    from kubewright.cluster.processes._mounts import MountMode
+    from kubewright.cluster.processes._node import ProcessNode, pod_addresses
+
+__all__ = [
+    "ApiServer",
+    "Image",
+    "Images",
+    "ImagesError",
+    "MountMode",
+    "ProcessNode",
+    "Refused",
+    "RemoteServerError",
+    "ServiceVariables",
+    "pod_addresses",
+]
+
+# Imported on first use: a mapping of images needs neither the client nor the API types.
+_MODULES = {
+    "ApiServer": "_api_server",
+    "Image": "_images",
+    "Images": "_images",
+    "ImagesError": "_images",
+    "MountMode": "_mounts",
+    "ProcessNode": "_node",
+    "Refused": "_images",
+    "RemoteServerError": "_api_server",
+    "ServiceVariables": "_context",
+    "pod_addresses": "_node",
+}
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = lazy_exports(__name__, _MODULES)

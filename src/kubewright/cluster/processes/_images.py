@@ -177,7 +177,8 @@ def _hint(setting: str) -> str:
 
 
 def _image(pattern: str, value: Image | Sequence[str] | Mapping[str, Any]) -> Image:
-    if not pattern or pattern.strip() != pattern:
+    name: object = pattern
+    if not isinstance(name, str) or not name or name.strip() != name:
         raise ImagesError(f"the image pattern {pattern!r} is not a name; expected one such as nginx or ghcr.io/acme/*")
     settings: Mapping[str, Any]
     if isinstance(value, Image):

@@ -1,0 +1,75 @@
+"""`NodeContext`: what the pods of one node share."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from kubewright.api import core
+from kubewright.client import Client
+from kubewright.clock import Clock
+from kubewright.cluster.nodes import BackgroundTasks, KubeletEvents, PodAddresses
+from kubewright.cluster.processes._environment import Environment
+from kubewright.cluster.processes._images import Images
+from kubewright.cluster.processes._mounts import MountMode
+from kubewright.cluster.processes._sources import Sources
+from kubewright.cluster.processes._volumes import VolumeSettings
+from kubewright.supervision import Supervisor
+
+__all__ = ["NodeContext", "ServiceVariables"]
+
+ServiceVariables: TypeAlias = Callable[[core.Pod], Awaitable[Mapping[str, str]]]
+"""Returns the variables of the services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
+
+
+@dataclass
+class NodeContext:
+    """The parts of a node that its pods use.
+
+    `restart_delay` is the first delay of the crash loop backoff. `marker` is a variable of all processes of the node.
+    """
+
+    name: str
+    client: Client
+    clock: Clock
+    tasks: BackgroundTasks
+    events: KubeletEvents
+    images: Images
+    sources: Sources
+    environment: Environment
+    volumes: VolumeSettings
+    addresses: PodAddresses
+    mode: MountMode
+    services: ServiceVariables
+    restart_delay: float
+    host_address: str
+    supervisor: Supervisor | None = None
+    old_supervisors: list[Supervisor] = field(default_factory=list)
+    instance: str = field(default_factory=lambda: secrets.token_hex(8))
+    parent: Path | None = None
+
+    async def running_supervisor(self) -> Supervisor:
+        """Returns the supervisor; a new one after it was killed."""
+        if self.supervisor is not None and self.supervisor.gone:
+            self.old_supervisors.append(self.supervisor)
+            self.supervisor = None
+        if self.supervisor is None:
+            made = self.supervisor = await Supervisor(self.parent).start()
+            if self.old_supervisors:  # descendants of processes of the old one may have survived it
+                await made.kill_marked(self.marker)
+        return self.supervisor
+
+    @property
+    def marker(self) -> str:
+        """The variable that marks processes of this node."""
+        return f"KUBEWRIGHT_NODE={self.instance}"
+
+    async def close(self) -> None:
+        """Kills all processes and removes the folders of pods."""
+        if self.supervisor is not None:
+            await self.supervisor.close()
+        for supervisor in self.old_supervisors:
+            await supervisor.close()
