@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
+    from kubewright.cluster.processes import ApiServer
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
     from kubewright.kubelet import NodeCredentials
@@ -217,13 +218,28 @@ class Cluster:
         transport = SigningTransport(self.transport(User(CONTROLLER_MANAGER, ADMIN.groups), warnings=False))
         client = Client(transport=transport, clock=self._clock, rng=self._rng)
         running = RunningWorkloads(
-            settings, client, clock=self._clock, rng=self._rng, leases_are_watched=self._leases_are_watched
+            settings,
+            client,
+            clock=self._clock,
+            rng=self._rng,
+            leases_are_watched=self._leases_are_watched,
+            credentials=self.node_credentials,
+            api_server=self._api_server,
         )
         try:
             self._workloads = await running.start()
         except BaseException:
             await self.stop()
             raise
+
+    def _api_server(self) -> ApiServer | None:
+        """Returns where pods that run as processes find this server: nowhere until it is served."""
+        from kubewright.cluster.processes import ApiServer
+
+        if self._serving is None:
+            return None
+        ca = self._running.state.ca_certificate
+        return ApiServer(self._serving.url, ca.encode() if ca else None)
 
     def _leases_are_watched(self) -> bool:
         return any(watcher.storage == _LEASES for watcher in self._running.state.watchers)

@@ -7,13 +7,14 @@
 - pods are bound to simulated nodes and become ready, fail or crash, as their `PodPlan` describes;
 - claims get volumes, and Services get Endpoints and EndpointSlices of their pods;
 - Endpoints that users write for Services without a selector are mirrored to EndpointSlices;
+- with `Workloads(processes=Images(...))`, pods with mapped images run as processes (`kubewright.cluster.processes`);
 - the allowed disruptions of disruption budgets are computed, for evictions.
 
 The controllers are an ordinary `Operator`: it runs in this process, with a client and the clock of the cluster.
 Statuses, conditions, names and events match those of the real controllers; tests compare the results of both. Only the
 hash in the names of ReplicaSets differs.
 
-Not supported: HorizontalPodAutoscalers, and everything that needs running containers.
+Not supported: HorizontalPodAutoscalers.
 """
 
 from __future__ import annotations

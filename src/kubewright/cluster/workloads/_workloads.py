@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final, Self
@@ -11,8 +12,10 @@ from typing import Final, Self
 import kubewright as kw
 from kubewright.api import core
 from kubewright.client import Client
-from kubewright.clock import Clock
+from kubewright.clock import Clock, VirtualClock
 from kubewright.cluster.nodes import FakeNode, Plan, PodAddresses, PodPlan, Scheduler
+from kubewright.cluster.processes import ApiServer, Images
+from kubewright.kubelet import NodeCredentials
 
 __all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
 
@@ -31,10 +34,16 @@ class Workloads:
     Attributes:
         plan: the behavior of pods: a `PodPlan`, or a function that returns one for a pod. Default: `usual_plan`.
         nodes: the number of nodes.
+        processes: runs pods with these images as processes of this machine. Default: all pods behave as planned.
+        storage: the folder of persistent volume claims of such pods. Default: a folder that is removed at the end.
+        host_root: the folder that hostPath volumes of such pods are in. Default: they are refused.
     """
 
     plan: Plan = usual_plan
     nodes: int = 1
+    processes: Images | None = None
+    storage: str | os.PathLike[str] | None = None
+    host_root: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):
@@ -42,6 +51,9 @@ class Workloads:
         nodes: object = self.nodes
         if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
             raise ValueError(f"nodes must be a number of at least 0, not {nodes!r}")
+        processes: object = self.processes
+        if processes is not None and not isinstance(processes, Images):
+            raise TypeError(f"processes must be Images(...), not {processes!r}")
 
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
@@ -81,6 +93,38 @@ def controller_manager(clock: Clock | None = None, rng: random.Random | None = N
     return operator
 
 
+def process_nodes(
+    settings: Workloads,
+    client: Client,
+    names: Sequence[str],
+    *,
+    clock: Clock,
+    credentials: Callable[[str], NodeCredentials],
+    api_server: Callable[[], ApiServer | None],
+) -> list[FakeNode]:
+    """Returns nodes that run pods. They share the addresses of pods and the folder of claims."""
+    from kubewright.cluster.processes import ProcessNode, pod_addresses
+
+    assert settings.processes is not None
+    addresses = pod_addresses(MANAGER)
+    return [
+        ProcessNode(
+            client,
+            settings.processes,
+            name=name,
+            plan=settings.plan,
+            schedules=False,
+            clock=clock,
+            addresses=addresses,
+            credentials=credentials(name),
+            api_server=api_server,
+            storage=settings.storage,
+            host_root=settings.host_root,
+        )
+        for name in names
+    ]
+
+
 class RunningWorkloads:
     """The running controllers and nodes, from `start` to `stop`.
 
@@ -96,23 +140,34 @@ class RunningWorkloads:
         clock: Clock,
         rng: random.Random,
         leases_are_watched: Callable[[], bool],
+        credentials: Callable[[str], NodeCredentials],
+        api_server: Callable[[], ApiServer | None],
     ) -> None:
+        if settings.processes is not None and isinstance(clock, VirtualClock):
+            raise ValueError("Workloads(processes=...) needs real time: processes do not follow a VirtualClock")
         self._operator = controller_manager(clock, rng)
         self._client = client
         self._stack = AsyncExitStack()
-        addresses = PodAddresses()
-        self.nodes = [
-            FakeNode(
-                client,
-                name=f"node-{number}",
-                plan=settings.plan,
-                schedules=False,
-                clock=clock,
-                addresses=addresses,
-                lease_is_watched=leases_are_watched,
+        self.nodes: list[FakeNode]
+        names = [f"node-{number}" for number in range(1, settings.nodes + 1)]
+        if settings.processes is not None:
+            self.nodes = process_nodes(
+                settings, client, names, clock=clock, credentials=credentials, api_server=api_server
             )
-            for number in range(1, settings.nodes + 1)
-        ]
+        else:
+            addresses = PodAddresses()
+            self.nodes = [
+                FakeNode(
+                    client,
+                    name=name,
+                    plan=settings.plan,
+                    schedules=False,
+                    clock=clock,
+                    addresses=addresses,
+                    lease_is_watched=leases_are_watched,
+                )
+                for name in names
+            ]
         self._scheduler = Scheduler(client, self.nodes, clock=clock)
         self._controllers: kw.Running | None = None
 
