@@ -142,6 +142,10 @@ class Cluster:
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
         install_features(self._dispatcher)
+        if self._runs_pods:
+            from kubewright.cluster.processes import ServiceAccounts
+
+            state.admission.add(ServiceAccounts(state))
         self._pod_streams = PodStreams(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
@@ -231,6 +235,10 @@ class Cluster:
         except BaseException:
             await self.stop()
             raise
+
+    @property
+    def _runs_pods(self) -> bool:
+        return not isinstance(self._with_workloads, bool) and self._with_workloads.processes is not None
 
     def _api_server(self) -> ApiServer | None:
         """Returns where pods that run as processes find this server: nowhere until it is served."""

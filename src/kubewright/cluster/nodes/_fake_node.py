@@ -7,7 +7,7 @@ import contextlib
 import itertools
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import Any, Self
 
 from kubewright.api import MicroTime, Quantity, core, format_micro_time, format_time
 from kubewright.api.coordination import Lease, LeaseSpec
@@ -151,7 +151,7 @@ class FakeNode:
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
         times = {"lastHeartbeatTime": format_time(now), "lastTransitionTime": format_time(now)}
         amounts = {resource: str(amount) for resource, amount in resources.items()}
-        status = {
+        status: dict[str, Any] = {
             "capacity": amounts,
             "allocatable": amounts,
             "conditions": [ready | times],
@@ -159,7 +159,8 @@ class FakeNode:
             "nodeInfo": _NODE_INFO | {"kubeletVersion": server_version()["gitVersion"]},
         }
         if self._runner is not None:
-            status |= self._runner.node_status()
+            special = self._runner.node_status()
+            status |= {**special, "nodeInfo": {**status["nodeInfo"], **special.get("nodeInfo", {})}}
         await self._client.patch(core.Node, self.name, StrategicPatch({"status": status}), subresource="status")
         await self._tasks.retry(self._remove_not_ready_taint)
         spec = LeaseSpec(holder_identity=self.name, lease_duration_seconds=40, renew_time=MicroTime.of(now))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
     from kubewright.cluster.processes._mounts import MountMode
     from kubewright.cluster.processes._node import ProcessNode, pod_addresses
+    from kubewright.cluster.processes._project import project_images
+    from kubewright.cluster.processes._service_accounts import ServiceAccounts
 
 __all__ = [
     "ApiServer",
@@ -28,8 +30,10 @@ __all__ = [
     "ProcessNode",
     "Refused",
     "RemoteServerError",
+    "ServiceAccounts",
     "ServiceVariables",
     "pod_addresses",
+    "project_images",
 ]
 
 # Imported on first use: a mapping of images needs neither the client nor the API types.
@@ -42,8 +46,10 @@ _MODULES = {
     "ProcessNode": "_node",
     "Refused": "_images",
     "RemoteServerError": "_api_server",
+    "ServiceAccounts": "_service_accounts",
     "ServiceVariables": "_context",
     "pod_addresses": "_node",
+    "project_images": "_project",
 }
 
 if not TYPE_CHECKING:  # type checkers would accept any name

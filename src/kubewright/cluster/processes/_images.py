@@ -53,6 +53,9 @@ class Image:
     Attributes:
         command: the program with its first arguments, like an image's ENTRYPOINT. `{python}` is this interpreter.
         args: the arguments that a pod's `args` replace, like an image's CMD.
+        entrypoint: the command in the real image that `command` stands for. A pod may name it as its `command`.
+        rewrite: parts of arguments to replace, such as `{"0.0.0.0": "$(POD_IP)"}`: all pods share this machine's ports.
+        keep: files and folders of this machine that stay visible below a volume, such as an interpreter in `/tmp`.
         allow_command: whether a pod's `command` may name any program of this machine.
         allow_args: whether a pod's `args` are used.
         allow_exec: programs that exec sessions, probes and lifecycle hooks may start; `*` stands for any.
@@ -64,6 +67,9 @@ class Image:
 
     command: Sequence[str]
     args: Sequence[str] = ()
+    entrypoint: Sequence[str] = ()
+    rewrite: Mapping[str, str] = field(default_factory=dict)
+    keep: Sequence[str] = ()
     allow_command: bool = False
     allow_args: bool = False
     allow_exec: Sequence[str] = ()
@@ -75,6 +81,8 @@ class Image:
     def command_for(self, image: str, command: Sequence[str] | None, args: Sequence[str] | None) -> list[str]:
         """Returns the command of a container with this `command` and these `args`. Raises `Refused`."""
         own, given = list(self.command), list(args or ())
+        if command and list(command) == list(self.entrypoint):
+            command = None
         if command and list(command) != own and not self.allow_command:
             raise Refused(
                 f'image "{image}" does not allow the command {command[0]!r} of a pod; {_hint("allow_command")}'
@@ -202,7 +210,7 @@ def _image(pattern: str, value: Image | Sequence[str] | Mapping[str, Any]) -> Im
 def _checked(pattern: str, name: str, value: Any) -> Any:
     if name in ("allow_command", "allow_args"):
         valid, expected = isinstance(value, bool), "true or false"
-    elif name == "environment":
+    elif name in ("environment", "rewrite"):
         valid = isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
         expected = "a table of strings"
     elif name == "user":

@@ -71,14 +71,14 @@ class Launcher:
         environment = {**known, **own, **self._markers(pod, state)}
         expanding = (container.command, container.args)
         given, args = ([expanded(each, environment) for each in words or ()] for words in expanding)
-        command = image.command_for(name, given, args)
+        command = [_rewritten(each, image, environment) for each in image.command_for(name, given, args)]
         settings: dict[str, Any] = user_of(pod, container, image)
         security = container.security_context
         settings["no_new_privileges"] = security is not None and security.allow_privilege_escalation is False
         settings["marker"] = f"KUBEWRIGHT_CONTAINER={environment['KUBEWRIGHT_CONTAINER']}"
         termination = self._termination_file(state)
         try:
-            binds = self._binds(container, environment, termination)
+            binds = self._binds(container, image, environment, termination)
             wrapped = self._mount(state, binds, environment, settings)
         except (OSError, OutsideError) as error:
             raise VolumeFailure(f"cannot mount the volumes of container {state.name}: {error}") from error
@@ -147,7 +147,9 @@ class Launcher:
         path.chmod(0o666)
         return path
 
-    def _binds(self, container: AnyContainer, environment: Mapping[str, str], termination: Path) -> list[Bind]:
+    def _binds(
+        self, container: AnyContainer, image: Image, environment: Mapping[str, str], termination: Path
+    ) -> list[Bind]:
         binds = [
             Bind(termination, (), container.termination_message_path or _TERMINATION_LOG, read_only=False),
         ]
@@ -156,7 +158,10 @@ class Launcher:
             path = mount.sub_path or (expanded(mount.sub_path_expr, environment) if mount.sub_path_expr else "")
             read_only = bool(mount.read_only) or self._volumes.is_read_only(mount.name)
             binds.append(bind_of(source, path, mount.mount_path, read_only=read_only))
-        return binds
+        hiding = [os.path.realpath(bind.target) for bind in binds]
+        kept = sorted({os.path.realpath(each) for each in image.keep})
+        hidden = [each for each in kept if any(each.startswith(f"{target}/") for target in hiding)]
+        return binds + [Bind(Path(each), (), each, read_only=False) for each in hidden]
 
     def _mount(
         self, state: ContainerState, binds: Sequence[Bind], environment: dict[str, str], settings: dict[str, Any]
@@ -190,6 +195,12 @@ def user_of(pod: core.Pod, container: AnyContainer, image: Image) -> dict[str, A
     if user is None and group is None and not groups:
         return {}
     return {"user": user, "group": group if group is not None or user is None else 0, "groups": groups}
+
+
+def _rewritten(word: str, image: Image, environment: Mapping[str, str]) -> str:
+    for part, replacement in image.rewrite.items():
+        word = word.replace(part, expanded(replacement, environment))
+    return word
 
 
 def _first(*values: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ __all__ = ["ProcessRunner"]
 
 _TERMINAL: Final = ("Succeeded", "Failed")
 _UNMAPPED: Final = 1000
+_ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class ProcessRunner:
@@ -64,7 +66,14 @@ class ProcessRunner:
             "addresses": [
                 {"type": "InternalIP", "address": self._node.host_address},
                 {"type": "Hostname", "address": self._node.name},
-            ]
+            ],
+            "nodeInfo": {
+                "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+                "containerRuntimeVersion": "process://1",
+                "kernelVersion": platform.release(),
+                "operatingSystem": platform.system().lower(),
+                "osImage": platform.platform(terse=True),
+            },
         }
         if self.port is not None:
             status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": self.port}}
