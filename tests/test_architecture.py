@@ -20,6 +20,7 @@ FLOORS = [
     {"cli"},
     {"development"},
     {"testing", "console"},
+    {"explore"},
     {"olm"},
     {"cluster", "deployment"},
     {"manifests"},

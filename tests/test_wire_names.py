@@ -102,7 +102,8 @@ EXIT_CODES_OF_OPERATORS = {
     "LEASE_LOST": 4,
     "INTERRUPTED": 5,
 }
-EXIT_CODES_OF_COMMANDS = {"DONE": 0, "FAILED": 1, "WRONG_USE": 2, "DIFFERS": 3, "INTERRUPTED": 130}
+# FOUND: a script distinguishes a finding of `kubewright explore` from a failure to explore.
+EXIT_CODES_OF_COMMANDS = {"DONE": 0, "FAILED": 1, "WRONG_USE": 2, "DIFFERS": 3, "FOUND": 4, "INTERRUPTED": 130}
 
 
 class ShopSpec(Model):

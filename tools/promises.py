@@ -52,6 +52,7 @@ SECTIONS = (
     "The embedded cluster",
     "Webhooks of the embedded cluster",
     "The laboratory of the embedded cluster",
+    "The explorer",
     "Access to the embedded cluster",
     "Webhooks",
     "The certificate of the webhooks",

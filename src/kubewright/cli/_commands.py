@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Entry] = {
     "deploy": Entry("kubewright.cli.cluster._deploy", "Deploy the operator to the cluster."),
     "dev": Entry("kubewright.cli.local._dev", "Run the operator on a private cluster; reload on save."),
     "doctor": Entry("kubewright.cli.cluster._doctor", "Check whether the operator will work on the cluster."),
+    "explore": Entry("kubewright.cli.local._explore", "Find crash, staleness and misoperation bugs of the operator."),
     "init": Entry("kubewright.cli.project._init", "Create a project."),
     "install": Entry("kubewright.cli.cluster._install", "Install the CustomResourceDefinitions into the cluster."),
     "installer": Entry("kubewright.cli.package._installer", "Generate one file that deploys the operator."),

@@ -31,6 +31,8 @@ class CommandExit(IntEnum):
     """The input was invalid: an option, a name, a missing file. Nothing was changed."""
     DIFFERS = 3
     """Nothing failed, but files differ from what would be written: `--check`, or a conflict for you to solve."""
+    FOUND = 4
+    """`kubewright explore` found a bug in the operator."""
     INTERRUPTED = 130
     """Ctrl-C, or a confirmation was not answered."""
 

@@ -1,0 +1,144 @@
+"""Plans from an undisturbed run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Story, Wait
+from kubewright.explore.model._outcomes import Key
+from kubewright.explore.worlds import creators
+
+__all__ = ["crashes_of", "pairs_of", "plans_of"]
+
+_HOUR: Final = 3600.0
+_ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
+"""Children that an operator need not create again."""
+_BLINK: Final = 0.2
+_SAME: Final = 3
+"""Writes of the same kind in one step that are tried; further ones lead to the same situations."""
+
+
+def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
+    """Returns the plans with one fault, likely bugs first."""
+    boundaries = _boundaries(outcome.requests)
+    ranked: list[tuple[int, Fault]] = []
+    for sent in boundaries:
+        ranked += _at_request(sent)
+    ranked += _at_steps(story, outcome, subject)
+    ranked += _at_rest(outcome, subject)
+    ranked.sort(key=lambda each: each[0])
+    return [Plan(story, (fault,)) for _, fault in ranked]
+
+
+def crashes_of(story: Story, outcome: Outcome) -> list[Plan]:
+    """Returns the plans in which the operator crashes at a write and misses the rest of the story."""
+    return [
+        Plan(story, (Fault("crash", sent.number, after=after, seconds=_HOUR),))
+        for after in (True, False)
+        for sent in _boundaries(outcome.requests)
+    ]
+
+
+def _boundaries(requests: Sequence[Sent]) -> list[Sent]:
+    """Returns the writes at which faults occur: of equal writes in one step, the first ones and the last one."""
+    groups: dict[tuple[Any, ...], list[Sent]] = {}
+    for sent in requests:
+        groups.setdefault((sent.step, sent.verb, sent.resource, sent.subresource), []).append(sent)
+    chosen = [sent for group in groups.values() for sent in (group if len(group) <= _SAME else [*group[:2], group[-1]])]
+    return sorted(chosen, key=lambda sent: sent.number)
+
+
+def _at_request(sent: Sent) -> Iterator[tuple[int, Fault]]:
+    at = sent.number
+    yield 0, Fault("crash", at, after=True)
+    yield 2, Fault("crash", at)
+    yield 1, Fault("fail", at, status=500)
+    yield 1, Fault("lost", at, after=True)
+    if sent.verb not in ("create", "delete"):
+        yield 1, Fault("conflict", at)
+        yield 2, Fault("fail", at, status=409)
+    yield 3, Fault("crash", at, after=True, seconds=_HOUR)
+    yield 4, Fault("fail", at, status=503, after=True)
+    yield 4, Fault("hang", at, after=True)
+    yield 5, Fault("forbidden", at, seconds=300.0)
+    yield 6, Fault("fail", at, status=429)
+    yield 6, Fault("fail", at, status=504, after=True)
+    yield 6, Fault("lost", at)
+
+
+def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:
+    watched = [each for each in outcome.watched if not each.startswith("customresourcedefinitions")]
+    for number, step in enumerate(story.steps):
+        if isinstance(step, Wait):
+            yield 1, Fault("restart", number)
+            continue
+        yield 1, Fault("downtime", number, seconds=120.0)
+        yield 4, Fault("downtime", number, seconds=4 * _HOUR)
+        # Until an operator knows that its object is gone, it creates the children again, as often as they are deleted.
+        blind = isinstance(step, Delete)
+        for resource in watched:
+            short = blind and resource == subject[0]
+            yield 2, Fault("slow-watch", number, resource=resource, seconds=_BLINK if short else 60.0)
+        yield 3, Fault("slow-watch", number, seconds=_BLINK if blind else 30.0)
+        yield 4, Fault("expired-watch", number, seconds=_BLINK if blind else 30.0)
+
+
+def _at_rest(outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:
+    """Yields foreign deletions and edits of children, and of the custom resource's annotations."""
+    made = creators(outcome.writes)
+    updated = {sent.key for sent in outcome.requests if sent.verb in ("apply", "patch", "update")}
+    for checkpoint in outcome.checkpoints[:1]:
+        for key, obj in sorted(checkpoint.world.items()):
+            resource, namespace, name = key
+            if key != subject and made.get(key) != "operator":
+                continue
+            yield 1, Fault("label", checkpoint.step, resource=resource, namespace=namespace, name=name)
+            if key == subject or resource in _ONE_SHOT or not _is_owned(obj):
+                continue
+            if resource not in outcome.watched:
+                continue
+            yield 2, Fault("remove", checkpoint.step, resource=resource, namespace=namespace, name=name)
+            if key in updated and (edit := _edit(obj)) is not None:
+                path, value = edit
+                yield (
+                    3,
+                    Fault(
+                        "edit",
+                        checkpoint.step,
+                        resource=resource,
+                        namespace=namespace,
+                        name=name,
+                        path=path,
+                        value=value,
+                    ),
+                )
+
+
+def _is_owned(obj: dict[str, Any]) -> bool:
+    return any(owner.get("controller") for owner in obj["metadata"].get("ownerReferences", []))
+
+
+def _edit(obj: dict[str, Any]) -> tuple[tuple[str | int, ...], Any] | None:
+    """Returns a field of a child that the operator set, and another value for it."""
+    data = obj.get("data")
+    if isinstance(data, dict) and data:
+        name = sorted(data)[0]
+        return ("data", name), "ZXhwbG9yZWQ="
+    replicas = obj.get("spec", {}).get("replicas")
+    if isinstance(replicas, int):
+        return ("spec", "replicas"), replicas + 1
+    return None
+
+
+def pairs_of(plans: Sequence[Plan]) -> Iterator[Plan]:
+    """Yields plans with two faults of the same story: crashes and failures, one after the other."""
+    strong = [
+        plan.faults[0]
+        for plan in plans
+        if plan.faults and plan.faults[0].kind in ("crash", "fail", "lost") and plan.faults[0].status in (0, 500)
+    ]
+    for one, other in itertools.combinations(strong, 2):
+        if one.at != other.at and one.seconds == other.seconds == 0:
+            yield Plan(plans[0].story, (one, other) if one.at < other.at else (other, one))

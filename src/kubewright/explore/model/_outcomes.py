@@ -1,0 +1,110 @@
+"""`Outcome`: what happened in a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = ["Checkpoint", "Failure", "Key", "Outcome", "Sent", "World", "Write"]
+
+Key = tuple[str, str, str]
+"""An object: resource with group (`deployments.apps`), namespace, name."""
+World = dict[Key, dict[str, Any]]
+"""Objects by key."""
+
+
+class Sent(msgspec.Struct):
+    """A write request of the operator: a boundary at which faults occur."""
+
+    number: int
+    time: float
+    step: int
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    subresource: str
+    status: int = 0
+    """The status of the response; 0 without one."""
+    fault: str = ""
+    """The fault that hit this request."""
+    incarnation: int = 1
+    cause: str = ""
+    """The reconcile that sent it: its controller, object and trigger."""
+
+    @property
+    def key(self) -> Key:
+        """The object that it writes."""
+        return (self.resource, self.namespace, self.name)
+
+
+class Write(msgspec.Struct):
+    """A write that the server stored. `before` and `after` are JSON; None for a new or a deleted object."""
+
+    time: float
+    step: int
+    actor: str
+    """`operator`, `user`, `other` (a foreign writer of a fault), or empty for the cluster's own controllers."""
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    before: bytes | None
+    after: bytes | None
+    request: int = 0
+    """The number of the operator's request."""
+
+    @property
+    def key(self) -> Key:
+        """The object."""
+        return (self.resource, self.namespace, self.name)
+
+
+class Failure(msgspec.Struct):
+    """An exception that a reconcile raised, or an error in the operator's log."""
+
+    time: float
+    step: int
+    type: str
+    message: str
+    traceback: str = ""
+    during_fault: bool = False
+
+
+class Checkpoint(msgspec.Struct):
+    """The objects at a `Wait`, after the cluster became quiet."""
+
+    step: int
+    time: float
+    quiet: bool
+    world: World
+    sent: int
+    """The number of the operator's writes so far."""
+    rest: tuple[int, int] = (0, 0)
+    """The first and the last of the operator's writes while it rested, as positions in `requests`."""
+
+
+class Outcome(msgspec.Struct):
+    """What happened in a run."""
+
+    checkpoints: list[Checkpoint] = []
+    requests: list[Sent] = []
+    writes: list[Write] = []
+    failures: list[Failure] = []
+    refused: list[tuple[int, str]] = []
+    """Steps of the user that the server refused, with the message."""
+    hits: list[bool] = []
+    """Whether each fault of the plan occurred."""
+    invariants: list[tuple[float, str]] = []
+    """Invariants of the user that were false."""
+    escapes: list[str] = []
+    """Calls that escape determinism: real clocks, sockets, threads."""
+    over_budget: bool = False
+    """Whether the operator exceeded the budget of writes."""
+    broken: str = ""
+    """Why the run could not be completed; empty if it was."""
+    watched: list[str] = []
+    """Resources that the operator watches."""
+    lines: list[int] = []
+    """Lines of the operator's file that ran."""

@@ -1,0 +1,116 @@
+"""`Plan`: what a run does. A story of a user, and faults."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+__all__ = ["Conditions", "Create", "Delete", "Fault", "Pause", "Plan", "Revise", "Step", "Story", "Wait"]
+
+FaultKind: TypeAlias = Literal[
+    "crash",
+    "fail",
+    "lost",
+    "hang",
+    "conflict",
+    "forbidden",
+    "slow-watch",
+    "expired-watch",
+    "downtime",
+    "restart",
+    "edit",
+    "remove",
+    "label",
+]
+
+
+class Create(msgspec.Struct, frozen=True, tag="create", tag_field="do"):
+    """The user creates an object."""
+
+    object: dict[str, Any]
+
+
+class Revise(msgspec.Struct, frozen=True, tag="revise", tag_field="do", omit_defaults=True):
+    """The user changes the spec of an object: the value at a path, or its removal with `remove`."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    path: tuple[str | int, ...]
+    value: Any = None
+    remove: bool = False
+
+
+class Delete(msgspec.Struct, frozen=True, tag="delete", tag_field="do"):
+    """The user deletes an object."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+
+
+class Wait(msgspec.Struct, frozen=True, tag="wait", tag_field="do", omit_defaults=True):
+    """Waits until the cluster is quiet, and takes a checkpoint. With `rest`, so many seconds pass afterwards."""
+
+    rest: float = 0
+
+
+class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
+    """Lets so many seconds pass, without waiting for the operator."""
+
+    seconds: float
+
+
+Step: TypeAlias = Create | Revise | Delete | Wait | Pause
+
+
+class Story(msgspec.Struct, frozen=True):
+    """The steps of a user, with a name for reports."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A disturbance of a run.
+
+    Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`) occur at the operator's write number
+    `at`, counted from 1. The others occur at the step number `at` of the story, counted from 0. Watches are slow from
+    before that step, and a `downtime` contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
+    """
+
+    kind: FaultKind
+    at: int
+    after: bool = False
+    """Whether the request took effect before the fault."""
+    status: int = 0
+    seconds: float = 0
+    """How long the operator is down, the watch is slow, or the permission is missing."""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: tuple[str | int, ...] = ()
+    value: Any = None
+
+
+class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Circumstances that no correct operator depends on."""
+
+    seed: int = 0
+    start: int = 0
+    """Days after the usual start of virtual time."""
+    latency: float = 0.004
+    """Virtual seconds of each request."""
+    unready: bool = False
+    """Whether pods run but never become ready."""
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one run does. The same plan always has the same outcome, if the operator is deterministic."""
+
+    story: Story
+    faults: tuple[Fault, ...] = ()
+    conditions: Conditions = Conditions()

@@ -1,0 +1,29 @@
+"""`Report`: the result of an exploration."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kubewright.explore.model._findings import Finding
+
+__all__ = ["Report"]
+
+
+class Report(msgspec.Struct):
+    """The result of an exploration."""
+
+    findings: list[Finding] = []
+    masks: list[str] = []
+    escapes: list[str] = []
+    runs: int = 0
+    seconds: float = 0.0
+    boundaries: int = 0
+    planned: int = 0
+    executed: int = 0
+    unconfirmed: int = 0
+    """Findings that a replay did not show again."""
+    inconclusive: int = 0
+    """Runs that did not end."""
+    values: list[str] = []
+    error: str = ""
+    """Why the operator could not be explored; empty if it could."""

@@ -1,0 +1,30 @@
+"""Oracles: pure functions that say what is wrong with a run, without code of the user.
+
+Each takes outcomes and returns findings; none is a violation by design of a correct operator. `judge_undisturbed` and
+`judge_disturbed` apply all that fit.
+"""
+
+from __future__ import annotations
+
+from kubewright.explore.oracles._deletions import deleted_alive, orphans
+from kubewright.explore.oracles._ends import compared, converged, fields_kept
+from kubewright.explore.oracles._errors import exceptions
+from kubewright.explore.oracles._isolation import collisions, deleted_of_another, made_by_operator
+from kubewright.explore.oracles._readiness import ready_too_early, ready_while_children_are_not, unobserved_generation
+from kubewright.explore.oracles._rest import written_at_rest
+
+__all__ = [
+    "collisions",
+    "compared",
+    "converged",
+    "deleted_alive",
+    "deleted_of_another",
+    "exceptions",
+    "fields_kept",
+    "made_by_operator",
+    "orphans",
+    "ready_too_early",
+    "ready_while_children_are_not",
+    "unobserved_generation",
+    "written_at_rest",
+]

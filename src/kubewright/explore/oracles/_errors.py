@@ -1,0 +1,44 @@
+"""Exceptions that show a mistake in the program."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubewright.explore.model import Finding, Outcome
+
+__all__ = ["exceptions"]
+
+_MISTAKES: Final = frozenset(
+    {
+        "AssertionError",
+        "AttributeError",
+        "IndexError",
+        "KeyError",
+        "NameError",
+        "RecursionError",
+        "TypeError",
+        "UnboundLocalError",
+        "ZeroDivisionError",
+        "NotCached",
+    }
+)
+"""Exceptions that no operator raises on purpose. API errors, timeouts and ValueError may be part of a retry."""
+
+
+def exceptions(outcome: Outcome) -> list[Finding]:
+    """No reconcile raises an exception that is a mistake in the program, and none sends an undeclared request."""
+    for failure in outcome.failures:
+        if failure.type == "NotDeclared":
+            return [
+                Finding("rbac", f"the operator sends a request that its roles exclude: {failure.message}", subject="")
+            ]
+        if failure.type in _MISTAKES:
+            lines = tuple(failure.traceback.rstrip().splitlines()[-6:])
+            return [
+                Finding(
+                    "exception", f"a reconcile raised {failure.type}: {failure.message}", lines, subject=failure.type
+                )
+            ]
+        if "does not fit its model" in failure.message:
+            return [Finding("decode", f"the operator cannot decode an object: {failure.message}", subject="decode")]
+    return []

@@ -1,0 +1,158 @@
+"""The status: Ready only when the children are, and for the current generation."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubewright.explore.model import Checkpoint, Finding, Outcome
+from kubewright.explore.model._outcomes import Key
+
+__all__ = ["is_ready", "ready_too_early", "ready_while_children_are_not", "unobserved_generation"]
+
+_READY_TYPES: Final = frozenset({"Ready", "Available"})
+_READY_PHASES: Final = frozenset({"Ready", "Running", "Available", "Active", "Healthy", "Deployed"})
+_WORKLOADS: Final = frozenset({"deployments.apps", "statefulsets.apps", "replicasets.apps", "daemonsets.apps", "pods"})
+_LATE: Final = frozenset({"jobs.batch", "pods", "events"})
+"""Children that an operator may create after it is ready."""
+
+
+def is_ready(obj: dict[str, Any]) -> bool:
+    """Returns whether a custom resource says that it is ready."""
+    status = obj.get("status")
+    if not isinstance(status, dict):
+        return False
+    for condition in status.get("conditions") or []:
+        if isinstance(condition, dict) and condition.get("type") in _READY_TYPES:
+            return condition.get("status") == "True"
+    if isinstance(status.get("ready"), bool):
+        return bool(status["ready"])
+    return status.get("phase") in _READY_PHASES or status.get("state") in _READY_PHASES
+
+
+def _works(resource: str, obj: dict[str, Any]) -> bool:
+    """Returns whether a workload is ready."""
+    status = obj.get("status", {})
+    spec = obj.get("spec", {})
+    if resource == "pods":
+        conditions = status.get("conditions") or []
+        ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+        return ready or status.get("phase") == "Succeeded"
+    if resource == "daemonsets.apps":
+        return bool(status.get("numberReady", 0) >= status.get("desiredNumberScheduled", 0))
+    return bool(status.get("readyReplicas", 0) >= spec.get("replicas", 1))
+
+
+def ready_too_early(outcome: Outcome, subject: Key, *, disturbed: bool = False) -> list[Finding]:
+    """The status becomes ready only after all workloads were ready once and all children exist.
+
+    Args:
+        outcome: the run.
+        subject: the custom resource.
+        disturbed: whether the run has faults. Children that another client deletes may then be missing.
+    """
+    created: dict[Key, str] = {}
+    worked: set[Key] = set()
+    workloads: dict[Key, dict[str, Any]] = {}
+    ready_at: dict[str, int] = {}
+    for number, write in enumerate(outcome.writes):
+        if write.before is None:
+            created[write.key] = write.actor
+        if write.after is None:
+            workloads.pop(write.key, None)
+            worked.discard(write.key)
+            continue
+        if write.resource in _WORKLOADS and created.get(write.key) == "operator":
+            obj = msgspec.json.decode(write.after)
+            workloads[write.key] = obj
+            if _works(write.resource, obj):
+                worked.add(write.key)
+        if write.key != subject or write.actor != "operator":
+            continue
+        after = msgspec.json.decode(write.after)
+        before = msgspec.json.decode(write.before) if write.before is not None else {}
+        if not is_ready(after) or is_ready(before):
+            continue
+        waiting = sorted(key for key in workloads if key not in worked)
+        if waiting:
+            resource, namespace, name = waiting[0]
+            return [
+                Finding(
+                    "ready-too-early",
+                    f"the status says ready, but {resource} {namespace}/{name} has never been ready",
+                    (f"{write.time:.1f} s after the start",),
+                    subject=resource,
+                )
+            ]
+        ready_at.setdefault(after["metadata"]["uid"], number)
+    return [] if disturbed else _created_later(outcome, ready_at, subject)
+
+
+def _created_later(outcome: Outcome, ready_at: dict[str, int], subject: Key) -> list[Finding]:
+    for first in ready_at.values():
+        step = outcome.writes[first].step
+        time = outcome.writes[first].time
+        for write in outcome.writes[first:]:
+            late = write.before is None and write.actor == "operator" and write.resource not in _LATE
+            if late and write.time - time < 30 and _same_wait(outcome, step, write.step) and write.key != subject:
+                return [
+                    Finding(
+                        "ready-too-early",
+                        f"the status says ready before {write.resource} {write.namespace}/{write.name} exists",
+                        (f"ready at {time:.3f} s, created at {write.time:.3f} s",),
+                        subject=write.resource,
+                    )
+                ]
+    return []
+
+
+def _same_wait(outcome: Outcome, one: int, other: int) -> bool:
+    """Returns whether both steps are followed by the same wait."""
+    return not any(one < checkpoint.step < other for checkpoint in outcome.checkpoints) and other - one <= 1
+
+
+def ready_while_children_are_not(checkpoint: Checkpoint, outcome: Outcome, subject: Key) -> list[Finding]:
+    """A status is not ready while a workload of the operator is not, once the cluster is quiet."""
+    obj = checkpoint.world.get(subject)
+    if obj is None or not is_ready(obj) or "deletionTimestamp" in obj["metadata"]:
+        return []
+    made = {write.key for write in outcome.writes if write.before is None and write.actor == "operator"}
+    for key, child in checkpoint.world.items():
+        if key in made and key[0] in _WORKLOADS and not _works(key[0], child):
+            resource, namespace, name = key
+            return [
+                Finding(
+                    "ready-too-early",
+                    f"the status says ready, but {resource} {namespace}/{name} is not ready",
+                    subject=resource,
+                )
+            ]
+    return []
+
+
+def unobserved_generation(checkpoint: Checkpoint, subject: Key, schema: dict[str, Any]) -> list[Finding]:
+    """`observedGeneration` equals the generation once the cluster is quiet, if the kind has the field."""
+    obj = checkpoint.world.get(subject)
+    if obj is None or "deletionTimestamp" in obj["metadata"]:
+        return []
+    generation = obj["metadata"].get("generation", 0)
+    status = obj.get("status") or {}
+    declared = schema.get("properties", {}).get("status", {}).get("properties", {})
+    stale: dict[str, Any] = {}
+    if "observedGeneration" in declared and status.get("observedGeneration", 0) != generation:
+        stale["status.observedGeneration"] = status.get("observedGeneration")
+    for condition in status.get("conditions") or []:
+        if isinstance(condition, dict) and condition.get("type") in _READY_TYPES:
+            seen = condition.get("observedGeneration")
+            if seen and seen != generation:
+                stale[f"observedGeneration of condition {condition.get('type')}"] = seen
+    for name, seen in stale.items():
+        return [
+            Finding(
+                "observed-generation",
+                f"{name} is {seen}, but the generation is {generation}",
+                subject=name,
+            )
+        ]
+    return []

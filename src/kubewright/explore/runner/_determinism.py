@@ -1,0 +1,97 @@
+"""`deterministic`: the same randomness in each run, virtual sleeps in user code, and a list of what escapes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kubewright.clock import Clock
+
+__all__ = ["Determinism", "deterministic"]
+
+_AUDITED: Final = {
+    "socket.connect": "opens a network connection",
+    "socket.getaddrinfo": "resolves a host name",
+    "subprocess.Popen": "starts a process",
+    "os.system": "starts a process",
+}
+
+
+class Determinism:
+    """What the operator's code did that virtual time does not control."""
+
+    def __init__(self, folder: str) -> None:
+        self.found: set[str] = set()
+        self.clock: Clock | None = None
+        self._folder = folder
+
+    def is_user_code(self, depth: int) -> bool:
+        """Returns whether the caller of the caller is in the program's folder."""
+        return sys._getframe(depth + 1).f_code.co_filename.startswith(self._folder)
+
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Notes a call that leaves the process."""
+        if event in _AUDITED and not (event == "socket.connect" and isinstance(arguments[1], str | bytes)):
+            self.found.add(f"the operator {_AUDITED[event]}")
+
+
+@contextlib.contextmanager
+def deterministic(target: str, seed: int) -> Iterator[Determinism]:
+    """Seeds all sources of randomness. Only for a process that ends afterwards: nothing is restored."""
+    where = target.rpartition(":")[0] if ".py:" in target else target
+    determinism = Determinism(str(Path(where).resolve().parent if where.endswith(".py") else Path.cwd()))
+    random.seed(seed)
+    source = random.Random(f"urandom {seed}")  # noqa: S311 - repeatable on purpose
+    os.urandom = source.randbytes
+    random._urandom = source.randbytes  # type: ignore[attr-defined]
+    uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
+    asyncio.sleep = _virtual_sleep(determinism, asyncio.sleep)
+    time.sleep = _skipped_sleep(determinism, time.sleep)
+    time.time = _virtual_time(determinism, time.time)
+    sys.addaudithook(determinism.audit)
+    yield determinism
+
+
+def _virtual_sleep(determinism: Determinism, real: Callable[..., Any]) -> Callable[..., Any]:
+    """Sleeps of user code take virtual time."""
+
+    def sleep(delay: float, result: Any = None) -> Any:
+        if delay > 0 and determinism.clock is not None and determinism.is_user_code(1):
+            determinism.found.add("the operator calls asyncio.sleep: use ctx.clock.sleep")
+            return _slept(determinism.clock, delay, result)
+        return real(delay, result)
+
+    return sleep
+
+
+async def _slept(clock: Clock, delay: float, result: Any) -> Any:
+    await clock.sleep(delay)
+    return result
+
+
+def _skipped_sleep(determinism: Determinism, real: Callable[[Any], None]) -> Callable[[Any], None]:
+    def sleep(seconds: Any) -> None:
+        if determinism.is_user_code(1):
+            determinism.found.add("the operator calls time.sleep, which is skipped")
+        else:
+            real(seconds)
+
+    return sleep
+
+
+def _virtual_time(determinism: Determinism, real: Callable[[], float]) -> Callable[[], float]:
+    def now() -> float:
+        if determinism.clock is not None and determinism.is_user_code(1):
+            determinism.found.add("the operator calls time.time: use ctx.clock.now")
+            return determinism.clock.now().timestamp()
+        return real()
+
+    return now

@@ -1,0 +1,132 @@
+"""`Incarnations`: the operator's process, which can be killed and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import traceback
+from typing import Any
+
+from kubewright.client import Client
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster, User
+from kubewright.explore.model import Failure
+from kubewright.explore.runner._connection import OPERATOR, Connection
+from kubewright.explore.runner._stage import Stage
+from kubewright.operator import Operator, Running
+from kubewright.operator.loading import load_operator
+
+__all__ = ["Incarnations", "Problems", "loaded"]
+
+
+def loaded(target: str, before: frozenset[str]) -> Operator:
+    """Imports the program from scratch: no module that it imported keeps its state."""
+    for name in set(sys.modules) - before:
+        if not name.startswith("kubewright"):
+            del sys.modules[name]
+    return load_operator(target)
+
+
+class Problems(logging.Handler):
+    """Collects the errors in the log."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(logging.WARNING)
+        self._stage = stage
+        self.found: list[Failure] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Adds a failure."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None and record.levelno < logging.ERROR:
+            return
+        self.found.append(
+            Failure(
+                time=self._stage.clock.monotonic(),
+                step=self._stage.recorder.step,
+                type=type(error).__name__ if error is not None else "",
+                message=f"{record.getMessage()}: {error}" if error is not None else record.getMessage(),
+                traceback="".join(traceback.format_exception(error)) if error is not None else "",
+                during_fault=any(request.fault for request in self._stage.requests),
+            )
+        )
+
+
+class Incarnations:
+    """Starts the operator, kills it, and starts it again with fresh modules."""
+
+    def __init__(self, target: str, cluster: Cluster, clock: VirtualClock, stage: Stage) -> None:
+        self._target = target
+        self._cluster = cluster
+        self._clock = clock
+        self._stage = stage
+        self._modules = frozenset(sys.modules)
+        self._number = 0
+        self.connection: Connection | None = None
+        self.running: Running | None = None
+        self.operator: Operator | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self.error: BaseException | None = None
+        stage.killed = self._killed
+
+    def start(self) -> None:
+        """Starts the operator in the background."""
+        self._number += 1
+        connection = Connection(
+            self._cluster.transport(User(OPERATOR, ("system:masters",)), warnings=False), self._stage, self._number
+        )
+        self.connection = connection
+        self._tasks.append(asyncio.create_task(self._operate(connection), name=f"incarnation {self._number}"))
+
+    async def _operate(self, connection: Connection) -> None:
+        try:
+            operator = loaded(self._target, self._modules)
+            self.operator = operator
+            client = Client(transport=connection, clock=self._clock)
+            running = operator.running(client, clock=self._clock, **_SETTINGS)
+            async with running:
+                self.running = running
+                await asyncio.get_running_loop().create_future()
+        except Exception as error:
+            if not connection.dead:
+                self.error = error
+
+    def _killed(self, connection: Connection, downtime: float) -> None:
+        self.running = None
+        self._clock.call_later(downtime, self.start)
+
+    def kill(self) -> None:
+        """Kills the operator."""
+        if self.connection is not None:
+            self.connection.cut()
+        self.running = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the operator runs and its caches are in sync."""
+        return self.running is not None
+
+    def pending(self) -> float:
+        """Returns the seconds until every object has been reconciled again, as far as this is planned."""
+        longest = 0.0
+        if self.running is None:
+            return longest
+        for controller in self.running.controllers:
+            for key in controller.queue.keys():  # noqa: SIM118 - iterating a queue takes keys
+                state = controller.queue.state(key)
+                longest = max(longest, state.ready_in or 0.0)
+            longest = max(longest, controller.resync_in or 0.0)
+        return longest
+
+    def is_busy(self) -> bool:
+        """Returns whether a reconcile runs or is due now."""
+        return self.running is None or not all(controller.idle for controller in self.running.controllers)
+
+
+_SETTINGS: dict[str, Any] = {
+    "leader_elect": False,
+    "metrics_bind": "0",
+    "health_bind": "0",
+    "tracing": False,
+}

@@ -1,0 +1,224 @@
+"""`play`: runs a plan on an embedded cluster in this process, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kubewright.api import core
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.workloads import Workloads, usual_plan
+from kubewright.explore.model import (
+    Checkpoint,
+    Conditions,
+    Create,
+    Delete,
+    Fault,
+    Outcome,
+    Pause,
+    Plan,
+    Revise,
+    Step,
+    Wait,
+)
+from kubewright.explore.runner._actors import Actor, Refused, type_of_kind
+from kubewright.explore.runner._determinism import Determinism
+from kubewright.explore.runner._incarnations import Incarnations, Problems
+from kubewright.explore.runner._recorder import Recorder
+from kubewright.explore.runner._stage import Stage
+
+__all__ = ["play"]
+
+_START: Final = datetime(2030, 1, 1, tzinfo=UTC)
+_SHORTEST: Final = 90.0
+"""Virtual seconds without a change after which a cluster is quiet."""
+_LONGEST: Final = 3600.0
+"""How long to wait for a retry or resync that is already planned."""
+_LIMIT: Final = 6 * 3600.0
+"""Virtual seconds within which the cluster must become quiet after the last fault."""
+_READY: Final = 5.0
+"""Virtual seconds until a pod is ready."""
+_PACE: Final = 0.05
+"""Virtual seconds between two steps without a wait between them."""
+
+
+async def play(target: str, plan: Plan, escapes: Determinism) -> Outcome:
+    """Runs a plan and returns what happened."""
+    clock = VirtualClock(_START + timedelta(days=plan.conditions.start), longest_hold=10)
+    cluster = Cluster(clock=clock, seed=plan.conditions.seed, workloads=Workloads(plan=_pods(plan.conditions)))
+    await cluster.start()
+    escapes.clock = clock
+    outcome = await _Run(target, plan, cluster, clock).play()
+    outcome.escapes = sorted(escapes.found)
+    return outcome
+
+
+def _pods(conditions: Conditions) -> Callable[[core.Pod], PodPlan]:
+    """Returns the behavior of pods: they need a few seconds to become ready, as real ones do."""
+
+    def plan(pod: core.Pod) -> PodPlan:
+        return dataclasses.replace(usual_plan(pod), ready_delay=_READY, becomes_ready=not conditions.unready)
+
+    return plan
+
+
+class _Run:
+    def __init__(self, target: str, plan: Plan, cluster: Cluster, clock: VirtualClock) -> None:
+        self.plan = plan
+        self.clock = clock
+        self.cluster = cluster
+        self.recorder = Recorder(cluster)
+        self.stage = Stage(plan, cluster, clock, self.recorder)
+        self.operator = Incarnations(target, cluster, clock, self.stage)
+        self.user = Actor(cluster, "user")
+        self.outcome = Outcome()
+        self.problems = Problems(self.stage)
+        self._last_change = 0.0
+        self._seen_changes = 0
+        self._horizon = 0.0
+
+    async def play(self) -> Outcome:
+        root = logging.getLogger()
+        root.handlers = [self.problems]
+        root.setLevel(logging.WARNING)
+        self.operator.start()
+        await self.clock.advance_until(lambda: self.operator.is_up or self.operator.error is not None, limit=600)
+        if self.operator.error is not None:
+            raise self.operator.error
+        self.recorder.start()
+        for number, step in enumerate(self.plan.story.steps):
+            self.recorder.step = number
+            await self._step(number, step)
+            if self.stage.over_budget:
+                break
+        outcome, stage = self.outcome, self.stage
+        outcome.requests, outcome.hits, outcome.over_budget = stage.requests, stage.hits, stage.over_budget
+        outcome.writes = self.recorder.writes
+        outcome.failures = self.problems.found
+        outcome.watched = sorted(stage.watched)
+        if self.operator.error is not None:
+            outcome.broken = f"the operator ended: {self.operator.error!r}"
+        return outcome
+
+    async def _step(self, number: int, step: Step) -> None:
+        faults = [(index, fault) for index, fault in enumerate(self.plan.faults) if fault.at == number]
+        downtime = 0.0
+        for index, fault in faults:
+            match fault.kind:
+                case "slow-watch":
+                    self.stage.slow_down(fault.resource, fault.seconds)
+                    self.stage.hits[index] = True
+                case "expired-watch":
+                    self.stage.slow_down("", fault.seconds)
+                    self.clock.call_later(fault.seconds * 0.9, self.stage.expire)
+                    self.stage.hits[index] = True
+                case "downtime":
+                    self.operator.kill()
+                    downtime = max(fault.seconds, 1.0)
+                    self.stage.hits[index] = True
+        if isinstance(step, Wait):
+            await self._wait(number, step, [(index, fault) for index, fault in faults])
+        elif isinstance(step, Pause):
+            await self.clock.advance(step.seconds)
+        else:
+            await self._act(number, step)
+            await self.clock.advance(_PACE)
+        if downtime:
+            await self.clock.advance(downtime)
+            self.operator.start()
+
+    async def _act(self, number: int, step: Create | Revise | Delete) -> None:
+        try:
+            await self.clock.run(self._request(step), 60)
+        except Refused as error:
+            self.outcome.refused.append((number, str(error)))
+
+    async def _request(self, step: Create | Revise | Delete) -> None:
+        if isinstance(step, Create):
+            await self.user.create(step.object)
+            return
+        type_ = type_of_kind(self.cluster, step.api_version, step.kind)
+        if isinstance(step, Delete):
+            await self.user.delete(type_.qualified, step.namespace, step.name)
+            return
+        path = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in step.path)
+        change = {"op": "remove", "path": path} if step.remove else {"op": "add", "path": path, "value": step.value}
+        await self.user.json_patch(type_.qualified, step.namespace, step.name, [change])
+
+    # Waiting
+
+    async def _wait(self, number: int, step: Wait, faults: list[tuple[int, Fault]]) -> None:
+        quiet = await self._quiet()
+        for index, fault in faults:
+            if await self._disturb(fault):
+                self.stage.hits[index] = True
+                quiet = await self._quiet()
+        first = len(self.stage.requests)
+        if step.rest and quiet:
+            await self.clock.advance(step.rest)
+        self.outcome.checkpoints.append(
+            Checkpoint(
+                step=number,
+                time=self.clock.monotonic(),
+                quiet=quiet,
+                world=self.recorder.world(),
+                sent=len(self.stage.requests),
+                rest=(first, len(self.stage.requests)),
+            )
+        )
+
+    async def _disturb(self, fault: Fault) -> bool:
+        """Applies a fault of a cluster at rest. Returns whether it could be applied."""
+        other = self.stage.other
+        try:
+            match fault.kind:
+                case "restart":
+                    self.operator.kill()
+                    await self.clock.advance(max(fault.seconds, 0.1))
+                    self.operator.start()
+                case "remove":
+                    await other.delete(fault.resource, fault.namespace, fault.name)
+                case "label":
+                    return await self.stage.interfere(fault.resource, fault.namespace, fault.name)
+                case "edit":
+                    path = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in fault.path)
+                    change = {"op": "add", "path": path, "value": fault.value}
+                    await other.json_patch(fault.resource, fault.namespace, fault.name, [change])
+                case _:
+                    return False
+        except Refused:
+            return False
+        return True
+
+    async def _quiet(self) -> bool:
+        """Waits until nothing has changed for a while and nothing is planned. Returns False at the limit."""
+        begin = self.clock.monotonic()
+        self._last_change = begin
+        self._seen_changes = self.recorder.changes
+        await self.clock.advance(1)
+        self._horizon = self._new_horizon()
+        while True:
+            now = self.clock.monotonic()
+            if self.recorder.changes != self._seen_changes:
+                self._seen_changes = self.recorder.changes
+                self._last_change = now
+                self._horizon = self._new_horizon()
+            disturbed = self.stage.disturbed_until
+            if disturbed > now or not self.operator.is_up:
+                self._horizon = max(self._horizon, max(disturbed, now) + _SHORTEST)
+            elif now >= self._horizon and not self.operator.is_busy():
+                return True
+            if now - max(begin, disturbed) > _LIMIT or self.stage.over_budget or self.operator.error is not None:
+                return False
+            await self.clock.advance(min(max(self._horizon - now, 1.0), 30.0))
+            await asyncio.sleep(0)
+
+    def _new_horizon(self) -> float:
+        planned = min(self.operator.pending(), _LONGEST)
+        return self._last_change + max(_SHORTEST, planned + 5.0)

@@ -1,0 +1,113 @@
+"""`Pool`: servers that run plans, each on one core."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Final, Self
+
+from kubewright.explore.model import Outcome, Plan
+from kubewright.explore.runner import _frames
+
+__all__ = ["Pool", "RunnerError"]
+
+_START: Final = 60.0
+_RUN: Final = 90.0
+
+
+class RunnerError(Exception):
+    """A server of the pool does not start or does not answer."""
+
+
+class _Server:
+    """One server process."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONASYNCIODEBUG": ""}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kubewright.explore.runner"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        try:
+            self._read(_START)
+        except (EOFError, TimeoutError) as error:
+            self.close()
+            raise RunnerError("the process that runs plans did not start") from error
+
+    def _read(self, seconds: float) -> object:
+        assert self._process.stdout is not None
+        return _frames.read(self._process.stdout.fileno(), seconds)
+
+    def run(self, target: str, plan: Plan) -> Outcome:
+        """Runs a plan."""
+        assert self._process.stdin is not None
+        try:
+            _frames.write(self._process.stdin.fileno(), (target, plan))
+            found = self._read(_RUN)
+        except (EOFError, TimeoutError, BrokenPipeError) as error:
+            raise RunnerError("the process that runs plans ended") from error
+        assert isinstance(found, Outcome)
+        return found
+
+    def close(self) -> None:
+        """Ends the server."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+
+class Pool:
+    """Runs plans: `with Pool("foo.py", workers=2) as pool: pool.run(plan)`. `run` may be called from several threads.
+
+    Raises `RunnerError` if the servers do not start.
+    """
+
+    def __init__(self, target: str, *, workers: int) -> None:
+        self._target = target
+        self.workers = workers
+        self._free: queue.SimpleQueue[_Server] = queue.SimpleQueue()
+        self._servers: list[_Server] = []
+        self.runs = 0
+        """How many plans were run."""
+
+    def __enter__(self) -> Self:
+        with ThreadPoolExecutor(max_workers=self.workers) as threads:
+            started = [threads.submit(_Server) for _ in range(self.workers)]
+        try:
+            for future in started:
+                server = future.result()
+                self._servers.append(server)
+                self._free.put(server)
+        except RunnerError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the servers."""
+        for server in self._servers:
+            server.close()
+
+    def run(self, plan: Plan, target: str = "") -> Outcome:
+        """Runs a plan and waits for its outcome. `target` names another operator."""
+        server = self._free.get()
+        try:
+            self.runs += 1
+            return server.run(target or self._target, plan)
+        finally:
+            self._free.put(server)

@@ -1,0 +1,95 @@
+"""`Recorder`: every write of a run, and the objects at checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kubewright.cluster import Cluster
+from kubewright.explore.model import Write
+from kubewright.explore.runner._actors import ACTING
+from kubewright.explore.worlds import scrubbed
+
+__all__ = ["NOISE", "Recorder"]
+
+NOISE: Final = frozenset(
+    {
+        "events",
+        "events.events.k8s.io",
+        "leases.coordination.k8s.io",
+        "nodes",
+        "csinodes.storage.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "apiservices.apiregistration.k8s.io",
+        "endpoints",
+        "endpointslices.discovery.k8s.io",
+    }
+)
+"""Resources that the cluster writes all the time, or that are not part of a story."""
+
+
+class Recorder:
+    """Records the writes since its start. `changes` counts those that change more than times and versions."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._clock = cluster.state.clock
+        self._resources: dict[str, str] = {}
+        self.writes: list[Write] = []
+        self.changes = 0
+        self.step = 0
+        self._initial: set[tuple[str, str, str]] = set()
+
+    def start(self) -> None:
+        """Starts to record. Objects that exist now are not part of checkpoints unless they change."""
+        self._initial = {self._key(storage, entry) for storage, entry in self._cluster.state.storage.dump()}
+        self._cluster.state.storage.subscribe_all(self)
+
+    def offer(self, event: Any) -> None:
+        """Records a write."""
+        resource = self._resource(event.storage)
+        if resource in NOISE:
+            return
+        entry, previous = event.entry, event.previous
+        acting = ACTING.get()
+        is_own = (
+            acting is not None
+            and acting.resource == resource
+            and acting.namespace == entry.namespace
+            and acting.name in ("", entry.name)
+        )
+        gone = event.kind == "DELETED"
+        write = Write(
+            time=self._clock.monotonic(),
+            step=self.step,
+            actor=acting.actor if acting is not None and is_own else "",
+            verb=acting.verb if acting is not None and is_own else "",
+            resource=resource,
+            namespace=entry.namespace,
+            name=entry.name,
+            before=None if previous is None else previous.raw,
+            after=None if gone else entry.raw,
+            request=acting.number if acting is not None and is_own else 0,
+        )
+        self.writes.append(write)
+        self._initial.discard(write.key)
+        if previous is None or gone or scrubbed(previous.decode()) != scrubbed(entry.decode()):
+            self.changes += 1
+
+    def world(self) -> dict[tuple[str, str, str], dict[str, Any]]:
+        """Returns the objects that exist now, except initial ones and noise."""
+        found = {}
+        for storage, entry in self._cluster.state.storage.dump():
+            key = self._key(storage, entry)
+            if key[0] not in NOISE and key not in self._initial:
+                found[key] = entry.decode()
+        return found
+
+    def _key(self, storage: str, entry: Any) -> tuple[str, str, str]:
+        return (self._resource(storage), entry.namespace, entry.name)
+
+    def _resource(self, storage: str) -> str:
+        if storage not in self._resources:
+            group, _, plural = storage.partition("/")
+            types = [type_ for type_ in self._cluster.state.types if type_.storage == storage]
+            self._resources[storage] = types[0].qualified if types else f"{plural}.{group}" if group else plural
+        return self._resources[storage]

@@ -1,0 +1,273 @@
+"""`Exploration`: what runs when, until the budget is used up."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Final
+
+import msgspec
+
+from kubewright.explore.faults import crashes_of, pairs_of, plans_of
+from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Story
+from kubewright.explore.reports import story_lines
+from kubewright.explore.runner import Pool
+from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
+from kubewright.explore.search._judges import judge_plan, judge_scene
+from kubewright.explore.workloads import Change, Scene, Subject, changes_of, hasty_life_of, life_of, scenes_of
+from kubewright.explore.worlds import TooManyMasks
+
+__all__ = ["Budget", "Exploration"]
+
+_ENOUGH: Final = 5
+"""Distinct findings after which an exploration ends."""
+_TRIED_CHANGES: Final = 6
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """The limits of an exploration."""
+
+    seconds: float = 300.0
+    runs: int = 0
+    """The most runs; 0 for no limit."""
+    seed: int = 0
+
+
+class Exploration:
+    """Explores an operator with the servers of a pool."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        subjects: Sequence[Subject],
+        budget: Budget,
+        progress: Callable[[Report], None] = lambda report: None,
+    ) -> None:
+        self._pool = pool
+        self._subjects = subjects
+        self._budget = budget
+        self._progress = progress
+        self._begin = time.monotonic()
+        self._lock = threading.Lock()
+        self._cache: dict[bytes, Outcome] = {}
+        self._known: set[tuple[str, str]] = set()
+        self.report = Report()
+
+    def explore(self) -> Report:
+        """Runs until the budget is used up, or nothing is left to try."""
+        with ThreadPoolExecutor(max_workers=self._pool.workers) as threads:
+            baselines = []
+            for subject in self._subjects:
+                change = self._main_change(subject)
+                baseline = self._baseline(subject, life_of(subject, change), threads)
+                if baseline is None:
+                    break
+                hasty = self._baseline(subject, hasty_life_of(subject, change), threads)
+                baselines.append((baseline, hasty or baseline))
+            if not self.report.error:
+                self._search(threads, baselines)
+        self._finish()
+        return self.report
+
+    def _finish(self) -> None:
+        self.report.runs = self._pool.runs
+        self.report.seconds = time.monotonic() - self._begin
+
+    # The undisturbed runs
+
+    def _baseline(self, subject: Subject, story: Story, threads: ThreadPoolExecutor) -> Baseline | None:
+        plans = [Plan(story, (), self._varied(conditions)) for conditions in CIRCUMSTANCES]
+        outcomes = list(threads.map(self.run, plans))
+        for outcome in outcomes:
+            if outcome.broken:
+                self.report.error = f"the undisturbed story cannot run: {outcome.broken}"
+                return None
+            if outcome.refused:
+                self.report.error = f"the server refuses the sample: {outcome.refused[0][1]}"
+                return None
+            self.report.escapes = sorted({*self.report.escapes, *outcome.escapes})
+        wrong = [judge_undisturbed(subject, outcome, deletes=True) for outcome in outcomes]
+        for finding in wrong[0]:
+            # Every undisturbed run must show it, so that no circumstance decides.
+            if all(finding.identity in {each.identity for each in others} for others in wrong):
+                self._add(finding, plans[0], outcomes[0])
+        if any(found.oracle == "convergence" for found in wrong[0]):
+            return None
+        try:
+            masks = learn_masks(outcomes)
+        except TooManyMasks as error:
+            self.report.error = str(error)
+            return None
+        self.report.masks += masks.lines()
+        self.report.boundaries += len(outcomes[0].requests)
+        return Baseline(subject, story, outcomes[0], masks)
+
+    def _varied(self, conditions: Conditions) -> Conditions:
+        return msgspec.structs.replace(conditions, seed=conditions.seed + 100 * self._budget.seed)
+
+    def _main_change(self, subject: Subject) -> Change | None:
+        """Returns the first change that the server accepts and the operator acts on."""
+        for change in changes_of(subject.object, subject.schema)[:_TRIED_CHANGES]:
+            outcome = self.run(Plan(life_of(subject, change), (), self._varied(Conditions())))
+            if outcome.broken or outcome.refused or outcome.failures or len(outcome.checkpoints) < 2:
+                continue
+            first = outcome.checkpoints[0].sent
+            if outcome.checkpoints[1].sent > first:
+                return change
+        return None
+
+    # The search
+
+    def _search(self, threads: ThreadPoolExecutor, baselines: list[tuple[Baseline, Baseline]]) -> None:
+        work = itertools.chain.from_iterable(
+            _interleaved(self._scene_work(baseline), self._fault_work(baseline, hasty)) for baseline, hasty in baselines
+        )
+        more = itertools.chain.from_iterable(self._pair_work(baseline) for baseline, _ in baselines)
+        pending: set[Future[None]] = set()
+        for task in itertools.chain(work, more):
+            if self._is_over():
+                break
+            pending.add(threads.submit(task))
+            if len(pending) >= 2 * self._pool.workers:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                self._finish()
+                self._progress(self.report)
+        for future in pending:
+            future.result()
+
+    def _is_over(self) -> bool:
+        late = time.monotonic() - self._begin >= self._budget.seconds
+        spent = 0 < self._budget.runs <= self._pool.runs
+        return late or spent or len(self.report.findings) >= _ENOUGH
+
+    def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
+        subject = baseline.subject
+        self.report.values += [change.title for change in changes_of(subject.object, subject.schema)]
+        for scene in scenes_of(subject):
+            yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
+
+    def _fault_work(self, baseline: Baseline, hasty: Baseline) -> Iterator[Callable[[], None]]:
+        plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
+        crashes = crashes_of(hasty.story, hasty.outcome)
+        self.report.planned += len(plans) + len(crashes)
+        pairs = [*((hasty, plan) for plan in crashes), *((baseline, plan) for plan in plans)]
+        for known, plan in pairs:
+            yield lambda known=known, plan=plan: self._plan(known, plan)  # type: ignore[misc]
+
+    def _pair_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
+        plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
+        for plan in pairs_of(plans):
+            yield lambda plan=plan: self._plan(baseline, plan)  # type: ignore[misc]
+
+    def _scene(self, baseline: Baseline, scene: Scene) -> None:
+        if self._is_over():
+            return
+        conditions = Conditions(unready=scene.judged == "unready", seed=100 * self._budget.seed)
+        found = judge_scene(baseline.subject, scene, baseline.masks, self.run, conditions)
+        for finding in found:
+            if finding.identity in self._known:
+                continue
+            other = msgspec.structs.replace(conditions, seed=conditions.seed + 7, start=3)
+            again = judge_scene(baseline.subject, scene, baseline.masks, self.run, other)
+            plan = Plan(scene.story, (), conditions)
+            self._confirm(finding, [again], plan, self.run(plan), None)
+
+    def _plan(self, baseline: Baseline, plan: Plan) -> None:
+        if self._is_over():
+            return
+        outcome = self.run(plan)
+        self.report.executed += 1
+        self.report.inconclusive += bool(outcome.broken)
+        if not all(outcome.hits):
+            return
+        for finding in judge_plan(baseline, plan, outcome):
+            if finding.identity in self._known:
+                continue
+            smallest, shown = self._smallest(baseline, finding, plan, outcome)
+            replays = []
+            for conditions in (plan.conditions, Conditions(seed=plan.conditions.seed + 7, start=3)):
+                replay = msgspec.structs.replace(smallest, conditions=conditions)
+                replays.append(judge_plan(baseline, replay, self._pool.run(replay)))
+            self._confirm(finding, replays, smallest, shown, baseline)
+
+    def _smallest(self, baseline: Baseline, finding: Finding, plan: Plan, outcome: Outcome) -> tuple[Plan, Outcome]:
+        """Returns the plan with the fewest faults that shows the finding, and its outcome."""
+        for fault in plan.faults if len(plan.faults) > 1 else ():
+            smaller = msgspec.structs.replace(plan, faults=(fault,))
+            found = self._pool.run(smaller)
+            if finding.identity in {each.identity for each in judge_plan(baseline, smaller, found)}:
+                return smaller, found
+        return plan, outcome
+
+    def _confirm(
+        self,
+        finding: Finding,
+        replays: Sequence[Sequence[Finding]],
+        plan: Plan,
+        outcome: Outcome,
+        baseline: Baseline | None,
+    ) -> None:
+        """Adds a finding that every replay shows."""
+        if all(finding.identity in {each.identity for each in replay} for replay in replays):
+            self._add(finding, plan, outcome, baseline)
+        else:
+            self.report.unconfirmed += 1
+
+    def _add(self, finding: Finding, plan: Plan, outcome: Outcome, baseline: Baseline | None = None) -> None:
+        with self._lock:
+            if finding.identity in self._known:
+                return
+            self._known.add(finding.identity)
+            usual = story_lines(Plan(plan.story), baseline.outcome) if baseline is not None else []
+            complete = msgspec.structs.replace(
+                finding, plan=plan, story=tuple(story_lines(plan, outcome)), undisturbed=tuple(usual)
+            )
+            self.report.findings.append(complete)
+
+    def replay(self, plan: Plan, oracle: str) -> list[Finding]:
+        """Runs a plan again and returns the findings of an oracle."""
+        subject = next((each for each in self._subjects if _is_about(plan, each)), self._subjects[0])
+        with ThreadPoolExecutor(max_workers=self._pool.workers) as threads:
+            baseline = self._baseline(subject, life_of(subject, None), threads)
+            found = list(self.report.findings)
+            if baseline is not None and plan.faults:
+                known = self._baseline(subject, plan.story, threads) or baseline
+                found += judge_plan(known, plan, self._pool.run(plan))
+            elif baseline is not None:
+                for scene in scenes_of(subject):
+                    if scene.story == plan.story:
+                        found += judge_scene(subject, scene, baseline.masks, self.run, plan.conditions)
+                if not any(scene.story == plan.story for scene in scenes_of(subject)):
+                    self._baseline(subject, plan.story, threads)
+                    found = list(self.report.findings)
+        return [finding for finding in found if finding.oracle == oracle]
+
+    def run(self, plan: Plan) -> Outcome:
+        """Runs a plan, or returns the outcome of an equal one. Only undisturbed runs are kept."""
+        if plan.faults:
+            return self._pool.run(plan)
+        name = msgspec.json.encode(plan)
+        if name not in self._cache:
+            self._cache[name] = self._pool.run(plan)
+        return self._cache[name]
+
+
+def _is_about(plan: Plan, subject: Subject) -> bool:
+    return any(isinstance(step, Create) and step.object["kind"] == subject.object["kind"] for step in plan.story.steps)
+
+
+def _interleaved(
+    one: Iterator[Callable[[], None]], other: Iterator[Callable[[], None]]
+) -> Iterator[Callable[[], None]]:
+    """Yields one of the first and two of the second, as long as there are any."""
+    missing = object()
+    while True:
+        batch = [next(each, missing) for each in (one, other, other)]
+        if all(each is missing for each in batch):
+            return
+        yield from (each for each in batch if each is not missing)  # type: ignore[misc]

@@ -1,0 +1,154 @@
+"""Verdicts on plans and scenes: which oracles apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Plan
+from kubewright.explore.oracles import (
+    collisions,
+    compared,
+    converged,
+    deleted_alive,
+    deleted_of_another,
+    exceptions,
+    fields_kept,
+    made_by_operator,
+    orphans,
+    ready_too_early,
+    ready_while_children_are_not,
+    unobserved_generation,
+)
+from kubewright.explore.search._baseline import Baseline, judge_undisturbed
+from kubewright.explore.workloads import Scene, Subject
+from kubewright.explore.worlds import Masks
+
+__all__ = ["judge_plan", "judge_scene"]
+
+Run = Callable[[Plan], Outcome]
+
+
+def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding]:
+    """Returns what is wrong with a run with faults, compared with the undisturbed run."""
+    if outcome.broken:
+        if outcome.broken.startswith("the operator ended"):
+            return [Finding("ended", outcome.broken, subject="ended")]
+        return []
+    findings = converged(outcome)
+    if findings:
+        return findings
+    kinds = {fault.kind for fault in plan.faults}
+    foreign = kinds & {"remove", "edit"}
+    if not foreign:
+        findings += exceptions(outcome)
+    findings += deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults))
+    findings += fields_kept(outcome)
+    if "slow-watch" not in kinds and not foreign:
+        findings += ready_too_early(outcome, baseline.subject.key, disturbed=True)
+    for expected, actual in zip(baseline.outcome.checkpoints, outcome.checkpoints, strict=False):
+        unlike = compared(
+            expected,
+            baseline.outcome,
+            actual,
+            outcome,
+            baseline.masks,
+            oracle="same-end-state",
+            summary="the end state differs from the undisturbed run",
+            subject=baseline.subject.key,
+        )
+        findings += unlike
+        if unlike:
+            break
+        findings += unobserved_generation(actual, baseline.subject.key, baseline.subject.schema)
+    return findings
+
+
+def _foreign_keys(faults: tuple[Fault, ...]) -> frozenset[tuple[str, str, str]]:
+    return frozenset((fault.resource, fault.namespace, fault.name) for fault in faults if fault.name)
+
+
+def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditions: Conditions) -> list[Finding]:
+    """Runs a story without faults and its references, and returns what is wrong."""
+    outcome = run(Plan(scene.story, (), conditions))
+    if outcome.broken or outcome.refused or not outcome.checkpoints:
+        return []
+    references = [run(Plan(story, (), conditions)) for story in scene.references]
+    if any(reference.broken or reference.refused or not reference.checkpoints for reference in references):
+        return []
+    match scene.judged:
+        case "gone":
+            return [*converged(outcome), *orphans(outcome, outcome.checkpoints[-1])]
+        case "alone":
+            return judge_undisturbed(subject, outcome, deletes=False)
+        case "unready":
+            return ready_while_children_are_not(outcome.checkpoints[-1], outcome, subject.key)
+        case "isolated":
+            return _isolated(subject, outcome, references, masks)
+        case _:
+            return _like_references(subject, scene, outcome, references, masks)
+
+
+def _like_references(
+    subject: Subject, scene: Scene, outcome: Outcome, references: list[Outcome], masks: Masks
+) -> list[Finding]:
+    """Compares the last checkpoints with the references: the last one with the last reference, and so on."""
+    if any(reference.failures or converged(reference) for reference in references):
+        # The operator or a child's validation refuses this value; only the way back is judged.
+        references, back = references[-1:], True
+        if references[0].failures or converged(references[0]):
+            return []
+    else:
+        back = False
+        findings = judge_undisturbed(subject, outcome, deletes=False)
+        if findings:
+            return findings
+    oracles = ("changed-spec", "rolled-back-spec") if scene.history else ("recreated", "recreated")
+    texts = (
+        ("the changed spec does not end as a fresh start with it", "the spec was changed back, but the state was not")
+        if scene.history
+        else ("the object that was created again differs from the first one",) * 2
+    )
+    count = len(references)
+    for index, (reference, checkpoint) in enumerate(zip(references, outcome.checkpoints[-count:], strict=True)):
+        last = index == count - 1 and (count > 1 or back)
+        findings = compared(
+            reference.checkpoints[-1],
+            reference,
+            checkpoint,
+            outcome,
+            masks,
+            oracle=oracles[last],
+            summary=texts[last],
+            subject=subject.key,
+            history=True,
+        )
+        if findings:
+            return findings
+    return []
+
+
+def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], masks: Masks) -> list[Finding]:
+    if len(references) == 2 and (found := collisions(*references)):
+        return found
+    for reference in references:
+        keys = made_by_operator(reference)
+        if found := deleted_of_another(outcome, keys):
+            return found
+        owned = frozenset(
+            key for key in keys if reference.checkpoints[-1].world[key]["metadata"].get("ownerReferences")
+        )
+        found = compared(
+            reference.checkpoints[-1],
+            reference,
+            outcome.checkpoints[-1],
+            outcome,
+            masks,
+            oracle="isolation",
+            summary="the children of an object depend on another object",
+            subject=subject.key,
+            history=True,
+            only=owned or keys,
+        )
+        if found:
+            return found
+    return []

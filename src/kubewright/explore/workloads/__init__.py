@@ -1,0 +1,25 @@
+"""Stories from samples and schemas.
+
+`read_subjects` reads the samples and matches them with the kinds of the operator. `values_of` draws changes of a spec
+from its schema. `stories_of` returns the stories about a subject, with the references that judge them.
+"""
+
+from __future__ import annotations
+
+from kubewright.explore.workloads._samples import SampleError, Subject, read_subjects
+from kubewright.explore.workloads._stories import Judged, Scene, hasty_life_of, life_of, scenes_of
+from kubewright.explore.workloads._values import Change, changed, changes_of
+
+__all__ = [
+    "Change",
+    "Judged",
+    "SampleError",
+    "Scene",
+    "Subject",
+    "changed",
+    "changes_of",
+    "hasty_life_of",
+    "life_of",
+    "read_subjects",
+    "scenes_of",
+]

@@ -1,0 +1,225 @@
+"""The stories about a subject, and what judges them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubewright.explore.model import Create, Delete, Pause, Revise, Step, Story, Wait
+from kubewright.explore.workloads._samples import Subject
+from kubewright.explore.workloads._values import Change, changed, changes_of
+
+__all__ = ["Judged", "Scene", "hasty_life_of", "life_of", "scenes_of"]
+
+_OTHER_NAMESPACE: Final = "explore-other"
+_REST: Final = 3600.0
+_MOMENT: Final = 2.0
+_QUICK: Final = 3
+_LONG: Final = 50
+_FIRST: Final = 10
+
+Judged = Literal["alone", "reference", "gone", "isolated", "unready"]
+"""How a story is judged: by itself, by a reference story, as an empty end, or as objects without influence."""
+
+
+class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A story with the story that shows how it must end.
+
+    The last checkpoint of `story` must equal the last one of each reference, limited to the objects of that reference.
+    """
+
+    story: Story
+    judged: Judged
+    references: tuple[Story, ...] = ()
+    history: bool = False
+    """Whether the story has a past that its reference has not. The status may show it."""
+
+
+def life_of(subject: Subject, change: Change | None) -> Story:
+    """Returns the story at whose requests faults occur: create, change, delete."""
+    steps: list[Step] = [*_company(subject), subject.create(), Wait()]
+    if change is not None:
+        steps += [_revise(subject, change), Wait()]
+    steps += [_delete(subject), Wait()]
+    return Story(f"create, change and delete {subject.title}", tuple(steps))
+
+
+def hasty_life_of(subject: Subject, change: Change | None) -> Story:
+    """Returns the same story without waits, for crashes after which the operator misses the following steps."""
+    steps: list[Step] = [*_company(subject), subject.create(), Pause(_MOMENT)]
+    if change is not None:
+        steps += [_revise(subject, change), Pause(_MOMENT)]
+    steps += [_delete(subject), Wait()]
+    return Story(f"create, change and delete {subject.title} without waiting", tuple(steps))
+
+
+def scenes_of(subject: Subject) -> Iterator[Scene]:
+    """Yields the stories without faults, the most likely to show a bug first."""
+    changes = changes_of(subject.object, subject.schema)
+    fresh = Story(f"create {subject.title}", (*_company(subject), subject.create(), Wait()))
+    yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")
+    rest = (*_company(subject), subject.create(), Wait(rest=_REST))
+    yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
+    first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST]]
+    pairs = list(_company_scenes(subject))
+    for one, other in itertools.zip_longest(first, pairs):
+        yield from (scene for scene in (one, other) if scene is not None)
+    yield Scene(
+        Story(
+            f"create {subject.title}, delete it, and create it again",
+            (*_company(subject), subject.create(), Wait(), _delete(subject), Wait(), subject.create(), Wait()),
+        ),
+        "reference",
+        (fresh,),
+    )
+    yield Scene(
+        Story(
+            f"create {subject.title} and delete it immediately",
+            (*_company(subject), subject.create(), _delete(subject), Wait()),
+        ),
+        "gone",
+    )
+    yield from _quick_scenes(subject, changes)
+    yield from (_change_scene(subject, change, fresh) for change in changes[_FIRST:])
+
+
+def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
+    """Changes a field and changes it back. The middle must equal a fresh start with the value, the end the begin."""
+    target = changed(subject.object, change)
+    reference = Story(
+        f"create {subject.title} with {change.title}", (*_company(subject), subject.create(target), Wait())
+    )
+    story = Story(
+        f"create {subject.title}, {change.title}, and change it back",
+        (
+            *_company(subject),
+            subject.create(),
+            Wait(),
+            _revise(subject, change),
+            Wait(),
+            _revise(subject, change.back()),
+            Wait(),
+        ),
+    )
+    return Scene(story, "reference", (reference, fresh), history=True)
+
+
+def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:
+    """Changes in quick succession must end like the last one."""
+    chosen = [change for change in changes if not change.remove and isinstance(change.path[-1], str)][:_QUICK]
+    if not chosen:
+        return
+    last = chosen[-1]
+    steps: list[Step] = [*_company(subject), subject.create()]
+    for change in chosen[:-1]:
+        steps += [_revise(subject, change), _revise(subject, change.back())]
+    steps += [_revise(subject, last), Wait()]
+    reference = Story(
+        f"create {subject.title} with {last.title}",
+        (*_company(subject), subject.create(changed(subject.object, last)), Wait()),
+    )
+    yield Scene(
+        Story(f"change {subject.title} in quick succession", tuple(steps)), "reference", (reference,), history=True
+    )
+
+
+def _company_scenes(subject: Subject) -> Iterator[Scene]:
+    """A second object, with a similar or long name or in another namespace, changes nothing for the first one."""
+    longer = f"{subject.name}-2"
+    names = [(subject.name, longer), (longer, subject.name)]
+    base = (subject.name + "-" + "x" * _LONG)[:_LONG].rstrip("-")
+    names.append((f"{base}a", f"{base}b"))
+    for first, second in names:
+        one, two = _renamed(subject, first), _renamed(subject, second)
+        yield from _pair(subject, one, two, f"{subject.object['kind']} {first} and {second}")
+    if subject.namespaced:
+        here, there = subject, _moved(subject, _OTHER_NAMESPACE)
+        yield from _pair(subject, here, there, f"{subject.title} in two namespaces")
+
+
+def _pair(subject: Subject, one: Subject, two: Subject, title: str) -> Iterator[Scene]:
+    prelude = (*_company(subject), *_namespace(one), *_namespace(two))
+    alone = tuple(
+        Story(f"create only {each.namespace}/{each.name}", (*prelude, each.create(), Wait())) for each in (one, two)
+    )
+    yield Scene(Story(f"create {title}", (*prelude, one.create(), two.create(), Wait())), "isolated", alone)
+    yield Scene(
+        Story(
+            f"create {title}, then delete the first one",
+            (*prelude, one.create(), two.create(), Wait(), _delete(one), Wait()),
+        ),
+        "isolated",
+        (alone[1],),
+    )
+
+
+def _renamed(subject: Subject, name: str) -> Subject:
+    obj = copy.deepcopy(subject.object)
+    if name != subject.name:
+        obj["metadata"]["name"] = name
+        obj["spec"] = _distinct(obj.get("spec"), subject, name)
+    return msgspec.structs.replace(subject, object=obj)
+
+
+def _moved(subject: Subject, namespace: str) -> Subject:
+    obj = copy.deepcopy(subject.object)
+    obj["metadata"]["namespace"] = namespace
+    company = tuple(
+        {**other, "metadata": {**other["metadata"], "namespace": namespace}}
+        for other in subject.company
+        if other["kind"] in ("Secret", "ConfigMap")
+    )
+    return msgspec.structs.replace(subject, object=obj, company=company)
+
+
+def _distinct(value: Any, subject: Subject, name: str, field: str = "") -> Any:
+    """Returns a spec whose names differ from those of the first object, where the spec names objects."""
+    if isinstance(value, dict):
+        return {key: _distinct(held, subject, name, key) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_distinct(held, subject, name, field) for held in value]
+    if isinstance(value, str) and value in {each["metadata"].get("name") for each in subject.company}:
+        return value
+    if isinstance(value, str) and subject.name in value:
+        return value.replace(subject.name, name)
+    if isinstance(value, str) and field.lower().endswith("name") and not field.endswith("ClassName"):
+        return f"{value}-of-{name}"[:63]
+    return value
+
+
+def _namespace(subject: Subject) -> tuple[Step, ...]:
+    if subject.namespace != _OTHER_NAMESPACE:
+        return ()
+    made = Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": subject.namespace}})
+    return (made, *(Create(other) for other in subject.company))
+
+
+def _company(subject: Subject) -> tuple[Step, ...]:
+    namespaces = {each["metadata"].get("namespace") for each in (*subject.company, subject.object)} - {None, "default"}
+    named = {each["metadata"].get("name") for each in subject.company if each["kind"] == "Namespace"}
+    made = [
+        Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        for name in sorted(namespaces - named - {"", "kube-system", "kube-public", _OTHER_NAMESPACE})
+    ]
+    ordered = sorted(subject.company, key=lambda each: each["kind"] not in ("Namespace", "CustomResourceDefinition"))
+    return (*made, *(Create(each) for each in ordered))
+
+
+def _revise(subject: Subject, change: Change) -> Revise:
+    return Revise(
+        subject.object["apiVersion"],
+        subject.object["kind"],
+        subject.name,
+        subject.namespace,
+        change.path,
+        change.value,
+        change.remove,
+    )
+
+
+def _delete(subject: Subject) -> Delete:
+    return Delete(subject.object["apiVersion"], subject.object["kind"], subject.name, subject.namespace)

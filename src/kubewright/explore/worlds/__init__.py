@@ -1,0 +1,23 @@
+"""Objects that can be compared between runs: without times, uids, versions and generated names.
+
+`canonical` returns the comparable form of the objects of a checkpoint. `learn` finds the leaf fields that differ
+between undisturbed runs; `Masks` hides them. `differences` lists what differs between two canonical worlds.
+"""
+
+from __future__ import annotations
+
+from kubewright.explore.worlds._canonical import Canonical, canonical, creators, scrubbed
+from kubewright.explore.worlds._differences import Difference, differences
+from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
+
+__all__ = [
+    "Canonical",
+    "Difference",
+    "Masks",
+    "TooManyMasks",
+    "canonical",
+    "creators",
+    "differences",
+    "learn",
+    "scrubbed",
+]

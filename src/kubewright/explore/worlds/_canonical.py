@@ -1,0 +1,181 @@
+"""The comparable form of objects."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from kubewright.explore.model import Write
+from kubewright.explore.model._outcomes import Key, World
+
+__all__ = ["Canonical", "canonical", "creators", "scrubbed"]
+
+Canonical: TypeAlias = dict[Key, Any]
+"""Comparable objects by key; generated names are replaced in keys and values."""
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_DATE: Final = re.compile(r"(19|20)\d\d-\d\d-\d\d")
+_UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_EPOCH: Final = (1_600_000_000, 2_400_000_000)
+_DROPPED_METADATA: Final = frozenset(
+    {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp"}
+)
+_DROPPED_ANNOTATIONS: Final = frozenset(
+    {
+        "deployment.kubernetes.io/revision",
+        "other-client.example.com/field",  # of the other writer in a run; an oracle of its own checks it
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "volume.kubernetes.io/selected-node",
+    }
+)
+_DROPPED_STATUS: Final = frozenset({"observedGeneration", "collisionCount", "currentRevision", "updateRevision"})
+_BUILT_IN: Final = frozenset({"apps", "batch", "autoscaling", "policy"})
+
+
+def scrubbed(value: Any) -> Any:
+    """Returns an object without everything that changes with time or with each write."""
+    if isinstance(value, dict):
+        return {
+            name: scrubbed(inner)
+            for name, inner in value.items()
+            if not (name == "metadata" and not inner) and name not in ("managedFields", "resourceVersion")
+        }
+    if isinstance(value, list):
+        return [scrubbed(inner) for inner in value]
+    if isinstance(value, str):
+        return _TIME.sub("<time>", value)
+    if isinstance(value, float | int) and not isinstance(value, bool) and _EPOCH[0] <= value <= _EPOCH[1]:
+        return "<time>"
+    return value
+
+
+def creators(writes: Iterable[Write]) -> dict[Key, str]:
+    """Returns who created each object last."""
+    return {write.key: write.actor for write in writes if write.before is None}
+
+
+def canonical(world: World, writes: Sequence[Write], *, names: Mapping[str, str] | None = None) -> Canonical:
+    """Returns the comparable objects of a world: those that the operator or a user has created or changed.
+
+    Objects of the cluster's own controllers, such as pods, are left out: the status of their owners shows them. Claims
+    are kept, because operators manage them.
+
+    Args:
+        world: the objects.
+        writes: the writes of the run.
+        names: prefixes of names that the operator generates itself, by resource.
+    """
+    actors = {write.key for write in writes if write.actor}
+    tokens = _tokens(world, writes, names or {})
+    chosen = {key: obj for key, obj in world.items() if key in actors or key[0] == "persistentvolumeclaims"}
+    found: dict[Key, Any] = {}
+    renamed: dict[Key, list[Any]] = {}
+    for key, obj in chosen.items():
+        resource, namespace, name = key
+        plain = _plain(resource, obj, tokens)
+        if name in tokens:
+            renamed.setdefault((resource, namespace, tokens[name]), []).append(plain)
+        else:
+            found[key] = plain
+    for (resource, namespace, prefix), group in renamed.items():
+        group.sort(key=lambda each: msgspec.json.encode(each, order="deterministic"))
+        for number, plain in enumerate(group, 1):
+            found[resource, namespace, f"{prefix}#{number}"] = plain
+    return found
+
+
+def _tokens(world: World, writes: Sequence[Write], names: Mapping[str, str]) -> dict[str, str]:
+    """Returns the replacements of generated names."""
+    tokens: dict[str, str] = {}
+    seen = [(write.key, write.after or write.before) for write in writes]
+    for key, raw in seen:
+        prefix = names.get(key[0])
+        if prefix is not None and key[2].startswith(prefix) and key[2] != prefix:
+            tokens[key[2]] = f"{prefix}*"
+        if raw is None or b"generateName" not in raw:
+            continue
+        generated = msgspec.json.decode(raw).get("metadata", {}).get("generateName")
+        if generated and key[2].startswith(generated):
+            tokens[key[2]] = f"{generated}*"
+    return tokens
+
+
+def _plain(resource: str, obj: dict[str, Any], tokens: Mapping[str, str]) -> dict[str, Any]:
+    metadata = obj.get("metadata", {})
+    kept = {name: value for name, value in metadata.items() if name not in _DROPPED_METADATA}
+    kept["deleting"] = "deletionTimestamp" in metadata
+    annotations = {k: v for k, v in kept.get("annotations", {}).items() if k not in _DROPPED_ANNOTATIONS}
+    kept.pop("annotations", None)
+    if annotations:
+        kept["annotations"] = annotations
+    if "ownerReferences" in kept:
+        owners = [{name: value for name, value in owner.items() if name != "uid"} for owner in kept["ownerReferences"]]
+        kept["ownerReferences"] = sorted(owners, key=lambda owner: (owner.get("kind", ""), owner.get("name", "")))
+    if "finalizers" in kept:
+        kept["finalizers"] = sorted(kept["finalizers"])
+    plain = {**obj, "metadata": kept}
+    status = obj.get("status")
+    if isinstance(status, dict):
+        plain["status"] = _status(resource, status, metadata.get("generation"))
+    return _replaced(plain, tokens)  # type: ignore[no-any-return]
+
+
+def _status(resource: str, status: dict[str, Any], generation: int | None) -> dict[str, Any]:
+    kept = {name: value for name, value in status.items() if name not in _DROPPED_STATUS}
+    conditions = kept.get("conditions")
+    if isinstance(conditions, list) and all(isinstance(each, dict) for each in conditions):
+        group = resource.partition(".")[2]
+        # Conditions of built-in kinds describe the way to a state, such as the last rollout.
+        dropped = {"observedGeneration"}
+        if group in _BUILT_IN or not group:
+            dropped |= {"reason", "message"}
+        kept["conditions"] = sorted(
+            ({name: value for name, value in each.items() if name not in dropped} for each in conditions),
+            key=lambda each: str(each.get("type", "")),
+        )
+    return kept
+
+
+def _replaced(value: Any, tokens: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {tokens.get(name, name): _replaced(inner, tokens) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, tokens) for inner in value]
+    if isinstance(value, str):
+        return _replaced_string(value, tokens)
+    if isinstance(value, float | int) and not isinstance(value, bool) and _EPOCH[0] <= value <= _EPOCH[1]:
+        return "<time>"
+    return value
+
+
+def _replaced_string(value: str, tokens: Mapping[str, str]) -> str:
+    if value in tokens:
+        return tokens[value]
+    for name, token in tokens.items():
+        if len(name) > 5 and name in value:
+            value = value.replace(name, token)
+    if len(value) >= 10:
+        value = _UID.sub("<uid>", _DATE.sub("<date>", _TIME.sub("<time>", value)))
+        if re.fullmatch(r"\d{10}(\.\d+)?|\d{13}", value) and _EPOCH[0] <= float(value[:10]) <= _EPOCH[1]:
+            return "<time>"
+        decoded = _decoded(value)
+        if decoded is not None and (_TIME.search(decoded) or _UID.search(decoded)):
+            return f"base64:{_replaced_string(decoded, tokens)}"
+    return value
+
+
+def _decoded(value: str) -> str | None:
+    """Returns the content of a base64 string with text, as in a Secret."""
+    if len(value) < 16 or len(value) % 4:
+        return None
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None

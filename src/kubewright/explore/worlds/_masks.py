@@ -1,0 +1,130 @@
+"""Masks: fields that differ between undisturbed runs, and so say nothing about a fault."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kubewright.explore.model._outcomes import Key
+from kubewright.explore.worlds._canonical import Canonical
+
+__all__ = ["Masks", "TooManyMasks", "learn", "pointer"]
+
+_MOST: Final = 60
+_ANY: Final = "*"
+
+
+class TooManyMasks(Exception):
+    """Undisturbed runs differ in so many fields that a comparison shows nothing."""
+
+
+def pointer(path: Sequence[str | int]) -> str:
+    """Returns a path as a JSON pointer."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Leaf fields by resource. An index of a list matches every index."""
+
+    leaves: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
+    names: dict[str, str] = field(default_factory=dict)
+    """Prefixes of generated names, by resource."""
+    objects: frozenset[Key] = frozenset()
+    """Objects that exist in some undisturbed runs only."""
+
+    def hides(self, key: Key, path: Sequence[str | int]) -> bool:
+        """Returns whether a field is masked."""
+        return bool(self.leaves) and (key[0], _general(path)) in self.leaves
+
+    def hides_object(self, key: Key) -> bool:
+        """Returns whether an object is masked."""
+        return key in self.objects
+
+    def lines(self) -> list[str]:
+        """Returns the masks for a report."""
+        found = [f"{resource} {pointer(path)}" for resource, path in sorted(self.leaves)]
+        found += [f"{resource} names that start with {prefix}" for resource, prefix in sorted(self.names.items())]
+        return found + [f"{' '.join(key)}" for key in sorted(self.objects)]
+
+    def merged(self, other: Masks) -> Masks:
+        """Returns the masks of both."""
+        return Masks(self.leaves | other.leaves, {**self.names, **other.names}, self.objects | other.objects)
+
+
+def learn(worlds: Sequence[Canonical]) -> Masks:
+    """Returns masks for the leaf fields in which worlds of the same story differ.
+
+    Raises `TooManyMasks` if there are more than a correct operator has.
+    """
+    if not worlds:
+        return Masks()
+    names = _generated_names(worlds)
+    leaves: set[tuple[str, tuple[str, ...]]] = set()
+    first = worlds[0]
+    everywhere = set(first).intersection(*worlds)
+    anywhere = set(first).union(*worlds)
+    for key in everywhere:
+        for other in worlds[1:]:
+            for path in _differing((), first[key], other[key]):
+                leaves.add((key[0], _general(path)))
+    objects = {key for key in anywhere - everywhere if key[0] not in names}
+    if len(leaves) + len(objects) > _MOST:
+        raise TooManyMasks(
+            f"undisturbed runs differ in {len(leaves)} fields and {len(objects)} objects: make the operator"
+            " deterministic, for instance with ctx.clock instead of the machine's time"
+        )
+    return Masks(frozenset(leaves), names, frozenset(objects))
+
+
+def _generated_names(worlds: Sequence[Canonical]) -> dict[str, str]:
+    """Returns the common prefix of names that are different in every world, by resource."""
+    everywhere = set(worlds[0]).intersection(*worlds)
+    odd: dict[str, list[set[str]]] = defaultdict(list)
+    for world in worlds:
+        by_resource: dict[str, set[str]] = defaultdict(set)
+        for key in world:
+            if key not in everywhere:
+                by_resource[key[0]].add(key[2])
+        for resource, names in by_resource.items():
+            odd[resource].append(names)
+    found = {}
+    for resource, groups in odd.items():
+        if len(groups) == len(worlds) and len({len(group) for group in groups}) == 1:
+            found[resource] = _common_start(sorted(set().union(*groups)))
+    return found
+
+
+def _common_start(names: Sequence[str]) -> str:
+    first, last = names[0], names[-1]  # sorted: the others are between them
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(pair[0] for pair in same)
+
+
+def _general(path: Sequence[str | int]) -> tuple[str, ...]:
+    return tuple(_ANY if isinstance(part, int) else part for part in path)
+
+
+def _differing(path: tuple[str | int, ...], one: Any, other: Any) -> list[tuple[str | int, ...]]:
+    """Returns the paths of leaves that differ."""
+    if one == other:
+        return []
+    if isinstance(one, dict) and isinstance(other, dict):
+        found = []
+        for name in {**one, **other}:
+            place = (*path, name)
+            if name in one and name in other:
+                found += _differing(place, one[name], other[name])
+            else:
+                found.append(place)
+        return found
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [
+            place
+            for index, (old, new) in enumerate(zip(one, other, strict=True))
+            for place in _differing((*path, index), old, new)
+        ]
+    return [path]
