@@ -81,6 +81,8 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
         for resource in watched:
             short = blind and resource == subject[0]
             yield 2, Fault("slow-watch", number, resource=resource, seconds=_BLINK if short else 60.0)
+        if blind:
+            yield 2, Fault("slow-garbage", number, seconds=60.0)
         yield 3, Fault("slow-watch", number, seconds=_BLINK if blind else 30.0)
         yield 4, Fault("expired-watch", number, seconds=_BLINK if blind else 30.0)
 

@@ -22,6 +22,7 @@ FaultKind: TypeAlias = Literal[
     "edit",
     "remove",
     "label",
+    "slow-garbage",
 ]
 
 

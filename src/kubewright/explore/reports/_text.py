@@ -70,6 +70,8 @@ def fault_words(fault: Fault) -> str:
             return f"watches expire {lasting} after step {fault.at + 1}, and the operator lists again"
         case "downtime":
             return f"the operator is down during step {fault.at + 1} and for {lasting} afterwards"
+        case "slow-garbage":
+            return f"the garbage collector is {lasting} late from step {fault.at + 1} on"
         case "restart":
             return f"the operator is restarted at rest after step {fault.at + 1}"
         case "remove":
@@ -99,7 +101,7 @@ def story_lines(plan: Plan, outcome: Outcome) -> list[str]:
 
 
 def _is_at_step(fault: Fault, number: int) -> bool:
-    kinds = ("slow-watch", "expired-watch", "downtime", "restart", "remove", "label", "edit")
+    kinds = ("slow-watch", "expired-watch", "slow-garbage", "downtime", "restart", "remove", "label", "edit")
     return fault.kind in kinds and fault.at == number
 
 

@@ -1,9 +1,7 @@
-"""`Actor`: a user or another writer, and whose request is being served."""
+"""`Actor`: a user or another client, who sends plain JSON."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -11,48 +9,17 @@ import msgspec
 from kubewright.client import Request, Response, Transport
 from kubewright.cluster import Cluster, User
 
-__all__ = ["ACTING", "Acting", "Actor", "Refused", "address_of", "collection_path", "type_of_kind"]
+__all__ = ["ACTORS", "OPERATOR", "Actor", "Refused", "collection_path", "type_of_kind"]
 
 
-@dataclass(slots=True)
-class Acting:
-    """The request that is being served, for the recorder."""
-
-    actor: str
-    verb: str
-    resource: str
-    namespace: str
-    name: str
-    number: int = 0
-
-
-ACTING: Final[ContextVar[Acting | None]] = ContextVar("kubewright-explore-acting", default=None)
+OPERATOR: Final = "explored-operator"
+"""The user of the operator."""
+ACTORS: Final = {OPERATOR: "operator", "explore-user": "user", "explore-other": "other"}
+"""Names for the writers of a run, by user."""
 
 
 class Refused(Exception):
     """The server refused a request of a user. The message is the server's."""
-
-
-def address_of(path: str) -> tuple[str, str, str, str]:
-    """Returns resource with group, namespace, name and subresource of a request path; empty where there is none.
-
-    >>> address_of("/apis/apps/v1/namespaces/default/deployments/web/status")
-    ('deployments.apps', 'default', 'web', 'status')
-    >>> address_of("/api/v1/namespaces/default")
-    ('namespaces', '', 'default', '')
-    """
-    parts = path.strip("/").split("/")
-    if parts[0] == "api":
-        group, rest = "", parts[2:]
-    elif parts[0] == "apis" and len(parts) > 3:
-        group, rest = parts[1], parts[3:]
-    else:
-        return "", "", "", ""
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
-        namespace, rest = rest[1], rest[2:]
-    resource, name, subresource = (*rest, "", "")[:3]
-    return (f"{resource}.{group}" if group else resource), namespace, name, subresource
 
 
 def type_of_kind(cluster: Cluster, api_version: str, kind: str) -> Any:
@@ -82,7 +49,7 @@ class Actor:
         type_ = type_of_kind(self._cluster, obj["apiVersion"], obj["kind"])
         metadata = obj["metadata"]
         path = collection_path(type_, metadata.get("namespace") or "default")
-        await self._send("create", "POST", path, obj, name=metadata.get("name", ""))
+        await self._send("create", "POST", path, obj)
 
     async def patch(self, resource: str, namespace: str, name: str, patch: dict[str, Any]) -> None:
         """Applies a merge patch. Raises `Refused`."""
@@ -108,26 +75,20 @@ class Actor:
                 return f"{collection_path(type_, namespace)}/{name}"
         raise Refused(f"the cluster does not serve {resource}")
 
-    async def _send(self, verb: str, method: str, path: str, body: object, *, name: str = "") -> Response:
+    async def _send(self, verb: str, method: str, path: str, body: object) -> Response:
         content = "application/json"
         if method == "PATCH":
             content = "application/json-patch+json" if isinstance(body, list) else "application/merge-patch+json"
-        resource, namespace, found, _ = address_of(path)
-        token = ACTING.set(Acting(self._name, verb, resource, namespace, found or name))
-        try:
-            response = await self._transport.send(
-                Request(
-                    method=method,
-                    path=path,
-                    headers={"Content-Type": content, "Accept": "application/json"},
-                    body=None if body is None else msgspec.json.encode(body),
-                    query=[("fieldManager", f"explore-{self._name}")] if method != "DELETE" else [],
-                    verb=verb,
-                    resource=resource,
-                )
+        response = await self._transport.send(
+            Request(
+                method=method,
+                path=path,
+                headers={"Content-Type": content, "Accept": "application/json"},
+                body=None if body is None else msgspec.json.encode(body),
+                query=[("fieldManager", f"explore-{self._name}")] if method != "DELETE" else [],
+                verb=verb,
             )
-        finally:
-            ACTING.reset(token)
+        )
         if response.status >= 300:
             status = msgspec.json.decode(await response.read())
             raise Refused(f"{response.status}: {status.get('message', '')}")

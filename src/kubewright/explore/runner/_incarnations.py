@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import traceback
 from typing import Any
 
-from kubewright.client import Client
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, User
 from kubewright.explore.model import Failure
-from kubewright.explore.runner._connection import OPERATOR, Connection
+from kubewright.explore.runner._actors import OPERATOR
 from kubewright.explore.runner._stage import Stage
-from kubewright.operator import Operator, Running
-from kubewright.operator.loading import load_operator
+from kubewright.operator import Killed, Operator, Running, load_operator
 
-__all__ = ["Incarnations", "Problems", "loaded"]
-
-
-def loaded(target: str, before: frozenset[str]) -> Operator:
-    """Imports the program from scratch: no module that it imported keeps its state."""
-    for name in set(sys.modules) - before:
-        if not name.startswith("kubewright"):
-            del sys.modules[name]
-    return load_operator(target)
+__all__ = ["Incarnations", "Problems"]
 
 
 class Problems(logging.Handler):
@@ -61,46 +50,42 @@ class Incarnations:
         self._cluster = cluster
         self._clock = clock
         self._stage = stage
-        self._modules = frozenset(sys.modules)
-        self._number = 0
-        self.connection: Connection | None = None
+        self._starting: Running | None = None
         self.running: Running | None = None
         self.operator: Operator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.error: BaseException | None = None
-        stage.killed = self._killed
+        stage.crashed = self._crashed
 
     def start(self) -> None:
-        """Starts the operator in the background."""
-        self._number += 1
-        connection = Connection(
-            self._cluster.transport(User(OPERATOR, ("system:masters",)), warnings=False), self._stage, self._number
-        )
-        self.connection = connection
-        self._tasks.append(asyncio.create_task(self._operate(connection), name=f"incarnation {self._number}"))
+        """Starts the operator in the background, as a new process does."""
+        self._stage.incarnation += 1
+        name = f"start {self._stage.incarnation} of the operator"
+        self._tasks.append(asyncio.create_task(self._operate(), name=name))
 
-    async def _operate(self, connection: Connection) -> None:
+    async def _operate(self) -> None:
         try:
-            operator = loaded(self._target, self._modules)
-            self.operator = operator
-            client = Client(transport=connection, clock=self._clock)
-            running = operator.running(client, clock=self._clock, **_SETTINGS)
+            self.operator = load_operator(self._target)
+            client = self._cluster.client(user=User(OPERATOR, ("system:masters",)))
+            running = self.operator.running(client, clock=self._clock, **_SETTINGS)
+            self._starting = running
             async with running:
                 self.running = running
                 await asyncio.get_running_loop().create_future()
+        except Killed:
+            pass
         except Exception as error:
-            if not connection.dead:
-                self.error = error
+            self.error = error
 
-    def _killed(self, connection: Connection, downtime: float) -> None:
-        self.running = None
+    def _crashed(self, downtime: float) -> None:
+        self.kill()
         self._clock.call_later(downtime, self.start)
 
     def kill(self) -> None:
         """Kills the operator."""
-        if self.connection is not None:
-            self.connection.cut()
-        self.running = None
+        if self._starting is not None:
+            self._starting.kill()
+        self._starting = self.running = None
 
     @property
     def is_up(self) -> bool:

@@ -118,6 +118,9 @@ class _Run:
                     self.stage.slow_down("", fault.seconds)
                     self.clock.call_later(fault.seconds * 0.9, self.stage.expire)
                     self.stage.hits[index] = True
+                case "slow-garbage":
+                    self.stage.delay_garbage_collection(fault.seconds)
+                    self.stage.hits[index] = True
                 case "downtime":
                     self.operator.kill()
                     downtime = max(fault.seconds, 1.0)

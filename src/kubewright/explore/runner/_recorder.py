@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubewright.cluster import Cluster
+from kubewright.cluster.laboratory import JournalEntry
 from kubewright.explore.model import Write
-from kubewright.explore.runner._actors import ACTING
+from kubewright.explore.runner._actors import ACTORS
 from kubewright.explore.worlds import scrubbed
 
 __all__ = ["NOISE", "Recorder"]
@@ -35,6 +36,8 @@ class Recorder:
         self._clock = cluster.state.clock
         self._resources: dict[str, str] = {}
         self.writes: list[Write] = []
+        self.numbers: dict[int, int] = {}
+        """The numbers of the operator's writes, by the numbers of all requests."""
         self.changes = 0
         self.step = 0
         self._initial: set[tuple[str, str, str]] = set()
@@ -42,37 +45,28 @@ class Recorder:
     def start(self) -> None:
         """Starts to record. Objects that exist now are not part of checkpoints unless they change."""
         self._initial = {self._key(storage, entry) for storage, entry in self._cluster.state.storage.dump()}
-        self._cluster.state.storage.subscribe_all(self)
+        self._cluster.lab.on_write(self._record)
 
-    def offer(self, event: Any) -> None:
-        """Records a write."""
-        resource = self._resource(event.storage)
-        if resource in NOISE:
+    def _record(self, entry: JournalEntry) -> None:
+        event = entry.event
+        if entry.resource in NOISE or event is None:
             return
-        entry, previous = event.entry, event.previous
-        acting = ACTING.get()
-        is_own = (
-            acting is not None
-            and acting.resource == resource
-            and acting.namespace == entry.namespace
-            and acting.name in ("", entry.name)
-        )
-        gone = event.kind == "DELETED"
+        previous, gone = event.previous, event.kind == "DELETED"
         write = Write(
             time=self._clock.monotonic(),
             step=self.step,
-            actor=acting.actor if acting is not None and is_own else "",
-            verb=acting.verb if acting is not None and is_own else "",
-            resource=resource,
+            actor=ACTORS.get(entry.user, ""),
+            verb=entry.verb,
+            resource=entry.resource,
             namespace=entry.namespace,
             name=entry.name,
             before=None if previous is None else previous.raw,
-            after=None if gone else entry.raw,
-            request=acting.number if acting is not None and is_own else 0,
+            after=None if gone else event.entry.raw,
+            request=self.numbers.get(entry.request, 0),
         )
         self.writes.append(write)
         self._initial.discard(write.key)
-        if previous is None or gone or scrubbed(previous.decode()) != scrubbed(entry.decode()):
+        if previous is None or gone or scrubbed(previous.decode()) != scrubbed(event.entry.decode()):
             self.changes += 1
 
     def world(self) -> dict[tuple[str, str, str], dict[str, Any]]:

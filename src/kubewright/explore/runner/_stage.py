@@ -8,111 +8,131 @@ from typing import Final
 
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.laboratory import Failing, Incoming
+from kubewright.cluster.laboratory import Failing, Incoming, Served
 from kubewright.explore.model import Fault, Plan, Sent
-from kubewright.explore.runner._actors import Actor, Refused
-from kubewright.explore.runner._connection import OPERATOR, Connection
-from kubewright.explore.runner._recorder import Recorder
+from kubewright.explore.runner._actors import OPERATOR, Actor, Refused
+from kubewright.explore.runner._recorder import NOISE, Recorder
 
 __all__ = ["MOST_WRITES", "OTHER_FIELD", "Stage"]
 
 MOST_WRITES: Final = 1500
 """The budget of writes of a run. An operator that exceeds it writes in a loop."""
 OTHER_FIELD: Final = "other-client.example.com/field"
-"""The annotation of the other writer."""
+"""The annotation of the other client."""
 _REQUEST_FAULTS: Final = frozenset({"crash", "fail", "lost", "hang", "conflict", "forbidden"})
+_REVIEWS: Final = ("reviews.authorization.k8s.io", "reviews.authentication.k8s.io")
 
 
 class Stage:
-    """Applies faults to requests, and keeps the state of those that last."""
+    """Records the operator's writes, applies faults to them, and keeps the state of faults that last."""
 
     def __init__(self, plan: Plan, cluster: Cluster, clock: VirtualClock, recorder: Recorder) -> None:
         self.plan = plan
         self.clock = clock
-        self.latency = plan.conditions.latency
         self.recorder = recorder
         self.requests: list[Sent] = []
         self.watched: set[str] = set()
         self.hits = [False] * len(plan.faults)
         self.over_budget = False
-        self.killed: Callable[[Connection, float], None] = lambda connection, downtime: None
-        """Called when the operator crashes, with the seconds until its restart."""
+        self.crashed: Callable[[float], None] = lambda downtime: None
+        """Kills the operator; it is started again after so many seconds."""
+        self.incarnation = 0
         self.other = Actor(cluster, "other")
-        self._cluster = cluster
-        self._failing: Failing | None = None
-        self._slow: dict[str, float] = {}
+        self._lab = cluster.lab
+        self._serving: dict[int, Sent] = {}
+        self._slow_until = 0.0
         self._forbidden: list[tuple[str, str, float]] = []
-        self._busy_until = 0.0
+        self._down_until = 0.0
         self._at_write: dict[int, list[int]] = {}
         for index, fault in enumerate(plan.faults):
             if fault.kind in _REQUEST_FAULTS:
                 self._at_write.setdefault(fault.at, []).append(index)
-        cluster.lab.on_request(self._decide)
+        self._lab.on_request(self._before, user=OPERATOR)
+        self._lab.on_request(self._after, when="after", user=OPERATOR, verb="write")
+        if plan.conditions.latency:
+            self._lab.latency(plan.conditions.latency, user=OPERATOR)
 
     @property
     def disturbed_until(self) -> float:
         """The virtual time at which the last fault that lasts ends."""
-        return max([self._busy_until, *self._slow.values(), *(until for *_, until in self._forbidden)])
+        return max([self._down_until, self._slow_until, *(until for *_, until in self._forbidden)])
 
-    def _decide(self, incoming: Incoming) -> Failing | None:
-        if incoming.user != OPERATOR:
+    # Requests
+
+    async def _before(self, incoming: Incoming) -> Failing | None:
+        if incoming.verb == "watch":
+            self.watched.add(incoming.resource)
+        if not _counts(incoming):
             return None
-        failing, self._failing = self._failing, None
-        return failing
-
-    def sent(self, verb: str, resource: str, namespace: str, name: str, subresource: str, incarnation: int) -> Sent:
-        """Records a write request before it is sent."""
-        made = Sent(
-            number=len(self.requests) + 1,
-            time=self.clock.monotonic(),
-            step=self.recorder.step,
-            verb=verb,
-            resource=resource,
-            namespace=namespace,
-            name=name,
-            subresource=subresource,
-            incarnation=incarnation,
-        )
-        self.requests.append(made)
-        if len(self.requests) > MOST_WRITES:
-            self.over_budget = True
-        return made
-
-    async def before(self, sent: Sent, connection: Connection) -> None:
-        """Applies the faults before a write."""
+        if self.over_budget:
+            await asyncio.get_running_loop().create_future()
+        sent = self._recorded(incoming)
         now = self.clock.monotonic()
         for verb, resource, until in self._forbidden:
             if (verb, resource) == (sent.verb, sent.resource) and now < until:
-                self._fail(sent, Failing(403), "forbidden")
+                return _failing(sent, Failing(403), "forbidden")
         for index in self._at_write.get(sent.number, ()):
-            await self._strike(index, self.plan.faults[index], sent, connection)
+            failing = await self._strike(index, self.plan.faults[index], sent)
+            if failing is not None:
+                return failing
+        return None
 
-    async def _strike(self, index: int, fault: Fault, sent: Sent, connection: Connection) -> None:
+    def _recorded(self, incoming: Incoming) -> Sent:
+        sent = Sent(
+            number=len(self.requests) + 1,
+            time=self.clock.monotonic(),
+            step=self.recorder.step,
+            verb=incoming.verb,
+            resource=incoming.resource,
+            namespace=incoming.namespace,
+            name=incoming.name,
+            subresource=incoming.subresource,
+            incarnation=self.incarnation,
+        )
+        self.requests.append(sent)
+        self._serving[incoming.number] = sent
+        self.recorder.numbers[incoming.number] = sent.number
+        self.over_budget = len(self.requests) > MOST_WRITES
+        return sent
+
+    async def _strike(self, index: int, fault: Fault, sent: Sent) -> Failing | None:
+        """Applies a fault before a write. Returns how the write fails."""
+        failing: Failing | None = None
         match fault.kind:
             case "fail":
                 if fault.status == 409 and sent.verb == "create":
-                    return
-                self._fail(sent, Failing(fault.status, fault.after), f"failed with {fault.status}")
+                    return None
+                failing = _failing(sent, Failing(fault.status, fault.after), f"failed with {fault.status}")
             case "lost":
-                self._fail(sent, Failing("lost", fault.after), "the response was lost")
+                failing = _failing(sent, Failing("lost", fault.after), "the response was lost")
             case "hang":
-                self._fail(sent, Failing("timeout", fault.after), "no response until the timeout")
+                failing = _failing(sent, Failing("timeout", fault.after), "no response until the timeout")
             case "forbidden":
-                until = self.clock.monotonic() + fault.seconds
-                self._forbidden.append((sent.verb, sent.resource, until))
-                self._fail(sent, Failing(403), "forbidden")
+                self._forbidden.append((sent.verb, sent.resource, self.clock.monotonic() + fault.seconds))
+                failing = _failing(sent, Failing(403), "forbidden")
             case "conflict":
                 if sent.verb == "create" or not await self.interfere(sent.resource, sent.namespace, sent.name):
-                    return
+                    return None
                 sent.fault = "another client changed the object just before"
             case "crash":
                 if fault.after:
-                    return
+                    return None
                 sent.fault = "the operator was killed before this request"
-                self.crash(connection, fault.seconds)
-            case _:
-                return
+                self.crash(fault.seconds)
         self.hits[index] = True
+        return failing
+
+    async def _after(self, served: Served) -> None:
+        sent = self._serving.get(served.request.number)
+        if sent is None:
+            return
+        sent.status = served.status
+        for index in self._at_write.get(sent.number, ()):
+            fault = self.plan.faults[index]
+            if fault.kind == "crash" and fault.after:
+                self.hits[index] = True
+                sent.fault = "the operator was killed after this request took effect"
+                self.crash(fault.seconds)
 
     async def interfere(self, resource: str, namespace: str, name: str) -> bool:
         """Changes an object as another client. Returns False if it does not exist."""
@@ -122,39 +142,41 @@ class Stage:
             return False
         return True
 
-    def _fail(self, sent: Sent, failing: Failing, story: str) -> None:
-        self._failing = failing
-        sent.fault = story + (" after it took effect" if failing.committed else "")
-
-    def crash(self, connection: Connection, downtime: float) -> None:
+    def crash(self, downtime: float) -> None:
         """Kills the operator; it is started again after the downtime."""
-        self._busy_until = max(self._busy_until, self.clock.monotonic() + downtime + 1)
-        connection.cut()
-        self.killed(connection, downtime)
-
-    async def after(self, sent: Sent, connection: Connection) -> None:
-        """Applies the faults after a write took effect."""
-        for index in self._at_write.get(sent.number, ()):
-            fault = self.plan.faults[index]
-            if fault.kind == "crash" and fault.after:
-                self.hits[index] = True
-                sent.fault = "the operator was killed after this request took effect"
-                self.crash(connection, fault.seconds)
-        if self.over_budget:
-            await asyncio.get_running_loop().create_future()
+        self._down_until = max(self._down_until, self.clock.monotonic() + downtime + 1)
+        self.crashed(downtime)
 
     # Watches
 
     def slow_down(self, resource: str, seconds: float) -> None:
-        """Holds back the events of a resource; empty for all."""
-        self._slow[resource] = self.clock.monotonic() + seconds
-
-    async def passed(self, resource: str) -> None:
-        """Waits until events of a resource may arrive."""
-        while (wait := max(self._slow.get(resource, 0), self._slow.get("", 0)) - self.clock.monotonic()) > 0:
-            await self.clock.sleep(wait)
+        """Holds back the events of a resource from the operator; empty for all that it watches."""
+        self._slow_until = max(self._slow_until, self.clock.monotonic() + seconds)
+        for each in [resource] if resource else sorted(self.watched):
+            disturbance = self._lab.frozen_watch(each, user=OPERATOR)
+            self.clock.call_later(seconds, disturbance.end)
 
     def expire(self) -> None:
-        """Ends all watches of the operator, so that it lists again."""
-        self._cluster.lab.compact()
-        self._cluster.lab.end_watches()
+        """Ends all watches of the operator and drops the history, so that it lists again."""
+        self._lab.compact()
+        self._lab.end_watches(user=OPERATOR)
+
+    def delay_garbage_collection(self, seconds: float) -> None:
+        """Delays the garbage collector from now on, for as long as the run lasts."""
+        self._slow_until = max(self._slow_until, self.clock.monotonic() + seconds)
+        self._lab.delay_garbage_collection(seconds)
+
+
+def _counts(incoming: Incoming) -> bool:
+    """Returns whether a request is a write at which faults occur: not a dry run, an event, a lease or a definition."""
+    return (
+        incoming.writes
+        and incoming.resource not in NOISE
+        and not incoming.resource.endswith(_REVIEWS)
+        and incoming.subresource != "token"
+    )
+
+
+def _failing(sent: Sent, failing: Failing, story: str) -> Failing:
+    sent.fault = story + (" after it took effect" if failing.committed else "")
+    return failing
