@@ -210,7 +210,7 @@ class Caches:
             for informer in self._following():
                 informer.remove_namespace(name, deleted=deleted)
             why = "is deleted" if deleted else "does not have the labels of this operator's namespaces any more"
-            logger.info("namespace %s %s: it is not watched any more", name, why)
+            logger.info("namespace %s %s: not watching it", name, why)
 
     def _following(self) -> list[Informer[Any]]:
         return [informer for informer in self._informers.values() if informer.following]

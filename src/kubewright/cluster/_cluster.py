@@ -20,7 +20,6 @@ from kubewright.cluster.access import user_named
 from kubewright.cluster.controllers import Controllers
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.kubelets import PodStreams
-from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
 from kubewright.cluster.machinery._authors import CONTROLLER_MANAGER
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
@@ -33,8 +32,8 @@ from kubewright.cluster.storage._storage import Storage
 if TYPE_CHECKING:
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
-    from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
     from kubewright.cluster.processes import ApiServer
+    from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
     from kubewright.kubelet import NodeCredentials

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from kubewright.api import Object, ResourceInfo
 from kubewright.cache import HandlerRegistration, Informer, ObjectKey, Snapshot
 from kubewright.clock import Clock
+from kubewright.controller._cached_kinds import ControllerCaches
 from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
 from kubewright.controller._loop_report import loop_state
@@ -29,6 +30,7 @@ class ControllerView(Generic[R]):
     queue: WorkQueue[ObjectKey]
     _registration: Registration[R]
     _environment: Environment
+    _caches: ControllerCaches
     _informer: Informer[R]
     _enqueuer: Enqueuer
     _pausing: Pausing[R]
@@ -58,6 +60,11 @@ class ControllerView(Generic[R]):
     def owns(self) -> list[ResourceInfo]:
         """The kinds of owned objects."""
         return [owns.info for owns in self._registration.owns]
+
+    @property
+    def absent_kinds(self) -> list[ResourceInfo]:
+        """The optional kinds that the cluster does not have now."""
+        return [informer.info for informer in self._caches.optional if not informer.served]
 
     @property
     def concurrency(self) -> int:

@@ -99,7 +99,7 @@ def _caches(informers: Iterable[Informer[Any]], now: float) -> Iterator[Metric]:
         objects.add_metric(values, sum(informer.objects for informer in alike))
         sizes.add_metric(values, sum(informer.size for informer in alike))
         synced.add_metric(values, float(all(informer.synced for informer in alike)))
-        up.add_metric(values, float(health.state == "watching"))
+        up.add_metric(values, float(health.state in ("watching", "absent")))
         if health.quiet_since is not None:
             age.add_metric(values, now - health.quiet_since)
         for field, family in counted.items():

@@ -81,6 +81,10 @@ class Observed(Protocol):
     def paused_objects(self) -> int:
         """The number of paused objects."""
 
+    @property
+    def absent_kinds(self) -> Sequence[ResourceInfo]:
+        """The optional kinds that the cluster does not have now."""
+
     def pending(self, key: ObjectKey) -> tuple[str, ObjectKey | None] | None:
         """Returns what triggered a waiting key, and the object that did; None if that is not remembered."""
 
@@ -179,6 +183,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     """Why changes of this object are delayed: it keeps triggering itself. Empty otherwise."""
     paused: str = ""
     """Which annotation pauses the object, and whether its deletion waits. Empty if it is not paused."""
+    absent_kinds: tuple[str, ...] = ()
+    """The optional kinds of the controller that the cluster does not have now."""
     last_error: str = ""
     """The error of the newest remembered reconcile that failed."""
     last_error_at: datetime | None = None
@@ -225,6 +231,7 @@ def inspect(controller: Observed, key: ObjectKey) -> Inspection:
         queue=_queue(controller.queue.state(key), controller.pending(key), controller.resync_in, now),
         write_loop=controller.write_loop(key),
         paused=controller.paused(key),
+        absent_kinds=tuple(str(info) for info in controller.absent_kinds),
         last_error=failed.error if failed else "",
         last_error_at=failed.ended_at if failed else None,
         results=results,

@@ -28,12 +28,14 @@ def install_modes(project: Project) -> list[dict[str, Any]]:
     """Returns the supported install modes.
 
     An operator that converts kinds, or reconciles cluster-scoped kinds, needs the whole cluster. An operator whose
-    program restricts it to namespaces never watches all of them. Other operators support every mode.
+    program restricts it to namespaces never watches all of them. An operator that follows namespaces by their labels
+    supports all namespaces only. Other operators support every mode.
     """
     confined = bool(project.operator.namespaces)
+    follows = project.operator.settings.namespace_labels is not None
     supported = {"AllNamespaces": not confined}
     for mode in INSTALL_MODES[:3]:
-        supported[mode] = confined or not _is_for_the_whole_cluster(project)
+        supported[mode] = not follows and (confined or not _is_for_the_whole_cluster(project))
     return [{"type": mode, "supported": supported[mode]} for mode in INSTALL_MODES]
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kubewright.operator._operator import Component, Operator
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
-    from kubewright.operator.loading import LoadError, load_operator
     from kubewright.operator.dry_run import DryRunRefused, DryRunReport
+    from kubewright.operator.loading import LoadError, load_operator
     from kubewright.operator.process import ExitCode
     from kubewright.operator.settings import Options, SettingError, Settings
     from kubewright.programs import Killed

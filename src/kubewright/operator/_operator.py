@@ -41,6 +41,9 @@ class Operator(OperatorDefinition):
         context: the context in the kubeconfig.
         server: the address of the API server, instead of the one in the kubeconfig.
         namespaces: the namespaces to watch. Default: all.
+        namespace_labels: watch the namespaces that this label selector matches, such as "team=shop". Namespaces that
+            get or lose the labels later are watched, or not watched any more, without a restart. The roles are then
+            those for the whole cluster, with `list` and `watch` on namespaces.
         concurrency: concurrent reconciles of each controller that sets no own limit. Default: 10.
         resync: the interval after which every object is reconciled again, for controllers that set none.
         leader_elect: work only while this replica is the leader. Default: enabled in a pod, disabled elsewhere.

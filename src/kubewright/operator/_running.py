@@ -167,7 +167,12 @@ class Running(Killable):
         await self.webhooks.install(client, self._stack)
         client = DeclaredAccess(operator, settings).limit(client)
         self.caches = caches = Caches(
-            client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=rng
+            client,
+            namespaces=settings.namespaces,
+            namespace_labels=settings.namespace_labels,
+            field_manager=operator.name,
+            clock=clock,
+            rng=rng,
         )
         environment = self._environment(client, registrations)
         environment.caches.declare([use for one in registrations for use in one.caches], caches)

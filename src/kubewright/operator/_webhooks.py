@@ -169,6 +169,7 @@ class WebhookRun:
             self.server,
             self.address,
             namespaces=self._settings.namespaces,
+            namespace_labels=self._settings.namespace_labels or "",
             converted=self._redirected,
         )
         try:

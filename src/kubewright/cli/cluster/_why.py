@@ -183,6 +183,8 @@ def _report(found: Inspection, now: datetime) -> Iterator[str]:
         yield f"  paused   {found.paused}; `kubewright resume {found.kind}/{found.name}` resumes it"
     if found.write_loop:
         yield f"  loop     {found.write_loop}"
+    for kind in found.absent_kinds:
+        yield f"  absent   {kind} is not installed; it is optional"
     if not found.results:
         yield "  results  none yet"
     for record in found.results:
@@ -196,7 +198,7 @@ def _report(found: Inspection, now: datetime) -> Iterator[str]:
 
 def _cached(found: Inspection) -> str:
     if found.cached is None:
-        return "the object does not exist"
+        return "the object does not exist, or is not in the namespaces or labels of the controller"
     state = f"generation {found.cached.generation}, resource version {found.cached.resource_version}"
     state += ", being deleted" if found.cached.deleting else ""
     return f"{state}; it cannot be decoded: {found.cached.problem}" if found.cached.problem else state

@@ -117,6 +117,7 @@ def _container(project: Project, additions: Sequence[Addition]) -> core.Containe
             elect,
             # Same as the operator's setting; here it can be changed together with the roles.
             *(f"--namespace={name}" for name in project.operator.namespaces),
+            *((f"--namespace-labels={labels}",) if (labels := project.operator.settings.namespace_labels) else ()),
             bind,
             *project.args,
             *(text for addition in additions for text in addition.args),

@@ -14,6 +14,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.operator.access._declared import CallObserver, DeclaredAccess, observing_calls
     from kubewright.operator.access._permissions import (
+        for_following,
         for_installing,
         for_leading,
         for_reviewing,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "CallObserver": "_declared",
     "DeclaredAccess": "_declared",
+    "for_following": "_permissions",
     "for_installing": "_permissions",
     "for_leading": "_permissions",
     "for_reviewing": "_permissions",
@@ -35,6 +37,7 @@ _MODULES = {
 __all__ = [
     "CallObserver",
     "DeclaredAccess",
+    "for_following",
     "for_installing",
     "for_leading",
     "for_reviewing",

@@ -31,7 +31,7 @@ from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission, check_verbs, perm
 if TYPE_CHECKING:
     from kubewright.api.rbac.v1 import PolicyRule
 
-__all__ = ["for_installing", "for_leading", "for_reviewing", "needed", "permissions_of"]
+__all__ = ["for_following", "for_installing", "for_leading", "for_reviewing", "needed", "permissions_of"]
 
 _OWNED = ("get", "list", "watch", "create", "patch", "delete")
 _READ = ("list", "watch")
@@ -133,6 +133,14 @@ def for_leading(lease: str, namespace: str | None = None, *, events: str = EVENT
             for verb, name in wanted
         ),
         *_events_at(where, events),
+    ]
+
+
+def for_following() -> list[Permission]:
+    """Returns the permissions of `namespace_labels`: to follow the namespaces. They need a ClusterRole."""
+    return [
+        Permission(resource="namespaces", verb=verb, where=CLUSTER, why="namespace_labels", rare=verb == "list")
+        for verb in _READ
     ]
 
 

@@ -60,8 +60,16 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
         self.settings = self.settings_with(namespaces=namespaces)
 
     def settings_with(self, **options: Unpack[Options]) -> Settings:
-        """Returns the operator's settings with some replaced."""
-        return replace(self.settings, **check_options("Operator", options))
+        """Returns the operator's settings with some replaced.
+
+        Namespaces take the place of `namespace_labels`, and the reverse: the operator's own setting does not count.
+        """
+        checked = check_options("Operator", options)
+        if checked.get("namespaces"):
+            checked.setdefault("namespace_labels", None)
+        elif checked.get("namespace_labels") is not None:
+            checked.setdefault("namespaces", ())
+        return replace(self.settings, **checked)
 
     def __repr__(self) -> str:
         names = ", ".join(one.name for one in (*self._registrations, *self._repeating))
@@ -69,13 +77,21 @@ class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentR
 
     def permissions(self, settings: Settings | None = None) -> list[Permission]:
         """Returns every permission that the program needs, from its declarations and the settings of the run."""
-        from kubewright.operator.access import for_installing, for_leading, for_reviewing, permissions_of
+        from kubewright.operator.access import (
+            for_following,
+            for_installing,
+            for_leading,
+            for_reviewing,
+            permissions_of,
+        )
         from kubewright.operator.definition._kinds import defined_kinds
 
         settings, needs = settings or self.settings, self.needed
         if settings.leader_elect is not False:  # enabled in a pod by default
             lease = settings.lease_name or self.name
             needs = [*needs, *for_leading(lease, settings.lease_namespace, events=settings.event_version)]
+        if settings.namespace_labels is not None:
+            needs = [*needs, *for_following()]
         if settings.has_secure_metrics:
             needs = [*needs, *for_reviewing()]
         if settings.install_crds:

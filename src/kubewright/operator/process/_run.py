@@ -14,8 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from kubewright.cache import CacheSyncError
 from kubewright.causes import error_text, only_cause
 from kubewright.client import ApiError, ConfigError, NotKubernetes, Unauthorized
@@ -60,7 +58,7 @@ def run(
 
 def resolve_settings(operator: OperatorDefinition, options: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """Returns the settings of a process: its options, then environment variables, then the arguments of `Operator`."""
-    return replace(operator.settings, **{**from_environment(environ), **options})
+    return operator.settings_with(**{**from_environment(environ), **options})
 
 
 def _run(

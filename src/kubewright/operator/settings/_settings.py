@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from kubewright.arguments import unknown_name
+from kubewright.cache import Labels
 from kubewright.controller.registration import DEFAULT_CONCURRENCY
 from kubewright.durations import Duration
 from kubewright.operator.settings import _values as values
@@ -64,6 +65,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     namespaces: tuple[str, ...] = _setting(
         values.names, (), "Watch only this namespace. May be given several times.", "-n", "--namespace"
+    )
+    namespace_labels: str | None = _setting(
+        values.labels,
+        None,
+        "Watch the namespaces with these labels, also those that get them later: team=shop. Not with --namespace.",
     )
     concurrency: int = _setting(
         values.count, DEFAULT_CONCURRENCY, "Concurrent reconciles of each controller that sets no own limit."
@@ -174,6 +180,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         values.log_format, None, "The format of the log. Default: pretty on a terminal, json elsewhere."
     )
 
+    def __post_init__(self) -> None:
+        if self.namespaces and self.namespace_labels is not None:
+            raise SettingError(
+                "namespaces and namespace_labels exclude each other: name namespaces, or select them by their labels"
+            )
+
     @property
     def has_secure_metrics(self) -> bool:
         """Whether `/metrics` is served over HTTPS to authorized clients."""
@@ -193,6 +205,7 @@ class Options(TypedDict, total=False):
     context: str | None
     server: str | None
     namespaces: Sequence[str]
+    namespace_labels: Labels | None
     concurrency: int
     resync: Duration | None
     leader_elect: bool | None

@@ -9,7 +9,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from kubewright.api import SelectorError
 from kubewright.arguments import InvalidValue
+from kubewright.cache import selector_of
 from kubewright.durations import more_than_zero, parse_duration
 
 __all__ = ["InvalidValue", "ValueType"]
@@ -54,6 +56,16 @@ def _names(given: object) -> tuple[str, ...]:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise InvalidValue("a list of namespaces, whose names are lower case letters, digits and '-'")
     return tuple(given)
+
+
+def _labels(given: object) -> str:
+    try:
+        selector = selector_of(given)  # type: ignore[arg-type]  # it checks the type
+    except (TypeError, SelectorError) as error:
+        raise InvalidValue(f'a label selector, such as "team=shop" or {{"team": "shop"}} ({error})') from None
+    if selector is None:
+        raise InvalidValue('a label selector that selects some namespaces, such as "team=shop"')
+    return str(selector)
 
 
 _NAMES = re.compile(rf"(?=.{{1,253}}$){_NAME.pattern}(\.{_NAME.pattern})*")
@@ -164,6 +176,7 @@ text = ValueType("TEXT", _text)
 path = ValueType("FILE", _path)
 folder = ValueType("FOLDER", _folder)
 names = ValueType("NAME", _names, lambda given: [name for name in re.split(r"[,\s]+", given) if name])
+labels = ValueType("SELECTOR", _labels)
 object_name = ValueType("NAME", _object_name)
 namespace = ValueType("NAME", _namespace)
 annotation = ValueType("KEY", _annotation)

@@ -17,7 +17,18 @@ from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
-from kubewright.api import Object, ObjectMeta, Untyped, admissionregistration, apiextensions, core, info_of, meta
+from kubewright.api import (
+    Object,
+    ObjectMeta,
+    Selector,
+    SelectorOperator,
+    Untyped,
+    admissionregistration,
+    apiextensions,
+    core,
+    info_of,
+    meta,
+)
 from kubewright.client import AlreadyExists, ApiError, Client, Conflict, Forbidden, Invalid, NotFound
 from kubewright.client.wire import resource_path
 from kubewright.clock import Clock, SystemClock
@@ -35,6 +46,15 @@ _TIMEOUT = 30.0
 _POLL = 0.05
 _PROBE = "kubewright.webhook/probe"
 _NAMESPACE = "kubernetes.io/metadata.name"
+_OPERATORS = {
+    SelectorOperator.EQUALS: "In",
+    SelectorOperator.DOUBLE_EQUALS: "In",
+    SelectorOperator.IN: "In",
+    SelectorOperator.NOT_EQUALS: "NotIn",
+    SelectorOperator.NOT_IN: "NotIn",
+    SelectorOperator.EXISTS: "Exists",
+    SelectorOperator.DOES_NOT_EXIST: "DoesNotExist",
+}
 
 
 class WebhookAddress:
@@ -66,16 +86,19 @@ async def installed(
     reachable: WebhookAddress,
     *,
     namespaces: Sequence[str] = (),
+    namespace_labels: str = "",
     converted: Sequence[tuple[type[Object], type[Object]]] = (),
     clock: Clock | None = None,
 ) -> AsyncIterator[None]:
     """Installs the configurations, waits until the API server uses them, and deletes them at the end.
 
-    `namespaces` limits them to these namespaces. `converted` are kinds, each as its stored and another version, whose
-    definitions were just changed to convert here. Raises `WebhooksUnreachable` if the API server cannot connect.
+    `namespaces` and `namespace_labels` limit them to these namespaces. `converted` are kinds, each as its stored and
+    another version, whose definitions were just changed to convert here. Raises `WebhooksUnreachable` if the API server
+    cannot connect.
     """
     server.probe = f"probe-{secrets.token_hex(8)}"
-    declarations = [_limited_to(namespaces, one) for one in declarations]
+    where = _in_namespaces(namespaces, namespace_labels)
+    declarations = [_limited_to(where, one) for one in declarations]
     mutating = [one for one in declarations if one.mutating]
     validating = [one for one in declarations if not one.mutating]
     rules = [rule_for(core.ConfigMap, "CREATE"), *(rule_for(stored, "CREATE") for stored, _ in converted)]
@@ -160,14 +183,26 @@ class _Waiting:
             await self._clock.sleep(_POLL)
 
 
-def _limited_to(namespaces: Sequence[str], declared: WebhookDeclaration) -> WebhookDeclaration:
-    """Returns the webhook limited to these namespaces, as the operator is."""
-    if not namespaces:
+def _in_namespaces(namespaces: Sequence[str], labels: str) -> list[meta.LabelSelectorRequirement]:
+    """Returns the requirements of the namespaces that the operator is limited to; none if it is not limited."""
+    if namespaces:
+        return [meta.LabelSelectorRequirement(key=_NAMESPACE, operator="In", values=list(namespaces))]
+    return [
+        meta.LabelSelectorRequirement(
+            key=one.key, operator=_OPERATORS[one.operator], values=list(one.values) if one.values else None
+        )
+        for one in (Selector.parse(labels).requirements if labels else ())
+        if one.operator in _OPERATORS  # a selector of a webhook cannot compare numbers
+    ]
+
+
+def _limited_to(where: Sequence[meta.LabelSelectorRequirement], declared: WebhookDeclaration) -> WebhookDeclaration:
+    """Returns the webhook limited to the namespaces of the operator."""
+    if not where:
         return declared
     given = declared.namespace_selector or meta.LabelSelector()
-    there = meta.LabelSelectorRequirement(key=_NAMESPACE, operator="In", values=list(namespaces))
     selector = meta.LabelSelector(
-        match_labels=given.match_labels, match_expressions=[*(given.match_expressions or ()), there]
+        match_labels=given.match_labels, match_expressions=[*(given.match_expressions or ()), *where]
     )
     return replace(declared, namespace_selector=selector)
 

@@ -6,9 +6,8 @@ import ipaddress
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from kubewright.cluster._state import State
-from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster._state import SERVICE_RANGE, State
+from kubewright.cluster.machinery._authors import writing_as
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.storage._storage import Entry, Event
 

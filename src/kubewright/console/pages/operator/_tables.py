@@ -155,7 +155,7 @@ class Caches(Card):
                 if one.last_error:
                     ui.label(one.last_error).classes("kw-failing kw-small")
             with ui.element("td"):
-                good = one.state == "watching" and one.synced
+                good = one.state in ("watching", "absent") and one.synced
                 state_mark(State.READY if good else State.FAILING if one.last_error else State.PROGRESSING, one.state)
             _number(str(one.objects))
             _number(_size(one.bytes))
