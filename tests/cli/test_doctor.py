@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 
 import kubewright as kw
-from kubewright.api import apiextensions, apps
+from kubewright.api import apiextensions, apps, core, meta
 from kubewright.cli import run
 from kubewright.client import Client
 from kubewright.cluster import Cluster
@@ -67,15 +67,60 @@ async def found(client: Client, kind: type[Patient] | type[Changed] = Patient) -
 @pytest.mark.promise("Projects", "`kubewright doctor` says what a program will miss on a cluster, and what to do.")
 async def test_reports_what_is_missing_with_the_fix(client: Client) -> None:
     before = await found(client)
-    assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok"]
+    assert [one.state for one in before] == ["ok", "error", "ok", "warning", "ok", "ok"]
     assert before[0].what.startswith("the API server is v1.36.")
     assert before[1] == Finding("error", "patients.doctor.example.com is not defined", "run `kubewright install`")
     assert before[3].advice == "run `kubectl create namespace nowhere-at-all`"
     assert "this account is allowed to do everything that doctor does" in before[4].what
+    where = "in namespaces default, nowhere-at-all"
+    assert before[5].what == f"doctor caches Deployment (apps/v1) {where}: whole objects; now 0"
     await install(client, Patient)
     assert (await found(client))[1].state == "ok"
     drifted = (await found(client, Changed))[1]
     assert (drifted.state, drifted.advice) == ("warning", "run `kubewright install`")
+
+
+@kw.resource("absent.example.com/v1")
+class Monitor(kw.Resource[PatientSpec, None]):
+    """A kind that no cluster of this test has."""
+
+
+@pytest.mark.promise("Projects", "`kubewright doctor` says what the caches of a program will hold.")
+async def test_reports_what_the_caches_will_hold(client: Client, namespace: str) -> None:
+    caching = kw.Operator("caching")
+    secrets: kw.Watch[core.Secret] = kw.Watch(core.Secret, referenced_by=lambda patient: patient.metadata.name)
+
+    @caching.reconciles(
+        Patient,
+        owns=[kw.Owns(Monitor, optional=True), kw.Owns(core.ConfigMap, labels=f"of={namespace}")],
+        watches=[secrets],
+        reads=[kw.Reads(core.Service, namespaces=["default"])],
+    )
+    async def sync(patient: Patient, ctx: kw.Context[Patient]) -> None: ...
+
+    for name in ("a", "b"):
+        labels = {"of": namespace}
+        await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace=namespace, labels=labels)))
+    await install(client, Patient)
+    lines = {one.what: one for one in [one async for one in examine(client, [caching], [Patient, Monitor])]}
+    assert "Monitor (absent.example.com/v1) is not installed; it is optional for caching" in lines
+    assert "monitors.absent.example.com is not defined" not in lines
+    selected = f"ConfigMap (v1) with labels of={namespace} in all namespaces: whole objects; now 2"
+    assert f"caching caches {selected}" in lines
+    assert "caching caches Service (v1) in namespace default: whole objects; now 1" in lines
+    assert any(line.startswith("caching caches Secret (v1) in all namespaces: metadata only; now ") for line in lines)
+    assert all(one.state == "ok" for one in lines.values() if " caches " in one.what)
+
+
+async def test_warns_of_a_cache_of_every_secret_of_the_cluster(client: Client) -> None:
+    caching = kw.Operator("caching")
+
+    @caching.reconciles(Patient, reads=[core.Secret])
+    async def sync(patient: Patient, ctx: kw.Context[Patient]) -> None: ...
+
+    [warning] = [one async for one in examine(client, [caching], []) if "caches Secret" in one.what]
+    assert warning.state == "warning"
+    assert warning.advice.startswith("cache less: Reads(Secret) of controller 'patient', with labels=, namespaces=")
 
 
 async def test_reports_a_conversion_that_the_cluster_lacks(client: Client) -> None:

@@ -7,7 +7,9 @@ from typing import Final
 
 from kubewright.api import Object, apiextensions, authorization, core, is_condition_true, to_dict
 from kubewright.client import ApiError, Client, Forbidden, NotFound
+from kubewright.controller.registration import resolve_caches
 from kubewright.crd import crds_of, describe_blockers, objects_with_finalizers
+from kubewright.deployment._caches import cache_findings
 from kubewright.deployment._finding import Finding
 from kubewright.deployment._serving import not_served
 from kubewright.deployment._webhooks import webhook_findings
@@ -30,7 +32,7 @@ async def examine(
     converted: Collection[str] = (),
     projects: Sequence[Project] = (),
 ) -> AsyncIterator[Finding]:
-    """Checks a cluster for a program: version, definitions, webhooks, namespaces, permissions.
+    """Checks a cluster for a program: version, definitions, webhooks, namespaces, permissions; lists its caches.
 
     `projects` are those that are deployed. `converted` names definitions whose objects the program converts, as in
     `kubewright.manifests.Program`.
@@ -45,7 +47,8 @@ async def examine(
         )
         return
     yield _version(version.git_version, version.minor)
-    for definition in crds_of(*kinds, descriptions=False):
+    optional = {kind for operator in operators for kind in _optional_kinds(operator)}
+    for definition in crds_of(*(kind for kind in kinds if kind not in optional), descriptions=False):
         yield await _definition(client, definition, converted)
     async for finding in webhook_findings(client, kinds):
         yield finding
@@ -57,11 +60,19 @@ async def examine(
             yield await _namespace(client, namespace)
         async for finding in _permissions(client, operator):
             yield finding
+        async for finding in cache_findings(client, operator):
+            yield finding
         if operator.settings.metrics_secure is not False:
             async for finding in _reviews(client, operator):
                 yield finding
         if (looping := await _write_loops(client, operator)) is not None:
             yield looping
+
+
+def _optional_kinds(operator: Operator) -> set[type[Object]]:
+    """Returns the kinds that the operator works without. The finding about their cache reports one that is missing."""
+    uses = [use for one in operator.registrations() for use in one.caches]
+    return {use.kind for use in resolve_caches(uses) if use.options.optional}
 
 
 async def _write_loops(client: Client, operator: Operator) -> Finding | None:
