@@ -32,7 +32,7 @@ from kubewright.observe import HistoryBounds, Observer, UndeclaredWrites
 from kubewright.operator._clusters import HasClient, HasKubeconfig, check_cluster, connect
 from kubewright.operator._syncing import wait_for_sync
 from kubewright.operator.access import DeclaredAccess
-from kubewright.operator.definition import OperatorDefinition, cached_kinds
+from kubewright.operator.definition import OperatorDefinition
 from kubewright.operator.dry_run._declared import check_declared, start_harmless_dependencies
 from kubewright.operator.dry_run._report import DryRunReport, ReconcileFailure, change_of
 from kubewright.operator.dry_run._simulation import Place, Simulation
@@ -159,9 +159,15 @@ class _DryRun:
         client = DeclaredAccess(operator, settings).limit(client)
         dependencies = await start_harmless_dependencies(operator, replace, stack)
         caches = Caches(
-            client, namespaces=settings.namespaces, field_manager=operator.name, clock=clock, rng=operator.rng
+            client,
+            namespaces=settings.namespaces,
+            namespace_labels=settings.namespace_labels,
+            field_manager=operator.name,
+            clock=clock,
+            rng=operator.rng,
         )
-        kinds = CachedKinds(settings.namespaces)
+        kinds = CachedKinds()
+        kinds.declare([use for one in self._registrations for use in one.caches], caches)
         pairs = ((one.kind, owns.kind) for one in self._registrations for owns in one.owns)
         environment = Environment(
             client=client,
@@ -178,10 +184,7 @@ class _DryRun:
             observer=observer,
             dependencies=dependencies,
         )
-        for registration in self._registrations:
-            for kind, labels in cached_kinds(registration):
-                kinds.add(kind, labels, caches.informer(kind, labels=labels))
-            self._controllers.append(Controller(registration, environment))
+        self._controllers += [Controller(registration, environment) for registration in self._registrations]
         for kind, name, function in operator.indexed:
             kinds.add_index(kind, name, function)
         for controller in self._controllers:
