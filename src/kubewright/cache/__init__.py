@@ -24,17 +24,17 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from kubewright.cache._arguments import IndexFunction, Labels, selector_of
     from kubewright.cache._caches import Caches
     from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json, whole_kind
     from kubewright.cache._errors import CacheSyncError
     from kubewright.cache._handlers import Handler, HandlerRegistration
     from kubewright.cache._header import applied_digest, creator_of
     from kubewright.cache._health import WatchHealth, WatchState, combined
-    from kubewright.cache._indexes import IndexFunction
     from kubewright.cache._informer import Fields, Informer
     from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
     from kubewright.cache._list_watch import ListWatch
-    from kubewright.cache._lister import Labels, Lister, selector_of
+    from kubewright.cache._lister import Lister
     from kubewright.cache._options import CacheOptions
     from kubewright.cache._reflector import Reflector
     from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
@@ -51,9 +51,9 @@ _MODULES = {
     "Fields": "_informer",
     "Handler": "_handlers",
     "HandlerRegistration": "_handlers",
-    "IndexFunction": "_indexes",
+    "IndexFunction": "_arguments",
     "Informer": "_informer",
-    "Labels": "_lister",
+    "Labels": "_arguments",
     "ListWatch": "_list_watch",
     "Lister": "_lister",
     "ObjectKey": "_key",
@@ -68,7 +68,7 @@ _MODULES = {
     "applied_digest": "_header",
     "combined": "_health",
     "creator_of": "_header",
-    "selector_of": "_lister",
+    "selector_of": "_arguments",
     "transform_json": "_decoding",
     "whole_kind": "_decoding",
 }

@@ -11,20 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from kubewright.api import Object
+from kubewright.cache._arguments import IndexFunction
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._loop_time import LoopTime
 from kubewright.cache._snapshot import Snapshot
 from kubewright.user_code import has_to_pass
 
-__all__ = ["FunctionIndex", "HeaderIndex", "Index", "IndexFunction", "by_label", "by_namespace", "by_owner"]
+__all__ = ["FunctionIndex", "HeaderIndex", "Index", "by_label", "by_namespace", "by_owner"]
 
 logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
-
-IndexFunction: TypeAlias = Callable[[R], Iterable[str] | None]
-"""Returns the values under which an index finds an object: an iterable of strings, one string, or None for no value.
-It must be fast, because it runs in the watch loop."""
 
 HeaderFunction: TypeAlias = Callable[[Snapshot[Any]], Sequence[str]]
 

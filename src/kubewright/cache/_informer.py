@@ -11,15 +11,15 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.api.wire import is_kept
+from kubewright.cache._arguments import IndexFunction, Labels, selector_of
 from kubewright.cache._decoding import SnapshotDecoder, Transform, metadata_kind
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
 from kubewright.cache._header import labels_of
 from kubewright.cache._health import WatchHealth, combined
-from kubewright.cache._indexes import IndexFunction
 from kubewright.cache._key import ObjectKey
 from kubewright.cache._list_watch import ListWatch
-from kubewright.cache._lister import Labels, Lister, selector_of
+from kubewright.cache._lister import Lister
 from kubewright.cache._loop_time import LoopTime
 from kubewright.cache._overlay import Overlay
 from kubewright.cache._reflector import Reflector

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from kubewright.api import DecodeError, Object, Selector, collection_paused
+from kubewright.api import DecodeError, Object, collection_paused
+from kubewright.cache._arguments import Labels, selector_of
 from kubewright.cache._key import OWNER_INDEX, ObjectKey
 
 if TYPE_CHECKING:
     from kubewright.cache._overlay import Overlay
     from kubewright.cache._snapshot import Snapshot
 
-__all__ = ["Labels", "Lister", "selector_of"]
+__all__ = ["Lister"]
 
 R = TypeVar("R", bound=Object)
 
-Labels: TypeAlias = str | Selector | Mapping[str, str]
-"""A label selector: a string, a `Selector`, or the labels that an object must have."""
-
-
 _LONG: Final = 500
-
-
-def selector_of(labels: Labels | None) -> Selector | None:
-    """Returns the selector, or None for one that selects everything."""
-    if labels is None or isinstance(labels, Selector):
-        selector = labels
-    elif isinstance(labels, str):
-        selector = Selector.parse(labels)
-    elif isinstance(labels, Mapping):
-        selector = Selector.from_labels(labels)
-    else:
-        given = type(labels).__name__
-        raise TypeError(f'labels is a label selector, such as "app=web" or {{"app": "web"}}, not {given}')
-    return None if selector is None or selector.selects_everything else selector
 
 
 def _check_texts(*given: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from kubewright.api import FieldSelector, Object
-from kubewright.cache._lister import Labels, selector_of
+from kubewright.cache._arguments import Labels, selector_of
 
 if TYPE_CHECKING:
     from kubewright.cache._decoding import Transform

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from kubewright.api import Object, Selector, SelectorOperator
-from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, IndexFunction, by_label, by_namespace, by_owner
+from kubewright.cache._arguments import IndexFunction
+from kubewright.cache._indexes import FunctionIndex, HeaderIndex, Index, by_label, by_namespace, by_owner
 from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
 from kubewright.cache._loop_time import LoopTime
 
