@@ -353,3 +353,13 @@ async def test_run_moves_to_a_deferrable_timer_if_there_is_no_other() -> None:
     clock = VirtualClock()
     await clock.run(clock.sleep(10, deferrable=True))
     assert clock.monotonic() == 10
+
+
+async def test_stops_at_deferrable_timers_after_stop_deferring() -> None:
+    clock = VirtualClock()
+    fired: list[float] = []
+    clock.call_later(10, lambda: fired.append(clock.monotonic()), deferrable=True)
+    await clock.advance(5)
+    clock.stop_deferring()
+    await clock.advance(15)
+    assert fired == [10]

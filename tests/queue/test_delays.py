@@ -137,7 +137,7 @@ async def test_a_delay_that_was_cut_short_does_not_end_the_next_one(queue: WorkQ
 async def test_all_delays_share_one_timer(queue: WorkQueue[str], clock: VirtualClock) -> None:
     for number in range(100):
         queue.add_after(str(number), 1 + number)
-    assert len([timer for *_, timer in clock._timers if timer._callback is not None]) == 1
+    assert len([timer for *_, timer in clock._timers if not timer.is_over]) == 1
 
 
 async def test_a_long_delay_cut_short_again_and_again_does_not_pile_up(
@@ -149,7 +149,7 @@ async def test_a_long_delay_cut_short_again_and_again_does_not_pile_up(
         queue.add("a")
         queue.done(await queue.get())
     assert len(queue._delays._heap) < 200
-    assert len([timer for *_, timer in clock._timers if timer._callback is not None]) == 1
+    assert len([timer for *_, timer in clock._timers if not timer.is_over]) == 1
 
 
 async def test_a_key_raised_again_and_again_does_not_pile_up_in_a_line_that_never_moves(

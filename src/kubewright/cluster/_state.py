@@ -103,6 +103,7 @@ class State:
         """The open watches. They end with the server."""
         self.watch_backlog = False
         """Whether a watch has a large backlog; see `yield_to_watches`."""
+        self._empty: dict[ResourceType, JSONObject] = {}
         self._second = -1
         self._now = ""
         self.decoders: dict[str, Decoder] = {}
@@ -167,6 +168,13 @@ class State:
         if second != self._second:
             self._second, self._now = second, format_time(moment)
         return self._now
+
+    def empty(self, type_: ResourceType) -> JSONObject:
+        """Returns an object of a built-in kind without any content, as Go encodes it. Do not change it."""
+        found = self._empty.get(type_)
+        if found is None:
+            found = self._empty[type_] = type_.strategy.read({"metadata": {}}, problems=None)
+        return found
 
     def uid(self) -> str:
         """Returns a new uid for something that is not an object, such as a request. Reproducible with a seed."""

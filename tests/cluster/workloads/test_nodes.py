@@ -147,3 +147,13 @@ async def test_raises_error_of_plan_function_at_the_end() -> None:
         await cluster.stop()
     with pytest.raises(ClusterError, match="not running"):
         cluster.client()
+
+
+async def test_node_without_heartbeat_does_not_renew_its_lease() -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, seed=1, workloads=Workloads(heartbeat=None)) as cluster:
+        revision = cluster.state.storage.revision
+        await clock.advance(3600)
+        assert cluster.state.storage.events("coordination.k8s.io/leases", revision) == []
+    with pytest.raises(ValueError, match="heartbeat"):
+        Workloads(heartbeat=0)

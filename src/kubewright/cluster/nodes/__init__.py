@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes._addresses import PodAddresses
     from kubewright.cluster.nodes._budgets import DISRUPTION_ALLOWED, SYNC_FAILED, set_disruption_allowed
     from kubewright.cluster.nodes._calls import add_node_calls
-    from kubewright.cluster.nodes._fake_node import FakeNode
+    from kubewright.cluster.nodes._fake_node import HEARTBEAT_SECONDS, FakeNode
     from kubewright.cluster.nodes._placement import NAME_FIELD, is_selected, required_terms, toleration_of, untolerated
     from kubewright.cluster.nodes._plan import Plan, PodPlan
     from kubewright.cluster.nodes._pod_events import KubeletEvents
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DISRUPTION_ALLOWED",
+    "HEARTBEAT_SECONDS",
     "NAME_FIELD",
     "SYNC_FAILED",
     "BackgroundTasks",
@@ -56,6 +57,7 @@ __all__ = [
 # Imported on first use: `add_node_calls` needs neither the client nor the API types.
 _MODULES = {
     "DISRUPTION_ALLOWED": "_budgets",
+    "HEARTBEAT_SECONDS": "_fake_node",
     "NAME_FIELD": "_placement",
     "SYNC_FAILED": "_budgets",
     "BackgroundTasks": "_tasks",

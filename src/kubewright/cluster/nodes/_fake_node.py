@@ -7,7 +7,7 @@ import contextlib
 import itertools
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from kubewright.api import MicroTime, Quantity, core, format_micro_time, format_time
 from kubewright.api.coordination import Lease, LeaseSpec
@@ -25,10 +25,10 @@ from kubewright.cluster.nodes._status_writing import write_status
 from kubewright.cluster.nodes._tasks import BackgroundTasks
 from kubewright.cluster.registry._builtin_resources import server_version
 
-__all__ = ["FakeNode"]
+__all__ = ["HEARTBEAT_SECONDS", "FakeNode"]
 
 _LEASES = "kube-node-lease"
-_HEARTBEAT_SECONDS = 10.0
+HEARTBEAT_SECONDS: Final = 10.0
 _PROBE_SECONDS = 10
 _NODE_INFO = {
     "architecture": "amd64",
@@ -58,6 +58,7 @@ class FakeNode:
     is raised at the end of the block. With `schedules=False`, another scheduler binds pods to it. Nodes of one cluster
     share `addresses`. If `lease_is_watched` returns False, a virtual clock need not stop for renewals of the lease.
     Pods that `runner` takes are not simulated.
+    Without a `heartbeat`, the lease is not renewed.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class FakeNode:
         addresses: PodAddresses | None = None,
         lease_is_watched: Callable[[], bool] = lambda: True,
         runner: PodRunner | None = None,
+        heartbeat: float | None = HEARTBEAT_SECONDS,
     ) -> None:
         self.name = name
         self.plan: Plan = plan or PodPlan()
@@ -81,6 +83,7 @@ class FakeNode:
         self._addresses = addresses or PodAddresses.of_node(name)
         self._lease_is_watched = lease_is_watched
         self._runner = runner
+        self._heartbeat = heartbeat
         self._clock = clock or SystemClock()
         self._tasks = BackgroundTasks(f"the fake node {name}", self._clock)
         self._pods: dict[str, _PodState] = {}
@@ -93,7 +96,8 @@ class FakeNode:
         self._tasks.start(
             follow(self._client, core.Pod, self._namespace, self._clock, seen=self._notice, gone=self._forget)
         )
-        self._tasks.start(self._renew_lease())
+        if self._heartbeat is not None:
+            self._tasks.start(self._renew_lease(self._heartbeat))
         if self._schedules:
             scheduler = Scheduler(self._client, [self], namespace=self._namespace, clock=self._clock)
             await self._stack.enter_async_context(scheduler)
@@ -175,11 +179,11 @@ class FakeNode:
             node.spec.taints = kept or None
             await self._client.update(node)
 
-    async def _renew_lease(self) -> None:
+    async def _renew_lease(self, seconds: float) -> None:
         while True:
             # If no client watches the lease, a renewal is only visible when something else happens: defer it until
             # then.
-            await self._clock.sleep(_HEARTBEAT_SECONDS, deferrable=not self._lease_is_watched())
+            await self._clock.sleep(seconds, deferrable=not self._lease_is_watched())
             await self._tasks.retry(self._renew_lease_once)
 
     async def _renew_lease_once(self) -> None:

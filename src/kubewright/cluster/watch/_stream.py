@@ -309,8 +309,7 @@ class WatchStream:
         elif self._output.form:
             blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._output.version}"}
         elif not type_.custom:
-            empty = type_.strategy.read({"metadata": {}}, problems=None)
-            blank = {**empty, **blank}
+            blank = {**self._state.empty(type_), **blank}
         frame = encode({"type": "BOOKMARK", "object": blank}) + b"\n"
         if ends_initial_events:
             self._unread.append(frame)

@@ -13,8 +13,9 @@ import kubewright as kw
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock, VirtualClock
-from kubewright.cluster.nodes import FakeNode, Plan, PodAddresses, PodPlan, Scheduler
+from kubewright.cluster.nodes import HEARTBEAT_SECONDS, FakeNode, Plan, PodAddresses, PodPlan, Scheduler
 from kubewright.cluster.processes import ApiServer, Images
+from kubewright.durations import check_duration
 from kubewright.kubelet import NodeCredentials
 
 __all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
@@ -37,6 +38,8 @@ class Workloads:
         processes: runs pods with these images as processes of this machine. Default: all pods behave as planned.
         storage: the folder of persistent volume claims of such pods. Default: a folder that is removed at the end.
         host_root: the folder that hostPath volumes of such pods are in. Default: they are refused.
+        heartbeat: the seconds after which each node renews its lease. None: never, which saves most of the work of a
+            cluster at rest.
     """
 
     plan: Plan = usual_plan
@@ -44,6 +47,7 @@ class Workloads:
     processes: Images | None = None
     storage: str | os.PathLike[str] | None = None
     host_root: str | os.PathLike[str] | None = None
+    heartbeat: float | None = HEARTBEAT_SECONDS
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):
@@ -54,6 +58,8 @@ class Workloads:
         processes: object = self.processes
         if processes is not None and not isinstance(processes, Images):
             raise TypeError(f"processes must be Images(...), not {processes!r}")
+        if self.heartbeat is not None:
+            check_duration("heartbeat", self.heartbeat, zero=False)
 
 
 def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
@@ -165,6 +171,7 @@ class RunningWorkloads:
                     clock=clock,
                     addresses=addresses,
                     lease_is_watched=leases_are_watched,
+                    heartbeat=settings.heartbeat,
                 )
                 for name in names
             ]
