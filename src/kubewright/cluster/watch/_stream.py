@@ -24,12 +24,12 @@ from kubewright.cluster.conversion._stored import decoded
 from kubewright.cluster.conversion._webhook import AsyncConversion, convert_entries, retry_converting
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, expired
-from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse, encode
 from kubewright.cluster.output._format import OutputFormat, output_format
 from kubewright.cluster.registry._read import check_list_options, horizon_of, requested_revision, wait_for_revision
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry, Event
+from kubewright.cluster.watch._bookmarks import bookmark_object
 
 __all__ = ["BOOKMARK_SECONDS", "MAX_PENDING_BYTES", "WatchStream", "watch"]
 
@@ -41,7 +41,6 @@ _BACKLOG_BYTES: Final = 2**20  # above this, writers yield to readers
 _EVENT_OVERHEAD: Final = 500  # bytes of memory per event besides its content
 _CONVERTED_AT_ONCE: Final = 500
 _CHUNK_BYTES: Final = 2**18  # sent in one piece: a connection buffers the whole chunk
-_INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
 async def watch(state: State, call: Call) -> ApiResponse:
@@ -293,23 +292,7 @@ class WatchStream:
 
     def bookmark(self, *, ends_initial_events: bool = False) -> None:
         """Sends a bookmark with the current revision."""
-        type_ = self._output.type
-        metadata: JSONObject = {"resourceVersion": str(self.newest)}
-        if ends_initial_events:
-            metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
-        blank: JSONObject = {"kind": type_.kind, "apiVersion": type_.api_version, "metadata": metadata}
-        if self._output.form == "Table":
-            blank = {
-                "kind": "Table",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": metadata,
-                "columnDefinitions": None,
-                "rows": [],
-            }
-        elif self._output.form:
-            blank |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{self._output.version}"}
-        elif not type_.custom:
-            blank = {**self._state.empty(type_), **blank}
+        blank = bookmark_object(self._state, self._output, self.newest, ends_initial_events=ends_initial_events)
         frame = encode({"type": "BOOKMARK", "object": blank}) + b"\n"
         if ends_initial_events:
             self._unread.append(frame)
