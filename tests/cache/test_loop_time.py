@@ -137,3 +137,9 @@ async def test_other_tasks_run_between_events_of_slow_functions() -> None:
         first, last = order.index("a"), order.index("c")
         assert order[first:last].count("other task") >= 2
     await asyncio.gather(*tasks)
+
+
+async def test_no_slice_is_over_under_virtual_time() -> None:
+    loop_time = LoopTime(slices=False)
+    loop_time.add("slow", 1.0)
+    assert not loop_time.slice_is_over

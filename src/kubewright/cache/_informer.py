@@ -29,7 +29,7 @@ from kubewright.cache._store_writer import StoreWriter
 from kubewright.cache._sync import Synced
 from kubewright.causes import ungrouped
 from kubewright.client import Client
-from kubewright.clock import Clock, SystemClock
+from kubewright.clock import Clock, SystemClock, VirtualClock
 from kubewright.durations import Duration, check_duration
 from kubewright.lru import LRUMemory
 
@@ -114,7 +114,8 @@ class Informer(Generic[R]):
         self._selector = selector_of(labels)
         self._fields = str(FieldSelector.from_fields(fields)) if isinstance(fields, Mapping) else fields and str(fields)
         self._clock = clock or SystemClock()
-        self._store: Store[R] = Store(indexes, loop_time=LoopTime(str(info)))
+        loop_time = LoopTime(str(info), slices=not isinstance(clock, VirtualClock))
+        self._store: Store[R] = Store(indexes, loop_time=loop_time)
         self._overlay = Overlay(self._store)
         self._handlers = Handlers(self._store, self._clock)
         self._decoder = SnapshotDecoder(

@@ -19,6 +19,8 @@ class Killable:
     def __init__(self, name: str, clock: Clock) -> None:
         self.clock: Clock = clock
         """The clock of this run."""
+        self.killable = isinstance(clock, VirtualClock)
+        """Whether this run can be killed. Set it to False before the start to save the cost: a task per request."""
         self.stopping = False
         self._run_name = name
         self._stack = AsyncExitStack()
@@ -29,7 +31,7 @@ class Killable:
 
     async def _starting(self, start: Callable[[], Awaitable[None]]) -> None:
         """Starts; under virtual time as a program that can be killed."""
-        if not isinstance(self.clock, VirtualClock):
+        if not self.killable:
             await start()
             return
         self._program = program = Program(self._run_name)

@@ -157,3 +157,19 @@ async def test_node_without_heartbeat_does_not_renew_its_lease() -> None:
         assert cluster.state.storage.events("coordination.k8s.io/leases", revision) == []
     with pytest.raises(ValueError, match="heartbeat"):
         Workloads(heartbeat=0)
+
+
+async def test_runs_only_the_named_controllers() -> None:
+    clock = VirtualClock()
+    few = Workloads(controllers={"deployments", "replicasets"})
+    async with Cluster(clock=clock, seed=1, workloads=few) as cluster:
+        client = cluster.client()
+        await client.create(a_deployment(replicas=2))
+        await client.create(a_job())
+        await clock.advance(60)
+        assert (await client.get(apps.Deployment, "web", "default")).status.available_replicas == 2
+        assert len(await client.list(core.Pod, "default")) == 2
+    with pytest.raises(
+        ValueError, match="unknown controllers deployment; use some of cronjobs, daemonsets, deployments"
+    ):
+        Workloads(controllers={"deployment"})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final, Self
 
 import kubewright as kw
@@ -21,6 +22,21 @@ from kubewright.kubelet import NodeCredentials
 __all__ = ["MANAGER", "RunningWorkloads", "Workloads", "controller_manager", "usual_plan"]
 
 MANAGER: Final = "kube-controller-manager"
+_CONTROLLERS: Final = {
+    "deployments": "_deployments",
+    "replicasets": "_replica_sets",
+    "statefulsets": "_stateful_sets",
+    "daemonsets": "_daemon_sets",
+    "jobs": "_jobs",
+    "job-pods": "_job_pods",
+    "cronjobs": "_cron_jobs",
+    "volumes": "_volumes",
+    "endpoints": "_endpoints",
+    "endpoints-mirroring": "_mirroring",
+    "nodes": "_nodes",
+    "disruptions": "_disruptions",
+}
+"""The modules of the controllers, in the order in which they start."""
 
 
 def usual_plan(pod: core.Pod) -> PodPlan:
@@ -40,6 +56,8 @@ class Workloads:
         host_root: the folder that hostPath volumes of such pods are in. Default: they are refused.
         heartbeat: the seconds after which each node renews its lease. None: never, which saves most of the work of a
             cluster at rest.
+        controllers: the controllers that run, for a cluster that starts and runs in less time: `{"deployments",
+            "replicasets"}`. A Deployment needs both of these, a CronJob `jobs` and `job-pods`. Default: all.
     """
 
     plan: Plan = usual_plan
@@ -48,6 +66,7 @@ class Workloads:
     storage: str | os.PathLike[str] | None = None
     host_root: str | os.PathLike[str] | None = None
     heartbeat: float | None = HEARTBEAT_SECONDS
+    controllers: Collection[str] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):
@@ -58,44 +77,25 @@ class Workloads:
         processes: object = self.processes
         if processes is not None and not isinstance(processes, Images):
             raise TypeError(f"processes must be Images(...), not {processes!r}")
+        unknown = sorted(set(self.controllers or ()) - _CONTROLLERS.keys())
+        if unknown:
+            raise ValueError(f"unknown controllers {', '.join(unknown)}; use some of {', '.join(sorted(_CONTROLLERS))}")
         if self.heartbeat is not None:
             check_duration("heartbeat", self.heartbeat, zero=False)
 
 
-def controller_manager(clock: Clock | None = None, rng: random.Random | None = None) -> kw.Operator:
-    """Returns the controllers as an operator that runs on any cluster without a kube-controller-manager."""
-    from kubewright.cluster.workloads import (
-        _cron_jobs,
-        _daemon_sets,
-        _deployments,
-        _disruptions,
-        _endpoints,
-        _job_pods,
-        _jobs,
-        _mirroring,
-        _nodes,
-        _replica_sets,
-        _stateful_sets,
-        _volumes,
-    )
+def controller_manager(
+    clock: Clock | None = None, rng: random.Random | None = None, controllers: Collection[str] | None = None
+) -> kw.Operator:
+    """Returns the controllers as an operator that runs on any cluster without a kube-controller-manager.
 
+    `controllers` names some of them, as in `Workloads`. Default: all.
+    """
     operator = kw.Operator(MANAGER, clock=clock, rng=rng, leader_elect=False, event_version="v1")
     operator.has_roles = False
-    for part in (
-        _deployments,
-        _replica_sets,
-        _stateful_sets,
-        _daemon_sets,
-        _jobs,
-        _job_pods,
-        _cron_jobs,
-        _volumes,
-        _endpoints,
-        _mirroring,
-        _nodes,
-        _disruptions,
-    ):
-        part.register(operator)
+    for name, module in _CONTROLLERS.items():
+        if controllers is None or name in controllers:
+            import_module(f"kubewright.cluster.workloads.{module}").register(operator)
     return operator
 
 
@@ -151,7 +151,7 @@ class RunningWorkloads:
     ) -> None:
         if settings.processes is not None and isinstance(clock, VirtualClock):
             raise ValueError("Workloads(processes=...) needs real time: processes do not follow a VirtualClock")
-        self._operator = controller_manager(clock, rng)
+        self._operator = controller_manager(clock, rng, settings.controllers)
         self._client = client
         self._stack = AsyncExitStack()
         self.nodes: list[FakeNode]
@@ -186,6 +186,7 @@ class RunningWorkloads:
             if self.nodes:
                 await stack.enter_async_context(self._scheduler)
             running = self._operator.running(self._client, install_crds=False)
+            running.killable = False
             self._controllers = await stack.enter_async_context(running)
             self._stack = stack.pop_all()
         return self
