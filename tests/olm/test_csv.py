@@ -140,6 +140,9 @@ def test_install_modes_depend_on_the_operator() -> None:
     assert modes(csv(plain())) == ALL
     assert modes(csv(project())) == WHOLE  # a conversion is for the whole cluster
     assert modes(csv(plain(operator=operator(namespaces=["team-a"])))) == {**ALL, "AllNamespaces": False}
+    following = csv(plain(operator=operator(namespace_labels="team=a")))
+    assert modes(following) == WHOLE
+    assert "--namespace-labels=team=a" in container(following)["args"]
 
 
 @kw.resource(f"{GROUP}/v1", scope="Cluster")

@@ -12,8 +12,9 @@ import pytest
 import kubewright as kw
 from kubewright.api import ObjectMeta, Untyped, admissionregistration, apps, core, meta
 from kubewright.api.autoscaling.v1 import Scale
-from kubewright.client import ApiError, Client, Forbidden, Invalid, NotFound
+from kubewright.client import ApiError, Client, Forbidden, Invalid, MergePatch, NotFound
 from kubewright.webhook import AdmissionRequest, AdmissionWarning, FieldError, Refused, rule_for
+from tests.patience import until
 
 pytestmark = pytest.mark.clusters
 
@@ -229,6 +230,27 @@ async def test_failure_policy_applies_without_the_process(client: Client, namesp
             with pytest.raises(ApiError, match=r'failed calling webhook "refuse.puppets.admitted.example.com"') as gone:
                 await client.create(puppet(namespace))
             assert gone.value.code == 500
+
+
+async def test_webhooks_are_limited_to_namespaces_with_the_labels(client: Client, namespace: str) -> None:
+    operator = kw.Operator("puppets", namespace_labels=f"stage={namespace},!closed")
+
+    @operator.validates(Puppet)
+    def refuse(puppet: Puppet) -> None:
+        raise Refused("never")
+
+    async with operator.running(client):
+        assert (await client.create(puppet(namespace, "outside"))).metadata.uid
+        await client.patch(core.Namespace, namespace, MergePatch({"metadata": {"labels": {"stage": namespace}}}))
+
+        async def refused() -> bool:
+            try:
+                await client.create(puppet(namespace, "inside"), dry_run=True)
+            except Forbidden as error:
+                return "never" in str(error)
+            return False
+
+        await until(refused)  # the API server notices the labels of a namespace a moment later
 
 
 @pytest.mark.promise("Webhooks", "Fifty writers at once are all answered.")
