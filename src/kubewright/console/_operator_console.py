@@ -80,9 +80,6 @@ def kinds_of_operator(operator: Operator) -> set[str]:
     """Returns the paths of the kinds that belong to an operator."""
     infos: set[ResourceInfo] = set()
     for registration in operator.registrations():
-        infos.add(registration.info)
-        infos.update(info_of(owned.kind) for owned in registration.owns)
-        infos.update(info_of(watched.kind) for watched in registration.watches)
-        infos.update(info_of(read.kind) for read in registration.reads)
+        infos.update(info_of(use.kind) for use in registration.caches)
     paths = {f"{info.group or 'core'}/{info.plural}" for info in infos}
     return set(with_dependents(paths))
