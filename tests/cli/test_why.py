@@ -18,7 +18,16 @@ from tests.patience import until
 operator = kw.Operator("curious", health_bind="127.0.0.1:0", metrics_bind=None)
 
 
-@operator.reconciles(core.ConfigMap, name="settings")
+class GaugeSpec(kw.Model):
+    size: int = 0
+
+
+@kw.resource("absent.example.com/v1")
+class Gauge(kw.Resource[GaugeSpec, None]):
+    """A kind that the cluster does not have."""
+
+
+@operator.reconciles(core.ConfigMap, name="settings", reads=[kw.Reads(Gauge, optional=True)])
 async def sync(settings: core.ConfigMap, ctx: kw.Context[core.ConfigMap]) -> None:
     if settings.metadata.name == "bad":
         raise RuntimeError("there is no \x1b[31mred\x1b[0m in it")
@@ -56,6 +65,7 @@ async def test_reports_what_triggered_a_reconcile_and_its_result(
     assert "ConfigMap default/good, controller settings" in output
     assert "queue    idle, waiting for changes" in output
     assert "create secrets good-secret: 201" in output
+    assert "absent   Gauge (absent.example.com/v1) is not installed; it is optional" in output
     shown = await asyncio.to_thread(CliRunner().invoke, cli, ["why", "ConfigMap/bad", "--address", address], color=True)
     output = shown.output
     assert "next reconcile in" in output or "running since" in output or "waiting for a worker" in output
