@@ -159,8 +159,6 @@ async def test_rejects_unsupported_writes_with_reason(embedded: Cluster, raw: Ra
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/api/v1/namespaces/default/pods/a/proxy", REFUSED_SUBRESOURCES["proxy"]),
-        ("/api/v1/namespaces/default/services/a:80/proxy/some/where", REFUSED_SUBRESOURCES["proxy"]),
         ("/api/v1/nodes/a/proxy/metrics", REFUSED_SUBRESOURCES["proxy"]),
         ("/metrics", REFUSED_PAGES["/metrics"]),
         ("/debug/pprof/heap", REFUSED_PAGES["/debug"]),

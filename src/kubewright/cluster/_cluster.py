@@ -23,6 +23,7 @@ from kubewright.cluster.kubelets import PodStreams
 from kubewright.cluster.machinery._authors import CONTROLLER_MANAGER
 from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
+from kubewright.cluster.proxies import Proxies
 from kubewright.cluster.registry._builtin_resources import builtin_types
 from kubewright.cluster.registry._event_ttl import ExpiringEvents
 from kubewright.cluster.serving._in_process import InProcess
@@ -117,6 +118,7 @@ class Cluster:
         self._transports: weakref.WeakSet[InProcess] = weakref.WeakSet()
         self._serving: Serving | None = None
         self._pod_streams: PodStreams
+        self._proxies: Proxies
         self._laboratory: Laboratory | None = None
         self._events: ExpiringEvents | None = None
         self._saving: Timer | None = None
@@ -146,6 +148,7 @@ class Cluster:
 
             state.admission.add(ServiceAccounts(state))
         self._pod_streams = PodStreams(self._dispatcher)
+        self._proxies = Proxies(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
@@ -192,6 +195,7 @@ class Cluster:
         if self._block is not None:
             self._block.close()
         await self._pod_streams.close()
+        await self._proxies.close()
         await self._dispatcher.state.webhook_client.close()
         for transport in list(self._transports):
             await transport.close()

@@ -61,11 +61,11 @@ class Dispatcher:
         `uri` is the URI as received and `source` the address of the client, for the audit log.
         """
         if self.audit is None:
-            response = await self._respond(request, user, None)
+            response = await self._respond(request, user, None, source)
         else:
             record = self.audit.begin(request, uri=uri or _uri(request), source=source)
             try:
-                response = await self._respond(request, user, record)
+                response = await self._respond(request, user, record, source)
             except NoResponse:
                 record.dropped()
                 raise
@@ -85,7 +85,7 @@ class Dispatcher:
             response.add_header("Audit-Id", record.id)
         return response
 
-    async def _respond(self, request: Request, user: User, record: AuditRecord | None) -> ApiResponse:
+    async def _respond(self, request: Request, user: User, record: AuditRecord | None, source: str) -> ApiResponse:
         call: Call | None = None
         try:
             user = self.access.admit(request, user, record.admission if record is not None else Admission())
@@ -95,6 +95,7 @@ class Dispatcher:
             if call is None:
                 found = self.access.document(request) or self._metrics(request)
                 return found or await self._documents.respond(request)
+            call.source = source
             return await (
                 self._handle_call(call) if self.interceptor is None else self.interceptor(call, self._handle_call)
             )
@@ -116,11 +117,11 @@ class Dispatcher:
 
     async def _handle_call(self, call: Call) -> ApiResponse:
         check_supported(call, frozenset(self.supported))
-        if self.turns is not None:
+        if self.turns is not None and not call.proxied:
             await parse_yaml_in_turns(call, self.turns.next)
         if call.type.deprecation_warning:
             call.warnings.append(call.type.deprecation_warning)
-        if call.verb not in ("get", "list", "watch"):
+        if call.verb not in ("get", "list", "watch") and not call.proxied:
             output_format(call)  # rejects an unsupported format before anything is written
         for override in self.overrides:
             if (response := await override(self.state, call)) is not None:

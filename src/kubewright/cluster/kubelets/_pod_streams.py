@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.client import ConnectionLost, HttpOrigin, HttpResponse, Request
@@ -19,6 +18,7 @@ from kubewright.cluster.machinery._failures import (
     not_found,
     unsupported,
 )
+from kubewright.cluster.machinery._forwarded_body import ForwardedBody
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.machinery._unsupported import REFUSED_SUBRESOURCES
@@ -97,7 +97,7 @@ class PodStreams:
         response = await _send(state, call, origin, request)
         if response.status != 200:
             raise await _failure(call, response)
-        return ApiResponse(stream=_LogStream(response), content_type="text/plain")
+        return ApiResponse(stream=ForwardedBody(response), content_type="text/plain")
 
     async def _stream(self, state: State, call: Call) -> ApiResponse:
         if call.request.method not in ("GET", "POST"):
@@ -190,36 +190,3 @@ async def _failure(call: Call, response: HttpResponse) -> Failure:
         what = f"pods/{call.subresource} {call.name}"
         return Failure(404, "NotFound", f"the server could not find the requested resource ( {what})")
     return internal(text)
-
-
-class _LogStream:
-    """A log that the kubelet sends."""
-
-    def __init__(self, response: HttpResponse) -> None:
-        self._response = response
-        self._callbacks: list[Callable[[], None]] = []
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the log as it arrives."""
-        try:
-            async for chunk in self._response.chunks():
-                yield chunk
-        except ConnectionLost:
-            pass  # the node has stopped: the log ends here
-        finally:
-            self.close()
-
-    def may_stall(self) -> bool:
-        """Whether the stream may stop: the kubelet is another process."""
-        return True
-
-    def close(self) -> None:
-        """Ends the stream."""
-        self._response.close()
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback()
-
-    def when_closed(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once when the stream has ended."""
-        self._callbacks.append(callback)

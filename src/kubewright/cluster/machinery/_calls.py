@@ -22,6 +22,7 @@ from kubewright.cluster.machinery._resources import ResourceType, ResourceTypes
 
 __all__ = ["Call", "User", "dry_run_errors", "header_of", "parse_call"]
 
+_PROXY: Final = "proxy"
 _NO_PAGE: Final = "404 page not found\n"
 _MAX_MANAGER: Final = 128
 _FALSE: Final = frozenset({"0", "false"})
@@ -68,10 +69,17 @@ class Call:
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     """Audit annotations that admission plugins and webhooks add."""
+    source: str = ""
+    """The address of the client; empty for a client in this process."""
     sent: Mapping[str, str] = field(default_factory=dict)
     """The name, namespace, uid and resourceVersion in the body, as far as present. For the audit log."""
     parsed_yaml: list[object] = field(default_factory=list)
     """The value of a long YAML body, or its `InvalidYAML`, if it was parsed in advance. Removed when it is used."""
+
+    @property
+    def proxied(self) -> bool:
+        """Whether it is for a program behind a pod or Service: method, body and headers are none of this server."""
+        return self.subresource == _PROXY
 
     @property
     def dry_run(self) -> bool:
@@ -166,7 +174,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
     if type_ is None:
         known = any(each.group == group and not each.custom for each in types)
         raise no_such_resource() if known else PlainFailure(404, _NO_PAGE)
-    if (len(rest) > 3 and rest[2] != "proxy") or (namespace and not type_.namespaced):
+    if (len(rest) > 3 and rest[2] != _PROXY) or (namespace and not type_.namespaced):
         raise no_such_resource()
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
@@ -187,7 +195,7 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
     )
     call.verb = _verb(call)
     allowed = type_.subresources[subresource].verbs if subresource else type_.verbs
-    if call.verb not in allowed:
+    if call.verb not in allowed and not call.proxied:
         raise method_not_allowed()
     if type_.namespaced and not namespace and call.verb not in ("list", "watch"):
         raise method_not_allowed() if not name else no_such_resource()
@@ -203,6 +211,8 @@ def _verb(call: Call) -> str:
     if method == "DELETE":
         return "delete" if call.name else "deletecollection"
     verb = _VERBS.get(method)
+    if call.proxied:
+        return verb or ""
     if verb is None or ((verb == "create") != (not call.name) and not call.subresource):
         raise method_not_allowed()
     return verb

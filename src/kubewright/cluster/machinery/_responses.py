@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -23,12 +23,13 @@ def encode(value: Any) -> bytes:
 
 
 class Headers(Mapping[str, str]):
-    """Response headers with case-insensitive names."""
+    """Response headers with case-insensitive names. The last value of a name counts; `pairs` has all."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_pairs", "_values")
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = {name.lower(): (name, value) for name, value in values.items()}
+    def __init__(self, values: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
+        self._pairs = [*values.items()] if isinstance(values, Mapping) else [*values]
+        self._values = {name.lower(): (name, value) for name, value in self._pairs}
 
     def __getitem__(self, name: str) -> str:
         return self._values[name.lower()][1]
@@ -38,6 +39,10 @@ class Headers(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns every header, in order."""
+        return list(self._pairs)
 
 
 class NoResponse(Exception):
@@ -107,7 +112,7 @@ class ApiResponse:
 
     def add_header(self, name: str, value: str) -> None:
         """Adds a header."""
-        self.headers = Headers({**self.headers, name: value})
+        self.headers = Headers([*self.headers.pairs(), (name, value)])
 
     def drop_warnings(self) -> None:
         """Removes all warnings."""

@@ -14,7 +14,7 @@ REFUSED_SUBRESOURCES: Final = {
     "exec": "running commands in pods: it runs no containers",
     "log": "the logs of pods: it runs no containers",
     "portforward": "forwarding ports to pods: it runs no containers",
-    "proxy": "proxying to nodes, pods and services: it runs no containers",
+    "proxy": "proxying to nodes, and to pods that are not programs on this machine: it runs no containers",
     "ephemeralcontainers": "ephemeral containers: it runs no containers",
     "resize": "resizing pods in place",
     "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",

@@ -194,8 +194,8 @@ async def _body(incoming: ServerRequest) -> bytes | None:
 
 def _response(response: ApiResponse) -> ServerResponse:
     if response.upgrade is not None:
-        return ServerResponse(response.status, headers=[*response.headers.items()], upgrade=response.upgrade)
-    headers = [*response.headers.items()]
+        return ServerResponse(response.status, headers=response.headers.pairs(), upgrade=response.upgrade)
+    headers = response.headers.pairs()
     if "Cache-Control" not in response.headers:
         headers.append(("Cache-Control", "no-cache, private"))
     headers += [("Warning", warning) for warning in response.warnings()]

@@ -26,6 +26,7 @@ import msgspec
 
 from kubewright.client import ConfigError, ConnectionLost, Request, TooLarge
 from kubewright.clock import Clock
+from kubewright.cluster.machinery._local_addresses import is_local
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import encode
 from kubewright.cluster.storage._storage import Storage
@@ -145,7 +146,7 @@ class WebhookClient:
         for entry in self._storage.entries("discovery.k8s.io/endpointslices", namespace):
             if (entry.labels or {}).get("kubernetes.io/service-name") == name:
                 for host, address in _ready(entry.decode(), wanted.get("name") or ""):
-                    if _is_local(host):
+                    if is_local(host):
                         return address
                     elsewhere = address
         if not elsewhere:
@@ -302,14 +303,3 @@ def _ready(piece: JSONObject, port_name: str) -> list[tuple[str, str]]:
     ready = [each for each in piece.get("endpoints") or () if (each.get("conditions") or {}).get("ready") is not False]
     hosts = [each["addresses"][0] for each in ready if each.get("addresses")]
     return [(host, f"[{host}]:{port['port']}" if ":" in host else f"{host}:{port['port']}") for host in hosts]
-
-
-def _is_local(address: str) -> bool:
-    """Returns whether an address belongs to this machine, i.e. can be bound. Those of simulated pods cannot."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.bind((address, 0))
-    except OSError:
-        return False
-    return True
