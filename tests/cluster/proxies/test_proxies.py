@@ -324,6 +324,22 @@ class TestLoopback:
             got = await client.request("GET", f"/api/v1/namespaces/default/pods/web:{server.port}/proxy/")
             assert got == large
 
+    @pytest.mark.parametrize(
+        "piece", ["<a", "<a ", '<a "', "<a href='", "a", "<a href=", "<a b='c=\"'", "<" * 9, "<a " + "b" * 99]
+    )
+    async def test_hostile_pages_take_linear_time(self, piece: str) -> None:
+        content = ("<a " + piece * (2**20 // len(piece)))[: 2**20 - 1].encode()
+
+        async def page(request: ServerRequest) -> ServerResponse:
+            return ServerResponse(200, content + request.query.encode(), [("Content-Type", "text/html")])
+
+        async with Cluster(service_range="loopback") as cluster, Server(page, host="127.0.0.1") as server:
+            client = cluster.client()
+            await run_pod(client, "web", "127.0.0.1")
+            path = f"/api/v1/namespaces/default/pods/web:{server.port}/proxy/"
+            for query in ({}, {">": ""}):
+                assert (await client.request("GET", path, query=query)).startswith(b"<a ")
+
     async def test_simulated_pods_are_rejected(self) -> None:
         async with Cluster(workloads=True) as cluster:
             await run_pod(cluster.client(), "web", "10.244.0.9")

@@ -7,6 +7,7 @@ import random
 import socket
 import ssl
 from collections import Counter
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -14,7 +15,7 @@ from kubewright.api import core, discovery
 from kubewright.api.meta import ObjectMeta
 from kubewright.client import Client, Invalid, MergePatch, load_config
 from kubewright.cluster import Cluster
-from kubewright.cluster.services import LoopbackAddresses, ServiceForwarder
+from kubewright.cluster.services import PORTS_ANNOTATION, LoopbackAddresses, PodPorts, ServiceForwarder
 from tests.cluster.services.conftest import ask, create_service, run_pod, serving, until_targets
 from tests.patience import until
 
@@ -274,6 +275,25 @@ class TestPlaces:
                 assert found is not None
                 assert found[0] == "127.0.0.1"
                 assert await ask(found) == "web:"
+
+    async def test_pods_that_share_an_address_have_their_own_ports(self) -> None:
+        """As on macOS, which has no loopback address but 127.0.0.1."""
+        ports = PodPorts()
+        async with Cluster(service_range="loopback") as cluster, AsyncExitStack() as stack:
+            client = cluster.client()
+            web = await create_service(client, "web", http(8080))
+            for name in ("one", "other"):
+                port = await stack.enter_async_context(serving("127.0.0.1", name))
+                await run_pod(client, name, "127.0.0.1", core.ContainerPort(container_port=8080))
+                annotation = {PORTS_ANNOTATION: ports.annotation({8080: port})}
+                await client.patch(core.Pod, name, MergePatch({"metadata": {"annotations": annotation}}))
+            key = ("default", "web", 80)
+
+            def numbers() -> set[int]:
+                return {port for _, port in cluster.forwarder.targets(*key)}
+
+            await until(lambda: len(numbers()) == 2 and 8080 not in numbers(), "both annotations")
+            assert {await ask((web.spec.cluster_ip or "", 80)) for _ in range(2)} == {"one:", "other:"}
 
     async def test_simulated_pods_get_no_connections(self) -> None:
         async with Cluster(service_range="loopback") as cluster:

@@ -39,7 +39,7 @@ _ATTRIBUTES: Final = {
 }
 # Possessive, so that no page takes more than linear time.
 _TAG: Final = re.compile(r"""<([a-zA-Z][a-zA-Z0-9]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
-_ATTRIBUTE: Final = re.compile(r"""([a-zA-Z-]++)(\s*+=\s*+)(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
+_ATTRIBUTE: Final = re.compile(r"""(?<![a-zA-Z-])([a-zA-Z-]++)(\s*+=\s*+)(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
 _START: Final = re.compile(r"<(?=[a-zA-Z])")
 
 
