@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 import socket
 import ssl
 from collections import Counter
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
@@ -262,6 +264,34 @@ class TestPlaces:
                 assert event.involved_object.name == "web"
             await until(lambda: cluster.forwarder.address("default", "web", 80) == (taken, 80), "another attempt")
             assert await ask((taken, 80)) == "web:"
+
+    async def test_port_that_needs_privileges_is_replaced(
+        self, addresses: LoopbackAddresses, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        create_server = socket.create_server
+
+        def without_privileges(address: tuple[str, int], **options: Any) -> socket.socket:
+            if 0 < address[1] < 1024:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return create_server(address, **options)
+
+        monkeypatch.setattr(socket, "create_server", without_privileges)
+        address = addresses.allocate()
+        async with Cluster(service_range="loopback") as cluster, serving(address, "web") as port:
+            client = cluster.client()
+            web = await create_service(client, "web", http(port))
+            await run_pod(client, "web", address)
+            await until_targets(cluster.forwarder, web, 1)
+            found = cluster.forwarder.address("default", "web", 80)
+            assert found is not None
+            assert (found[0], await ask(found)) == (web.spec.cluster_ip, "web:")
+
+            async def messages() -> list[str]:
+                events = [each for each in await client.list(core.Event) if each.reason == "ListenFailed"]
+                return [each.message or "" for each in events if each.involved_object.name == "web"]
+
+            (message,) = await until(messages, "the event")
+            assert "sysctl net.ipv4.ip_unprivileged_port_start=0" in message
 
     async def test_cluster_ips_outside_of_loopback_are_ports_of_loopback(self, addresses: LoopbackAddresses) -> None:
         address = addresses.allocate()
