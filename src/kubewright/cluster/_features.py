@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterError", "claim_service_range", "install_features", "open_audit_log"]
 
 _LOOPBACK: Final = "loopback"
-_UNCLAIMED: Final = ipaddress.IPv4Network("127.64.0.0/20")
+_UNCLAIMED: Final = ipaddress.IPv4Network("127.32.0.0/20")
 
 
 class ClusterError(RuntimeError):
@@ -82,7 +82,7 @@ def claim_service_range(wanted: str, storage: Storage) -> tuple[ipaddress.IPv4Ne
     try:
         network = _stored_range(storage) if wanted == _LOOPBACK else ipaddress.IPv4Network(wanted)
     except ValueError as error:
-        raise ClusterError(f'service_range must be "loopback" or a range such as 127.64.0.0/20: {error}') from None
+        raise ClusterError(f'service_range must be "loopback" or a range such as 127.32.0.0/20: {error}') from None
     if network is not None and not network.is_loopback:
         return network, None
     try:

@@ -255,6 +255,8 @@ class TestPlaces:
                 assert await ask(found) == "web:"
                 assert web.spec.ports is not None
                 assert cluster.forwarder.address_of(web, web.spec.ports[0]) == found
+                variables = cluster.forwarder.environment(await client.get(core.Pod, "web"))
+                assert (variables["WEB_SERVICE_HOST"], variables["WEB_SERVICE_PORT"]) == (found[0], str(found[1]))
 
                 async def reported() -> list[core.Event]:
                     return [each for each in await client.list(core.Event) if each.reason == "ListenFailed"]
@@ -381,7 +383,7 @@ class TestRanges:
             assert cluster.forwarder.address("default", "web", 80) == (web.spec.cluster_ip, 80)
 
     async def test_rejects_an_invalid_range(self) -> None:
-        with pytest.raises(RuntimeError, match=r'service_range must be "loopback" or a range such as 127\.64'):
+        with pytest.raises(RuntimeError, match=r'service_range must be "loopback" or a range such as 127\.32'):
             await Cluster(service_range="127.0.0.300/8").start()
 
     async def test_forwarder_needs_loopback(self) -> None:

@@ -15,6 +15,7 @@ from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock
 from kubewright.cluster.nodes._following import follow
 from kubewright.cluster.nodes._tasks import BackgroundTasks
+from kubewright.cluster.services._environment import service_environment
 from kubewright.cluster.services._listener import Limit, Listener
 from kubewright.cluster.services._targets import Target, selected_targets, slice_targets
 from kubewright.events import EventRecorder
@@ -127,6 +128,15 @@ class ServiceForwarder:
         """Returns where a port of a Service is reached, for `service_environment`; default: its cluster IP."""
         found = self.address(service.metadata.namespace or "", service.metadata.name, port.port)
         return found or (service.spec.cluster_ip or "", port.port)
+
+    def environment(self, pod: core.Pod) -> dict[str, str]:
+        """Returns the variables of Services for a pod, with the addresses at which this forwarder listens."""
+        return service_environment(
+            self._services.values(),
+            pod.metadata.namespace or "",
+            enable_service_links=pod.spec.enable_service_links is not False,
+            address_of=self.address_of,
+        )
 
     def targets(self, namespace: str, name: str, port: int) -> list[tuple[str, int]]:
         """Returns the addresses that a port of a Service leads to now."""

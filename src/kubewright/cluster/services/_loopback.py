@@ -17,7 +17,7 @@ Bind: TypeAlias = Callable[[str, int], socket.socket]
 
 _PODS: Final = ipaddress.IPv4Network("127.128.0.0/9")
 _POD_PREFIX: Final = 22
-_SERVICES: Final = ipaddress.IPv4Network("127.64.0.0/10")
+_SERVICES: Final = ipaddress.IPv4Network("127.32.0.0/11")
 _SERVICE_PREFIX: Final = 20
 _CLAIM_PORT: Final = 19531  # of UDP; below the ports that systems choose
 _SHARED: Final = "127.0.0.1"
