@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, Timer, settled
-from kubewright.cluster._features import ClusterError, claim_service_range, install_features, open_audit_log
+from kubewright.cluster._features import ClusterError, ServiceRange, install_features, open_audit_log
 from kubewright.cluster._initial_objects import add_initial_objects, publish_endpoint
 from kubewright.cluster._state import State
 from kubewright.cluster.access import user_named
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.processes import ApiServer
     from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
+    from kubewright.cluster.services import ServiceForwarder
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads
     from kubewright.kubelet import NodeCredentials
@@ -104,8 +105,7 @@ class Cluster:
         self._rbac = rbac
         self._services = dict(services or {})
         self._service_range = service_range
-        self._block: LoopbackBlock | None = None
-        self._forwarder: ServiceForwarder | None = None
+        self._range: ServiceRange
         self._controllers: Controllers | None = None
         if not isinstance(workloads, bool):
             from kubewright.cluster.workloads import Workloads
@@ -134,8 +134,8 @@ class Cluster:
         storage = Storage(history=self._history)
         if self._snapshot is not None:
             read_snapshot(self._snapshot, storage)
-        network, self._block = claim_service_range(self._service_range, storage)
-        types = ResourceTypes(list(builtin_types()))
+        self._range = ServiceRange(self._service_range, storage)
+        types, network = ResourceTypes(list(builtin_types())), self._range.network
         state = State(types=types, clock=self._clock, rng=self._rng, storage=storage, service_range=network)
         add_initial_objects(state, rbac=self._rbac)
         audit = None if self._audit_log is None else open_audit_log(self._audit_log, self._clock)
@@ -154,7 +154,7 @@ class Cluster:
         if self._with_controllers:
             self._controllers = Controllers(state, self._dispatcher.access)
             self._controllers.start()
-        await self._start_services()
+        await self._range.start(state, self.transport(warnings=False))
         await self._start_workloads()
         self._saved_revision = storage.revision
         if self._snapshot is not None:
@@ -189,11 +189,7 @@ class Cluster:
         if self._serving is not None:
             await self._serving.close()
             self._serving = None
-        if self._forwarder is not None:
-            forwarder, self._forwarder = self._forwarder, None
-            await forwarder.__aexit__(None, None, None)
-        if self._block is not None:
-            self._block.close()
+        await self._range.stop()
         await self._pod_streams.close()
         await self._proxies.close()
         await self._dispatcher.state.webhook_client.close()
@@ -204,16 +200,6 @@ class Cluster:
         if self._dispatcher.audit is not None:
             self._dispatcher.audit.close()
         self._dispatcher = None
-
-    async def _start_services(self) -> None:
-        """Forwards the ports of Services, if their addresses are on loopback."""
-        if not self._running.state.runs_pods:
-            return
-        from kubewright.cluster.services import ServiceForwarder
-
-        client = Client(transport=self.transport(warnings=False), clock=self._clock)
-        self._forwarder = await ServiceForwarder(client, clock=self._clock).__aenter__()
-        self._running.state.webhook_client.route = self._forwarder.address_with_targets
 
     async def _start_workloads(self) -> None:
         if not self._with_workloads:
@@ -332,9 +318,8 @@ class Cluster:
     @property
     def forwarder(self) -> ServiceForwarder:
         """Forwards the ports of Services to pods. Raises ClusterError if their range is not on loopback."""
-        if self._forwarder is None:
-            raise ClusterError('cluster IPs are not on loopback; start the cluster with service_range="loopback"')
-        return self._forwarder
+        self._running  # noqa: B018  # raises if the cluster is not running
+        return self._range.forwarder
 
     def resolve_service(self, namespace: str, name: str, address: str) -> None:
         """Sends calls to webhooks behind a Service to this address, `host:port`, from now on."""

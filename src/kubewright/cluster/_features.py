@@ -6,8 +6,9 @@ import ipaddress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kubewright.client import Client, Transport
 from kubewright.clock import Clock
-from kubewright.cluster._state import SERVICE_RANGE
+from kubewright.cluster._state import SERVICE_RANGE, State
 from kubewright.cluster.access import CreationByUpdate, NoEscalation
 from kubewright.cluster.admission.webhooks import add_webhooks
 from kubewright.cluster.certificates import add_certificates
@@ -22,9 +23,9 @@ from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
     from kubewright.cluster.audit._log import AuditLog
-    from kubewright.cluster.services import LoopbackBlock
+    from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
 
-__all__ = ["ClusterError", "claim_service_range", "install_features", "open_audit_log"]
+__all__ = ["ClusterError", "ServiceRange", "install_features", "open_audit_log"]
 
 _LOOPBACK: Final = "loopback"
 _UNCLAIMED: Final = ipaddress.IPv4Network("127.32.0.0/20")
@@ -70,11 +71,44 @@ def install_features(dispatcher: Dispatcher) -> None:
     track_services(state)
 
 
-def claim_service_range(wanted: str, storage: Storage) -> tuple[ipaddress.IPv4Network, LoopbackBlock | None]:
-    """Returns the range of cluster IPs, and what claims it on this machine if it is on loopback.
+class ServiceRange:
+    """The range of cluster IPs of a cluster. If it is on loopback, its Services are forwarded to pods.
 
     `wanted` is a CIDR, "loopback" for a free one on loopback, or empty for the default. Raises `ClusterError`.
     """
+
+    def __init__(self, wanted: str, storage: Storage) -> None:
+        self.network, self._block = _claimed(wanted, storage)
+        self._forwarder: ServiceForwarder | None = None
+
+    async def start(self, state: State, transport: Transport) -> None:
+        """Forwards the ports of Services, if their addresses are on loopback, and calls of webhooks to them."""
+        if not state.runs_pods:
+            return
+        from kubewright.cluster.services import ServiceForwarder
+
+        client = Client(transport=transport, clock=state.clock)
+        self._forwarder = await ServiceForwarder(client, clock=state.clock).__aenter__()
+        state.webhook_client.route = self._forwarder.address_with_targets
+
+    async def stop(self) -> None:
+        """Stops forwarding, and makes the range available to other clusters."""
+        if self._forwarder is not None:
+            forwarder, self._forwarder = self._forwarder, None
+            await forwarder.__aexit__(None, None, None)
+        if self._block is not None:
+            self._block.close()
+
+    @property
+    def forwarder(self) -> ServiceForwarder:
+        """The forwarder. Raises `ClusterError` if there is none."""
+        if self._forwarder is None:
+            raise ClusterError('cluster IPs are not on loopback; start the cluster with service_range="loopback"')
+        return self._forwarder
+
+
+def _claimed(wanted: str, storage: Storage) -> tuple[ipaddress.IPv4Network, LoopbackBlock | None]:
+    """Returns the range, and what claims it on this machine if it is on loopback. Raises `ClusterError`."""
     if not wanted:
         return SERVICE_RANGE, None
     from kubewright.cluster.services import LoopbackBlock, NoLoopback
