@@ -154,8 +154,12 @@ class Cluster:
         if self._with_controllers:
             self._controllers = Controllers(state, self._dispatcher.access)
             self._controllers.start()
-        await self._range.start(state, self.transport(warnings=False))
-        await self._start_workloads()
+        try:
+            await self._range.start(state, self.transport(warnings=False))
+            await self._start_workloads()
+        except BaseException:
+            await self.stop()
+            raise
         self._saved_revision = storage.revision
         if self._snapshot is not None:
             self._saving = self._clock.call_later(_SAVE_SECONDS, self._save_regularly)
@@ -219,11 +223,7 @@ class Cluster:
             credentials=self.node_credentials,
             api_server=self._api_server,
         )
-        try:
-            self._workloads = await running.start()
-        except BaseException:
-            await self.stop()
-            raise
+        self._workloads = await running.start()
 
     @property
     def _runs_pods(self) -> bool:
