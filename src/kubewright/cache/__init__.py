@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kubewright.cache._lister import Lister
     from kubewright.cache._options import CacheOptions
     from kubewright.cache._reflector import Reflector
+    from kubewright.cache._simulating import simulate
     from kubewright.cache._snapshot import Change, ChangeType, Owner, Snapshot
     from kubewright.cache._store import Store
 
@@ -69,6 +70,7 @@ _MODULES = {
     "combined": "_health",
     "creator_of": "_header",
     "selector_of": "_arguments",
+    "simulate": "_simulating",
     "transform_json": "_decoding",
     "whole_kind": "_decoding",
 }
@@ -102,6 +104,7 @@ __all__ = [
     "combined",
     "creator_of",
     "selector_of",
+    "simulate",
     "transform_json",
     "whole_kind",
 ]

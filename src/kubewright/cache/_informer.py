@@ -379,20 +379,6 @@ class Informer(Generic[R]):
         """Hides an own deletion until the watch delivers it, or until it shows that a finalizer keeps the object."""
         self._overlay.removed(ObjectKey(*key), uid)
 
-    # Dry runs
-
-    def simulate(self, key: ObjectKey, raw: bytes | None) -> None:
-        """Stores a state that no server has, or a deletion for None, and notifies the handlers as the watch would.
-
-        For dry runs. The watch must not deliver anything afterwards.
-        """
-        if self.namespaces and key.namespace not in self.namespaces:
-            return
-        if raw is not None and self._selects(raw):
-            self._writer.put(self._decoder.snapshot(raw))
-        elif (last := self._store.get(key)) is not None:
-            self._writer.remove(last)
-
     def _selects(self, raw: bytes) -> bool:
         """Returns whether the label selector matches the object as the server has it, before the transform."""
         return self._selector is None or self._selector.matches(labels_of(raw))

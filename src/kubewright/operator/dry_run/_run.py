@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.cache import Caches, ObjectKey
+from kubewright.cache import Caches, ObjectKey, simulate
 from kubewright.client import Client
 from kubewright.client.wire import resource_path
 from kubewright.clock import Clock, SystemClock, settled
@@ -285,4 +285,4 @@ def _deliver(caches: Caches, place: Place, raw: bytes | None) -> None:
     """Passes a simulated state to the caches of its kind."""
     for informer in caches.informers:
         if resource_path(informer.info, None) == place.collection:
-            informer.simulate(ObjectKey(place.namespace, place.name), raw)
+            simulate(informer, ObjectKey(place.namespace, place.name), raw)
