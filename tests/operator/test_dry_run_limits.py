@@ -8,13 +8,29 @@ import pytest
 
 import kubewright as kw
 from kubewright.api import core, meta
-from kubewright.client import Client, MergePatch
+from kubewright.client import Client, MergePatch, Request, Response, Transport
 from kubewright.crd import install
 from kubewright.operator import DryRunRefused, Operator
 from tests.operator.conftest import find
 from tests.operator.test_dry_run import Shop, ShopSpec, Till, operator_in, shop, shop_operator, summary
+from tests.transports.scripted import status_response
 
 pytestmark = pytest.mark.clusters
+
+
+class Hiding:
+    """A transport on which no ConfigMap may be read."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def send(self, request: Request) -> Response:
+        if (request.verb, request.resource) == ("get", "configmaps"):
+            return status_response(403, "Forbidden", "configmaps is forbidden")
+        return await self._inner.send(request)
+
+    async def close(self) -> None:
+        """Does nothing: the connections belong to the wrapped transport."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +82,22 @@ async def test_refuses_writes_that_cannot_be_dry_runs(client: Client, namespace:
     [failure] = report.failures
     assert "not sent, because a dry run cannot show it" in failure.error
     assert await find(client, core.ConfigMap, "kept", namespace) is not None
+
+
+async def test_reports_an_object_that_may_not_be_read(client: Client, namespace: str) -> None:
+    operator = operator_in(namespace)
+    operator.needs(core.ConfigMap, verbs=["get", "patch"])
+
+    @operator.reconciles(Shop)
+    async def sync(obj: Shop, ctx: kw.Context[Shop]) -> None:
+        await ctx.client.patch(core.ConfigMap, "hidden", MergePatch({"data": {"a": "1"}}), namespace)
+
+    await client.create(core.ConfigMap(metadata=meta.ObjectMeta(name="hidden", namespace=namespace)))
+    await client.create(shop(namespace))
+    report = await operator.dry_run(client.through(Hiding))
+    [failure] = report.failures
+    assert "Forbidden" in failure.error
+    assert report.changes == ()
 
 
 async def test_says_what_it_does_not_show(client: Client, namespace: str) -> None:

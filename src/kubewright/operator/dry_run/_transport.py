@@ -56,7 +56,10 @@ class DryRunTransport:
             if request.verb == "create":
                 return await self._writes.create(request, found, None)
             if found is None:
-                base = await self._stored(request)
+                stored = await self._stored(request)
+                if stored.status >= 300 and stored.status != 404:
+                    return stored
+                base = stored.content if stored.status < 300 else None
                 if base is None and request.headers.get("Content-Type") == "application/apply-patch+yaml":
                     return await self._writes.create(request, None, None)
                 if base is None:
@@ -66,16 +69,15 @@ class DryRunTransport:
                 return not_found(request) if found.state is None else await self._writes.delete(request, found)
             return await self._writes.change(request, found)
 
-    async def _stored(self, request: Request) -> dict[str, Any] | None:
-        """Returns the object as the server has it."""
+    async def _stored(self, request: Request) -> Answer:
+        """Returns the object as the server has it, or its error."""
         path = request.path.removesuffix("/status") if "/" in request.resource else request.path
         resource = request.resource.partition("/")[0]
         headers = {name: value for name, value in request.headers.items() if name != "Content-Type"}
         read = msgspec.structs.replace(
             request, method="GET", path=path, query=[], body=None, verb="get", resource=resource, headers=headers
         )
-        answer = await _complete(await self._inner.send(read))
-        return answer.content if answer.status < 300 else None
+        return await _complete(await self._inner.send(read))
 
     async def _forward(
         self,
