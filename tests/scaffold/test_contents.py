@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import yaml
 
 from kubewright.cli import COMMANDS
 from kubewright.scaffold import CURRENT, carry_out, new_api, new_project, new_webhook
+from tests.manifests.json_schema import problems
 
 MOST_FILES = 25
 # The targets of kubebuilder's Makefile.
@@ -43,12 +47,16 @@ def test_a_project_with_a_kind_and_webhooks_has_few_files(project: Path) -> None
     assert files == [
         ".dockerignore",
         ".github/workflows/ci.yaml",
+        ".github/workflows/release.yaml",
         ".gitignore",
+        ".vscode/settings.json",
+        "AGENTS.md",
         "Dockerfile",
         "Makefile",
         "README.md",
         "config/samples/README.md",
         "config/samples/webapp_v1_guestbook.yaml",
+        "deployment.py",
         "guestbook/__init__.py",
         "guestbook/guestbook.py",
         "guestbook/guestbook_webhook.py",
@@ -101,6 +109,61 @@ def test_the_workflow_runs_tests_and_checks_for_drift(project: Path) -> None:
     assert "make vet test" in steps
     assert "python -m kubewright manifests --check" in steps
     assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_release_workflow_pushes_the_image_and_publishes_files(project: Path) -> None:
+    folder = project / ".github" / "workflows"
+    release = yaml.safe_load((folder / "release.yaml").read_text())
+    assert release[True] == {"push": {"tags": ["v*"]}}  # YAML reads `on` as true
+    assert release["permissions"] == {"contents": "read"}
+    steps = {name: [step.get("run", "") for step in job["steps"]] for name, job in release["jobs"].items()}
+    assert 'make docker-push IMG="$IMAGE:${TAG#v}"' in steps["image"]
+    assert 'make installer chart IMG="$IMAGE:${TAG#v}"' in steps["release"]
+    assert release["jobs"]["release"]["needs"] == "image"
+    ci = yaml.safe_load((folder / "ci.yaml").read_text())
+    assert [step["run"] for step in ci["jobs"]["image"]["steps"] if "run" in step] == [
+        "make docker-build IMG=guestbook:ci"
+    ]
+    # Only the environment carries values of the event into a shell.
+    assert not any("${{" in run for job in (*steps.values(),) for run in job)
+
+
+@pytest.mark.promise("Projects", "Editors validate the samples of a project while you type.")
+def test_samples_name_a_schema_that_accepts_them(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    done = subprocess.run(
+        [sys.executable, "-m", "kubewright", "manifests", "--schemas"],
+        env={**os.environ, "PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    sample = project / "config/samples/webapp_v1_guestbook.yaml"
+    [named] = re.findall(r"^# yaml-language-server: \$schema=(\S+)$", sample.read_text(), re.MULTILINE)
+    schema = json.loads((sample.parent / named).read_text())
+    content = yaml.safe_load(sample.read_text())
+    assert problems(schema, content) == []
+    assert problems(schema, {**content, "spec": {"fooo": "bar"}}) == ["spec: no field 'fooo'"]
+    assert problems(schema, {**content, "kind": "Other"}) == ["kind: not 'Guestbook'"]
+    assert problems(schema, {**content, "spec": {"foo": 1}}) == ["spec.foo: not a string"]
+
+
+def test_editor_settings_are_json(project: Path) -> None:
+    assert json.loads((project / ".vscode/settings.json").read_text())["yaml.validate"] is True
+
+
+def test_guide_for_tools_names_existing_commands_and_files(project: Path) -> None:
+    guide = (project / "AGENTS.md").read_text()
+    makefile = (project / "Makefile").read_text()
+    for line in re.findall(r"`make ([a-z ]+?)(?: [A-Z=a-z]+)?`", guide):
+        for target in line.split():
+            assert f"\n{target}:" in makefile
+    for command in re.findall(r"`kubewright ([a-z-]+)", guide):
+        assert command in COMMANDS
+    for path in ("guestbook/operator.py", "deployment.py", "kubewright.toml"):
+        assert f"`{path}`" in guide
+        assert (project / path).is_file()
 
 
 def test_the_readme_covers_the_steps_from_a_kind_to_a_deployment(project: Path) -> None:

@@ -9,6 +9,7 @@ how a folder differs from a set. The same program always gives the same bytes.
   operator declares (`roles_of`, `rules_of`). Each kind gets a viewer, an editor and an admin role (`kind_roles_of`).
 - `policy_files(kinds)` returns the CEL rules of each kind as a ValidatingAdmissionPolicy (`policies_of`), for clusters
   that keep rules apart from definitions.
+- `schema_files(crds)` returns a JSON schema for each version of each kind, for editors.
 
 A `Project` is an operator and the settings of its deployment; `project_of` finds the one of a program.
 `objects(project)` returns all its objects, typed, in the order in which they can be applied.
@@ -30,6 +31,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.manifests._files import MOST_ANNOTATIONS, applied_size, crd_files, kustomization, rbac_files
     from kubewright.manifests._image import Image
+    from kubewright.manifests._json_schemas import SCHEMA_FOLDER, schema_files
     from kubewright.manifests._kustomize import (
         KUSTOMIZE_FOLDERS,
         has_kustomize_tree,
@@ -70,6 +72,7 @@ __all__ = [
     "KUSTOMIZE_FOLDERS",
     "MARK",
     "MOST_ANNOTATIONS",
+    "SCHEMA_FOLDER",
     "ConversionDeclaration",
     "Drift",
     "File",
@@ -101,6 +104,7 @@ __all__ = [
     "roles_of",
     "rule_for",
     "rules_of",
+    "schema_files",
     "service_account_of",
     "system_namespace",
     "text_file",
@@ -115,6 +119,7 @@ _MODULES = {
     "KUSTOMIZE_FOLDERS": "_kustomize",
     "MARK": "_write",
     "MOST_ANNOTATIONS": "_files",
+    "SCHEMA_FOLDER": "_json_schemas",
     "ConversionDeclaration": "kubewright.webhook",
     "Drift": "_write",
     "File": "_write",
@@ -146,6 +151,7 @@ _MODULES = {
     "roles_of": "_rules",
     "rule_for": "kubewright.webhook",
     "rules_of": "_rules",
+    "schema_files": "_json_schemas",
     "service_account_of": "_rules",
     "system_namespace": "_rules",
     "text_file": "_write",

@@ -44,10 +44,11 @@ KUSTOMIZE_FOLDERS: Final = frozenset(
         "policy",
         "prometheus",
         "rbac",
+        "schema",
         "webhook",
     ]
 )
-"""All folders that may contain files of a kustomize tree, or of definitions, roles and policies alone."""
+"""All folders that may contain files of a kustomize tree, or of definitions, roles, policies and schemas."""
 
 _PLACEHOLDER: Final = "controller"
 """The image in the Deployment, which `images:` replaces: `kustomize edit set image controller=...`."""

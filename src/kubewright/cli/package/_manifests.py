@@ -61,6 +61,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
     is_flag=True,
     help="Also generate the CEL rules of each kind as a ValidatingAdmissionPolicy in policy/.",
 )
+@click.option("--schemas", is_flag=True, help="Also generate a JSON schema of each kind in schema/, for editors.")
 @overwrite_option()
 @output_option
 def command(
@@ -73,6 +74,7 @@ def command(
     descriptions: Literal["full", "short", "off"],
     exclude: Sequence[str],
     policies: bool,
+    schemas: bool,
     overwrite: bool,
     output: Output,
 ) -> None:
@@ -91,8 +93,8 @@ def command(
     With --package, also the Deployment, its Services, webhooks and so on. The settings are those of a
     kubewright.manifests.Project in FILE_OR_MODULE, or the defaults.
 
-    If the folder already contains a kustomize tree or policies, these are updated without repeating the options. The
-    image stays, unless --image or a build names another one.
+    If the folder already contains a kustomize tree, policies or schemas, these are updated without repeating the
+    options. The image stays, unless --image or a build names another one.
 
     The same program always gives the same bytes. Either all files are written or none. Generated files that are no
     longer needed are deleted; your own files are not touched.
@@ -120,9 +122,12 @@ def command(
         raise click.UsageError(
             "--policies and --package exclude each other: applying a package would also apply the policies"
         )
-    policies = policies or (package != "helm" and _has_policies(out))
+    policies = policies or (package != "helm" and _has_generated(out, "policy/*.yaml"))
+    schemas = schemas or (package != "helm" and _has_generated(out, "schema/*.json"))
     chosen = targets_or_current_project(targets)
-    files = _files(chosen, namespace, descriptions, exclude, package, image, policies=policies, kept=found)
+    files = _files(
+        chosen, namespace, descriptions, exclude, package, image, policies=policies, schemas=schemas, kept=found
+    )
     own = KUSTOMIZE_FOLDERS if package != "helm" else ()
     if check:
         drifts = compare(out, files, own=own)
@@ -157,11 +162,12 @@ def _files(
     image: str | None,
     *,
     policies: bool,
+    schemas: bool,
     kept: Path | None,
 ) -> list[File]:
     """Returns the files. `kept` is the folder of an existing kustomize tree, whose image stays."""
     from kubewright.crd import check_rules, crds_of
-    from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files
+    from kubewright.manifests import chart_files, crd_files, kustomize_files, rbac_files, schema_files
 
     described: Literal["short"] | bool = "short" if descriptions == "short" else descriptions == "full"
     program = load_program(targets, exclude)
@@ -169,7 +175,7 @@ def _files(
     check_rules(*program.kinds)
     for crd in crds:
         _warn_of_size(crd, shorter=descriptions != "off")
-    more = _policy_files(program.kinds) if policies else []
+    more = [*(_policy_files(program.kinds) if policies else ()), *(schema_files(crds) if schemas else ())]
     if package:
         if kept is not None and image is None and not program.names_image:
             image = recorded_image(targets) or _kept_image(kept, program)
@@ -188,11 +194,11 @@ def _kept_image(kept: Path, program: Program) -> str | None:
     return None if image is None or (defaults and Image.parse(image).repository in defaults) else image
 
 
-def _has_policies(out: Path) -> bool:
-    """Whether the folder has policies, which stay up to date without repeating --policies."""
+def _has_generated(out: Path, pattern: str) -> bool:
+    """Whether the folder has such generated files, which stay up to date without repeating the option."""
     from kubewright.manifests import is_generated
 
-    return any(is_generated(path) for path in (out / "policy").glob("*.yaml"))
+    return any(is_generated(path) for path in out.glob(pattern))
 
 
 def _policy_files(kinds: Sequence[type[Object]]) -> list[File]:
