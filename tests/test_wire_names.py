@@ -89,6 +89,7 @@ RECORDING = {"record", "_event", "_record"}
 KEYS = {
     "kubewright.dev/paused",  # users pause an object with it; Kubewright never writes it
     "console.kubewright.dev/states",  # on a CustomResourceDefinition: how the console shows the state of its objects
+    "kubewright.dev/reconcile-requested-at",  # set by users: the operator reconciles the object now
     "olm.kubewright.dev/catalog",
     "olm.kubewright.dev/package",
     "pods.kubewright.dev/ports",  # where the ports of a pod are, if pods share 127.0.0.1

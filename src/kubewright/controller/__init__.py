@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kubewright.controller._reconcile import RetryLater as RetryLater
     from kubewright.controller._reconcile import TerminalError as TerminalError
     from kubewright.controller._repeated_errors import RepeatedError as RepeatedError
+    from kubewright.controller._requested import RECONCILE_ANNOTATION as RECONCILE_ANNOTATION
     from kubewright.controller.apply import Applied as Applied
     from kubewright.controller.apply import Applier as Applier
     from kubewright.controller.apply import ApplyError as ApplyError
@@ -95,6 +96,7 @@ _MODULES = {
     "Owns": "kubewright.controller.registration",
     "Permission": "kubewright.rbac",
     "Predicate": "kubewright.controller.registration",
+    "RECONCILE_ANNOTATION": "_requested",
     "Reader": "kubewright.controller.registration",
     "Readiness": "kubewright.controller.readiness",
     "ReconcileTimeout": "_reconcile",

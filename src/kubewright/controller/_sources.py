@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from kubewright.api import DecodeError, Object, ResourceInfo
 from kubewright.cache import Change, ObjectKey
 from kubewright.clock import Clock
+from kubewright.controller._requested import is_requested
 from kubewright.controller.registration._mapping import Owns, Reader, Watch, key_of_kind, owner_keys
 from kubewright.controller.registration._predicates import Predicate
 from kubewright.controller.registration._registration import Trigger
@@ -40,7 +41,7 @@ def passes(predicate: Predicate | None, change: Change[Any]) -> bool:
     if predicate is None:
         return True
     try:
-        return predicate(change)
+        return predicate(change) or is_requested(change)  # a predicate cannot hide the request of a user
     except BaseException as error:
         if has_to_pass(error):
             raise

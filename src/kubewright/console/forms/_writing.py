@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kubewright.api import Untyped, decode, encode, from_dict, to_dict
-from kubewright.client import Client, Propagation, Request, Response, Transport
+from kubewright.client import Client, MergePatch, Propagation, Request, Response, Transport
 from kubewright.client.wire import warning_messages
 from kubewright.console.forms._changed_fields import changed_fields
 
@@ -80,6 +80,19 @@ class Writer:
                 self._resource, name, namespace, uid=uid, propagation=propagation, dry_run=dry_run
             )
         return WriteResult(to_dict(kept) if kept is not None else None, warnings)
+
+    async def patch(
+        self, name: str, namespace: str | None, uid: str, patch: dict[str, Any], subresource: str = ""
+    ) -> None:
+        """Sends a merge patch to the object with this UID, and to no other object with the same name.
+
+        A subresource has its own metadata, so there the UID is not part of the patch.
+        """
+        guarded = patch if subresource else {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}}
+        with self._recorded("update", namespace, name, changed_fields({}, patch), dry_run=False):
+            await self._client.patch(
+                self._resource, name, MergePatch(guarded), namespace, subresource=subresource or None
+            )
 
     @contextmanager
     def _recorded(

@@ -10,6 +10,7 @@ from nicegui import ui
 from kubewright.console._object_view import ObjectView
 from kubewright.console.objects import parse_time
 from kubewright.console.pages._addresses import ListView, kind_address, object_address
+from kubewright.console.pages.object._actions import ActionsMenu
 from kubewright.console.pages.widgets import RelativeTimes, banner, labeled, link, state_mark
 
 __all__ = ["Head"]
@@ -29,6 +30,7 @@ class Head:
     def draw(self) -> None:
         """Draws the head."""
         self._place = ui.column().classes("kw-object-head")
+        self._menu = ActionsMenu(self._view, ui.element("div"))
         self.update()
 
     def show_outage(self, problem: str) -> None:
@@ -83,11 +85,8 @@ class Head:
                 if view.health.why:
                     ui.label(view.health.why).classes("kw-muted kw-why")
             ui.space()
-            if view.obj is not None and not view.gone and not view.viewer.read_only:
-                address = object_address(view.kind.path, view.key.namespace, view.key.name)
-                with ui.row().classes("kw-acts"):
-                    _action("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
-                    _action("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
+            if view.obj is not None and not view.gone:
+                self._actions()
         created = _created(view)
         if created is not None:
             with ui.row().classes("kw-subtitle kw-line"):
@@ -95,6 +94,15 @@ class Head:
                 counted = f" · generation {generation}" if generation is not None else ""
                 ui.label(f"{view.kind.api_version}{counted} · created")
                 self._times.label(created)
+
+    def _actions(self) -> None:
+        view = self._view
+        address = object_address(view.kind.path, view.key.namespace, view.key.name)
+        with ui.row().classes("kw-acts"):
+            self._menu.draw()
+            if not view.viewer.read_only:
+                _action("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
+                _action("Delete", "delete", f"{address}/delete", "" if view.may_delete else "delete")
 
     def _banners(self) -> None:
         view = self._view

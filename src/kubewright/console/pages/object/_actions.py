@@ -1,0 +1,123 @@
+"""The menu of actions of an object's page, and the dialog that confirms an action."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from nicegui import ui
+
+from kubewright.client import ApiError
+from kubewright.console._actions import Action, actions_of, kubectl, scaled_to
+from kubewright.console._object_view import ObjectView
+from kubewright.console.forms import Writer
+from kubewright.console.pages.widgets import CopyButton, command, labeled
+
+__all__ = ["ActionsMenu"]
+
+_MOST_REPLICAS = 2**31 - 1
+
+
+class ActionsMenu:
+    """The button with the menu. Dialogs are drawn in `dialogs`, which survives when the button is redrawn."""
+
+    def __init__(self, view: ObjectView, dialogs: ui.element) -> None:
+        self._view = view
+        self._dialogs = dialogs
+
+    def draw(self) -> None:
+        """Draws the button."""
+        view = self._view
+        actions = [] if view.viewer.read_only else self._actions()
+        button = ui.button("Actions").props("flat dense no-caps icon-right=expand_more data-testid=actions")
+        with button, ui.menu():
+            for action in actions:
+                ui.menu_item(action.title, lambda name=action.name: self._ask(name))
+            ui.menu_item("Copy as kubectl", self._copy)
+
+    def _actions(self) -> list[Action]:
+        view = self._view
+        return actions_of(view.kind, view.key.namespace, view.key.name, view.obj or {}, datetime.now(UTC))
+
+    def _copy(self) -> None:
+        view = self._view
+        place = (view.kind, view.key.namespace, view.key.name)
+        self._dialogs.clear()
+        with self._dialogs, ui.dialog(value=True) as dialog, ui.card():
+            labeled(dialog, "Copy as kubectl")
+            with ui.element("h2").classes("kw-section"):
+                ui.label("Copy as kubectl")
+            for line in (kubectl("get", *place, "--output yaml"), kubectl("describe", *place), kubectl("edit", *place)):
+                with ui.row().classes("kw-line"):
+                    command(line)
+                    CopyButton(lambda line=line: line)
+            ui.button("Close", on_click=dialog.close).props("flat dense")
+
+    async def _ask(self, name: str) -> None:
+        action = next((one for one in self._actions() if one.name == name), None)
+        if action is None:
+            return
+        view = self._view
+        may = await view.viewer.may("patch", view.kind, view.key.namespace, view.key.name, action.subresource)
+        self._dialogs.clear()
+        with self._dialogs:
+            _Confirmation(view, action, may=may).draw()
+
+
+class _Confirmation:
+    """The dialog of one action: what it does, as a command too, and its result."""
+
+    def __init__(self, view: ObjectView, action: Action, *, may: bool) -> None:
+        self._view = view
+        self._action = action
+        self._may = may
+        self._uid = view.uid
+
+    def draw(self) -> None:
+        """Draws the open dialog."""
+        action, view = self._action, self._view
+        with ui.dialog(value=True) as self._dialog, ui.card().props("data-testid=action"):
+            labeled(self._dialog, action.title)
+            with ui.element("h2").classes("kw-section"):
+                ui.label(f"{action.title}: {view.kind.kind} {view.key.name}")
+            ui.label(action.explanation).classes("kw-muted")
+            if action.replicas is not None:
+                self._number = ui.number("Replicas", value=action.replicas, min=0, precision=0)
+                self._number.props("outlined dense")
+            with ui.row().classes("kw-line"):
+                shown = command(self._command())
+                CopyButton(self._command)
+            if action.replicas is not None:
+                self._number.on_value_change(lambda: shown.set_text(self._command()))
+            self._problem = ui.label("").classes("kw-error").props("role=alert")
+            self._problem.set_visibility(False)
+            with ui.row():
+                button = ui.button(action.title, icon=action.icon, on_click=self._act).props("unelevated dense no-caps")
+                ui.button("Cancel", on_click=self._dialog.close).props("flat dense no-caps")
+            if not self._may:
+                part = f"/{action.subresource}" if action.subresource else ""
+                self._fail(f"You may not do this: you need the verb “patch” on {view.kind.plural}{part}.")
+                button.disable()
+
+    def _command(self) -> str:
+        wanted = f" {self._replicas()}" if self._action.replicas is not None else ""
+        return f"{self._action.command}{wanted}".replace("--replicas ", "--replicas=")
+
+    def _replicas(self) -> int:
+        return min(max(int(self._number.value or 0), 0), _MOST_REPLICAS)
+
+    def _fail(self, text: str) -> None:
+        self._problem.set_text(text)
+        self._problem.set_visibility(True)
+
+    async def _act(self) -> None:
+        view, action = self._view, self._action
+        patch = dict(action.patch) if action.replicas is None else scaled_to(self._replicas())
+        record = view.backend.primary.audit.of(view.viewer.name, view.kind)
+        writer = Writer(view.viewer.client, view.kind.resource, record)
+        try:
+            await writer.patch(view.key.name, view.key.namespace or None, self._uid, patch, action.subresource)
+        except (ApiError, OSError) as error:
+            self._fail(str(error))
+            return
+        self._dialog.close()
+        ui.notify(f"{action.title}: sent to the API server", type="positive")
