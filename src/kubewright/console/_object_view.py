@@ -210,6 +210,11 @@ class ObjectView:
         self.obj = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, **self.obj}
         self.backend.conditions.record(snapshot.uid, self.obj)
 
+    def raw(self, path: str, namespace: str, name: str) -> bytes | None:
+        """Returns the JSON of an object in `tree`, whose visibility was checked for it."""
+        cache = self._caches.get(path)
+        return None if cache is None else cache.get(namespace, name)
+
     async def _tree(self) -> Tree:
         caches = [self._caches[kind.path] for kind in self.searched if kind.path in self._caches]
         visibilities: dict[Kind, Visibility] = {}

@@ -63,6 +63,8 @@ async def test_actions_depend_on_the_kind(cluster: Cluster, console: Console) ->
         f"{RECONCILE_ANNOTATION}=2026-01-01T00:00:00Z"
     )
     assert found["apps/deployments"]["scale"].replicas == 3
+    kind = await console.kind("core/configmaps")
+    assert kind is not None
     assert kubectl("get", kind, "shop", "a b", "--output yaml") == (
         "kubectl get configmaps 'a b' --namespace shop --output yaml"
     )

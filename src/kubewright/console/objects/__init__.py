@@ -14,6 +14,7 @@ from kubewright.console.objects._conditions import (
     count_conditions,
 )
 from kubewright.console.objects._events import EVENT_PATHS, EventIndex, EventLine, EventSubject, event_lines
+from kubewright.console.objects._log_lines import LEVELS, ContainerLine, fold_repeats, level_of, select_lines
 from kubewright.console.objects._ownership import Node, Tree, child_kinds, owned_tree, with_dependents
 from kubewright.console.objects._redaction import REDACTED, is_secret, redact_secret, without_managed_fields
 from kubewright.console.objects._timeline import (
@@ -33,11 +34,13 @@ from kubewright.console.objects.states import OVERDUE, Health, State, health_of,
 
 __all__ = [
     "EVENT_PATHS",
+    "LEVELS",
     "OVERDUE",
     "REDACTED",
     "RESULT_STATES",
     "Condition",
     "ConditionHistory",
+    "ContainerLine",
     "EventIndex",
     "EventLine",
     "EventSubject",
@@ -55,8 +58,10 @@ __all__ = [
     "decode_object",
     "elapsed",
     "event_lines",
+    "fold_repeats",
     "health_of",
     "is_secret",
+    "level_of",
     "owned_tree",
     "parse_time",
     "queue_id",
@@ -64,6 +69,7 @@ __all__ = [
     "reconcile_entries",
     "redact_secret",
     "resource_of",
+    "select_lines",
     "state_of",
     "until",
     "with_dependents",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from nicegui import ui
 
@@ -31,7 +32,7 @@ class ActionsMenu:
         button = ui.button("Actions").props("flat dense no-caps icon-right=expand_more data-testid=actions")
         with button, ui.menu():
             for action in actions:
-                ui.menu_item(action.title, lambda name=action.name: self._ask(name))
+                ui.menu_item(action.title, partial(self._ask, action.name))
             ui.menu_item("Copy as kubectl", self._copy)
 
     def _actions(self) -> list[Action]:
@@ -49,7 +50,7 @@ class ActionsMenu:
             for line in (kubectl("get", *place, "--output yaml"), kubectl("describe", *place), kubectl("edit", *place)):
                 with ui.row().classes("kw-line"):
                     command(line)
-                    CopyButton(lambda line=line: line)
+                    CopyButton(partial(str, line))
             ui.button("Close", on_click=dialog.close).props("flat dense")
 
     async def _ask(self, name: str) -> None:

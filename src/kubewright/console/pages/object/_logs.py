@@ -1,4 +1,4 @@
-"""The operator's log lines about one object."""
+"""The logs of an object: those of its containers, and the operator's lines about it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from nicegui import ui
 
 from kubewright.console._object_view import ObjectView
+from kubewright.console.pages.object._container_logs import ContainerLogs
 from kubewright.console.pages.object._tab import Tab
 from kubewright.console.pages.object._timeline import operator_hint
-from kubewright.console.pages.widgets import RelativeTimes, empty
+from kubewright.console.pages.widgets import RelativeTimes, empty, section
 from kubewright.observe import LogLine
 
 __all__ = ["LogsTab"]
@@ -27,8 +28,40 @@ class LogsTab(Tab):
         """Returns the lines."""
         return [(status.ref.controller.name, status.problem, [*status.logs]) for status in self.view.controllers]
 
+    def draw(self) -> None:
+        """Draws the logs of containers once, and the operator's lines below, which are redrawn."""
+        self._containers = ContainerLogs(self.view)
+        self._container_place = ui.column().classes("kw-tab")
+        self._choices: dict[str, str] = {}
+        self._draw_containers()
+        super().draw()
+
+    def _draw_containers(self) -> None:
+        choices = ContainerLogs.choices(self.view)
+        if choices and choices.keys() != self._choices.keys():
+            self._containers.close()
+            self._containers, self._choices = ContainerLogs(self.view), choices
+            self._container_place.clear()
+            with self._container_place:
+                self._containers.draw(choices)
+            ui.context.client.on_delete(self._containers.close)
+
+    async def update(self) -> None:
+        """Draws the containers again if there are others, and the operator's lines if there are more."""
+        with self._container_place:
+            self._draw_containers()
+        await super().update()
+
+    def close(self) -> None:
+        """Stops reading the logs of containers."""
+        self._containers.close()
+
     def fill(self) -> None:
         """Draws the lines of all controllers, sorted by time."""
+        if self.view.kind.path == "core/pods" and not self.view.controllers:
+            return
+        if self._choices:
+            section("Operator log")
         if operator_hint(self.view):
             return
         for status in self.view.controllers:

@@ -95,6 +95,8 @@ class ObjectPage:
             self._show()
 
     def _show(self) -> None:
+        if self._tab is not None:
+            self._tab.close()
         self._panel.clear()
         with self._panel:
             self._tab = _TABS[self._name][2](self._view, self._times)

@@ -39,6 +39,9 @@ class Tab:
         if content != self._shown:
             self._redraw(content)
 
+    def close(self) -> None:
+        """Ends the work of the tab, when another one is selected."""
+
     def _redraw(self, content: Any) -> None:
         self._shown = content
         self._place.clear()
