@@ -10,7 +10,7 @@ import pytest
 from kubewright.client import Client, ConnectionLost, Request, Response, RetryPolicy, Transport, Unavailable
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.console._connection import Connection  # private: tested without pages
+from kubewright.console import Connection
 
 ONCE = RetryPolicy(attempts=1)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+import kubewright
 from kubewright.development import JsonView, LinesView, LiveView, view_for
 from kubewright.development.messages import (
     Applied,
@@ -28,6 +30,7 @@ from kubewright.development.messages import (
 )
 from kubewright.development.views import Board, lines_of
 
+OURS = Path(kubewright.__file__).parent
 NOTE = KindShown(api_version="dev.example.com/v1", kind="Note", plural="notes", namespaced=True)
 
 
@@ -60,7 +63,7 @@ def test_shows_each_message_as_a_line() -> None:
     assert texts(seen("a", "Ready")) == ["object: Note default/a: Ready"]
     assert texts(seen("a", change="deleted")) == ["object: Note default/a is gone"]
     assert texts(reconciled("a")) == ["reconciled: Note default/a in 12ms"]
-    assert texts(reconciled("a", "ValueError: no", 3)) == ["failing: Note default/a (attempt 3): ValueError: no"]
+    assert texts(reconciled("a", "ValueError: no", 3)) == []  # the log has it
     assert texts(Ended(code=7)) == ["ended: the operator exited with code 7; save a file to restart it"]
     assert texts(Failed(what="sample", text="no such field", file="a.yaml")) == [
         "failed: the sample cannot be applied a.yaml: no such field"
@@ -83,6 +86,52 @@ def test_shows_lifecycle_logs_only_with_verbose() -> None:
     assert texts(life, verbose=True) == ["info: operator notes has started"]
     about = Logged(level="error", logger="app", message="no", kind="Note", namespace="a", name="b", traceback="x\ny\n")
     assert texts(about) == ["error: Note a/b: no", ": x", ": y"]
+
+
+TRACE = f"""\
+Traceback (most recent call last):
+  File "{OURS}/controller/_controller.py", line 1, in _handle
+    result = await self._processing.run(key, record, run)
+             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "{OURS}/controller/_processing.py", line 2, in run
+    return await self._call(self._reconcile, backend)
+  File "/work/note.py", line 7, in sync
+    await ctx.apply(child)
+  File "{OURS}/controller/_context.py", line 3, in apply
+    await client.apply(obj)
+  File "{OURS}/client/_client.py", line 4, in apply
+    raise error
+ValueError: no
+    second line of the message
+"""
+
+
+def test_failure_is_shown_once_with_the_frames_of_the_program() -> None:
+    failure = Logged(
+        level="error",
+        logger="kubewright.controller.note",
+        message="Note a/b: reconcile failed, attempt 1, retrying in 5ms: ValueError: no",
+        kind="Note",
+        namespace="a",
+        name="b",
+        traceback=TRACE,
+    )
+    assert texts(failure) == [
+        "failing: Note a/b: reconcile failed, attempt 1, retrying in 5ms: ValueError: no",
+        ": Traceback (most recent call last):",
+        ':   File "/work/note.py", line 7, in sync',
+        ":     await ctx.apply(child)",
+        ":   (2 frames of Kubewright)",
+        ": ValueError: no",
+        ":     second line of the message",
+    ]
+    assert len(texts(failure, verbose=True)) == 1 + len(TRACE.splitlines())
+
+
+def test_traceback_without_frames_of_the_program_is_kept() -> None:
+    ours = TRACE.replace("/work/note.py", f"{OURS}/note.py")
+    logged = Logged(level="error", logger="app", message="no", traceback=ours)
+    assert texts(logged)[1:] == [f": {line}" for line in ours.rstrip().splitlines()]
 
 
 @pytest.mark.promise("Development", "No terminal obeys what comes from a cluster or a program in development.")

@@ -10,6 +10,7 @@ hosts. A process can serve only one console.
 - `kinds` and `caches`: one `ObjectCache` per kind, shared by all pages. The API server serves one watch per kind.
 - `objects`: state, conditions, events, owned objects and timeline, computed from cached objects.
 - `operators`: reports of an operator in this process, or of a remote one.
+- `actions`: what a viewer can do with an object beyond editing it.
 - `forms`: fields, documents, validation and writes, without a page.
 - `pages` and `server`: what browsers see. Both import NiceGUI, and are imported when the console starts to serve.
 
@@ -19,6 +20,7 @@ Read `_backend.py` first: it holds the state that all pages share.
 from __future__ import annotations
 
 from kubewright.console._audit import audit_to
+from kubewright.console._connection import Connection
 from kubewright.console._console import Console
 from kubewright.console._limits import Limits
 from kubewright.console._operator_console import attach_console
@@ -31,6 +33,7 @@ __all__ = [
     "Batch",
     "CacheHealth",
     "Column",
+    "Connection",
     "Console",
     "Kind",
     "Limits",

@@ -11,7 +11,7 @@ from typing import Final
 
 from kubewright.suggestions import nearest
 
-__all__ = ["error_location", "user_traceback"]
+__all__ = ["error_location", "fold_frames", "user_traceback"]
 
 _OURS: Final = str(Path(__file__).parents[1])
 
@@ -34,6 +34,45 @@ def _meant(error: BaseException) -> str:
         return ""
     meant = nearest(error.name, dir(error.obj))
     return f". Did you mean: {meant!r}?" if meant else ""
+
+
+def fold_frames(text: str) -> list[str]:
+    """Returns the lines of a formatted traceback without the frames of Kubewright before the first frame of the user.
+
+    Later frames of Kubewright are folded into one line. A traceback without frames of the user is kept.
+    """
+    lines = text.rstrip().splitlines()
+    if not any(_is_frame(line) and not _is_our_frame(line) for line in lines):
+        return lines
+    kept: list[str] = []
+    folded, seen_user = 0, False
+    ours = False
+    for line in lines:
+        if _is_frame(line):
+            ours = _is_our_frame(line)
+            seen_user = seen_user or not ours
+            folded += ours
+        elif not line.startswith("    "):
+            ours = False  # the code below a frame is indented, the message of the error is not
+        if ours:
+            continue
+        if folded and seen_user and kept and _is_frame_part(kept[-1]):
+            kept.append(f"  ({folded} frames of Kubewright)" if folded > 1 else "  (1 frame of Kubewright)")
+        folded = 0
+        kept.append(line)
+    return kept
+
+
+def _is_frame(line: str) -> bool:
+    return line.startswith('  File "')
+
+
+def _is_our_frame(line: str) -> bool:
+    return line.startswith(f'  File "{_OURS}{os.sep}')
+
+
+def _is_frame_part(line: str) -> bool:
+    return line.startswith("  ")
 
 
 def error_location(error: BaseException) -> tuple[str, int]:

@@ -13,7 +13,7 @@ import kubewright as kw
 from kubewright.api import ObjectMeta
 from kubewright.cluster import Cluster
 from kubewright.console import Console
-from kubewright.console._actions import actions_of, kubectl, scaled_to  # private: the model of the menu
+from kubewright.console.actions import actions_of, kubectl, scaled_to
 from kubewright.console.forms import Writer
 from kubewright.controller import RECONCILE_ANNOTATION, generation_changed
 from kubewright.crd import install

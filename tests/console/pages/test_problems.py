@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubewright.console.kinds import Kind
-from kubewright.console.pages.problems._found import find_problems  # private: the model of a page
+from kubewright.console.pages.problems import find_problems
 from tests.console.objects.test_ownership import FOOS, PODS
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
+from kubewright.development._tracebacks import fold_frames
 from kubewright.development.messages import (
     Applied,
     ClusterReady,
@@ -32,6 +33,8 @@ __all__ = ["Line", "lines_of", "plain", "title"]
 
 _LIFE: Final = "kubewright.operator"
 """Loggers about starting and stopping, which messages report already."""
+_CONTROLLERS: Final = "kubewright.controller."
+"""Loggers about failed reconciles."""
 _QUIET: Final = ("debug", "info")
 _WHAT: Final = {
     "import": "the program cannot be imported",
@@ -139,8 +142,7 @@ def _reconciled(reconciled: Reconciled) -> list[Line]:
     if not reconciled.error:
         how = "" if reconciled.result == "success" else f", {reconciled.result.replace('_', ' ')}"
         return [Line("reconciled", f"{about} in {format_duration(reconciled.seconds)}{how}", "dim")]
-    attempt = f" (attempt {reconciled.attempt})" if reconciled.attempt > 1 else ""
-    return [Line("failing", f"{about}{attempt}: {reconciled.error}", "bad")]
+    return []  # the log has the error, with the lines of the program that caused it
 
 
 def _logged(logged: Logged, *, verbose: bool) -> list[Line]:
@@ -150,5 +152,7 @@ def _logged(logged: Logged, *, verbose: bool) -> list[Line]:
     message = logged.message if not logged.name or logged.message.startswith(about) else f"{about}: {logged.message}"
     tone = {"warning": "odd", "error": "bad", "critical": "bad", "debug": "dim"}.get(logged.level, "")
     first, *more = message.splitlines() or [""]
-    lines = [Line(logged.level, first, tone), *(Line("", line) for line in more)]
-    return [*lines, *(Line("", line, "dim") for line in logged.traceback.rstrip().splitlines())]
+    failing = logged.level == "error" and logged.logger.startswith(_CONTROLLERS)
+    lines = [Line("failing" if failing else logged.level, first, tone), *(Line("", line) for line in more)]
+    trace = logged.traceback.rstrip().splitlines() if verbose else fold_frames(logged.traceback)
+    return [*lines, *(Line("", line, "dim") for line in trace)]

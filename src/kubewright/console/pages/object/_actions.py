@@ -8,8 +8,8 @@ from functools import partial
 from nicegui import ui
 
 from kubewright.client import ApiError
-from kubewright.console._actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console._object_view import ObjectView
+from kubewright.console.actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console.forms import Writer
 from kubewright.console.pages.widgets import CopyButton, command, labeled
 
