@@ -12,6 +12,8 @@ import click
 
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
+from kubewright.cli.local._local_node import LocalNode
+from kubewright.cli.local._run_pods import mapped_images, run_pods_options
 
 __all__ = ["command"]
 
@@ -66,6 +68,7 @@ def path(output: Output) -> None:
 
 @command.command("start")
 @click.option("--with-controllers", is_flag=True, help="Also run kube-controller-manager.")
+@run_pods_options
 @write_kubeconfig_option()
 @click.option(
     "--logs",
@@ -74,7 +77,14 @@ def path(output: Output) -> None:
     help="Write the servers' logs to FOLDER.",
 )
 @output_option
-def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | None, output: Output) -> None:
+def start(
+    with_controllers: bool,
+    run_pods: bool,
+    images: Path | None,
+    write_kubeconfig: Path | None,
+    logs: Path | None,
+    output: Output,
+) -> None:
     """Run a control plane until Ctrl-C, then delete all its data.
 
     \b
@@ -88,11 +98,14 @@ def start(with_controllers: bool, write_kubeconfig: Path | None, logs: Path | No
 
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
+    processes = mapped_images(run_pods, images)
     _end_like_ctrl_c()
     made = ControlPlane(controllers=with_controllers, log_directory=logs, binaries=setup_binaries())
     with contextlib.ExitStack() as running:
         with output.waiting("Starting the control plane"):
             plane = running.enter_context(made)
+            if processes is not None:
+                running.enter_context(LocalNode(plane, processes))
         kubeconfig = plane.kubeconfig
         if write_kubeconfig is not None:
             write_private(write_kubeconfig, kubeconfig.read_bytes())

@@ -16,9 +16,11 @@ import click
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
+from kubewright.cli.local._run_pods import mapped_images, run_pods_options
 from kubewright.files import remove_own
 
 if TYPE_CHECKING:
+    from kubewright.cluster.processes import Images
     from kubewright.cluster.workloads import Workloads
 
 __all__ = ["command"]
@@ -42,6 +44,7 @@ def command() -> None:
     metavar="N",
     help="With --workloads: the number of nodes. Default: 1.",
 )
+@run_pods_options
 @click.option(
     "--controllers",
     type=click.Choice(["all", "none"]),
@@ -75,6 +78,8 @@ def command() -> None:
 def start(
     workloads: bool,
     nodes: int | None,
+    run_pods: bool,
+    images: Path | None,
     controllers: str,
     rbac: bool,
     port: int,
@@ -91,13 +96,16 @@ def start(
     """
     if nodes is not None and not workloads:
         raise click.UsageError("--nodes requires --workloads: without workloads nothing runs on nodes")
+    if run_pods and not workloads:
+        raise click.UsageError("--run-pods requires --workloads: without workloads nothing runs on nodes")
     if workloads and controllers == "none":
         raise click.UsageError("--controllers none and --workloads exclude each other: workloads need the controllers")
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
+    processes = mapped_images(run_pods, images)
     try:
         settings: dict[str, Any] = {  # arguments of Cluster
-            "workloads": _workloads((nodes or 1) if workloads else 0),
+            "workloads": _workloads((nodes or 1) if workloads else 0, processes),
             "controllers": controllers == "all",
             "snapshot": snapshot,
             "audit_log": audit_log,
@@ -127,12 +135,12 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         runner.run(serving)
 
 
-def _workloads(nodes: int) -> Workloads | bool:
+def _workloads(nodes: int, processes: Images | None) -> Workloads | bool:
     if not nodes:
         return False
     from kubewright.cluster.workloads import Workloads
 
-    return Workloads(nodes=nodes)
+    return Workloads(nodes=nodes, processes=processes)
 
 
 async def _serve(output: Output, port: int, write_kubeconfig: Path | None, settings: dict[str, Any]) -> None:
