@@ -34,6 +34,7 @@ SECTIONS = (
     "Reading with the client",
     "Watching an operator",
     "Streams of pods",
+    "Pods as processes",
     "When a request fails",
     "Configuration and credentials",
     "Injected time, randomness and transport",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +195,22 @@ class TestPaths:
         volumes = [{"name": "host", "hostPath": {"path": "/etc"}}]
         await client.create(pod("host", {"volumeMounts": [mount("host", "/host")]}, volumes=volumes))
         assert "hostPath volumes need a folder" in await event(client, "host", "FailedMount")
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+async def test_mounts_through_bubblewrap(client: Client, start_node: StartNode, config: core.ConfigMap) -> None:
+    await start_node(mounts="bubblewrap")
+    script = "cat /etc/app/a /deep/er/b; echo; echo done >/dev/termination-log; touch /etc/app/x; exec sleep 1000"
+    mounts = [mount("config", "/etc/app"), mount("config", "/deep/er")]
+    volumes = [{"name": "config", "configMap": {"name": "config"}}]
+    await client.create(pod("wrapped", {"args": [script], "volumeMounts": mounts}, volumes=volumes))
+    await phase(client, "wrapped", "Running")
+
+    async def lines() -> list[str] | None:
+        found = await log(client, "wrapped")
+        return found if len(found) == 2 else None
+
+    assert sorted(await until(lines)) == ["onetwo", "touch: cannot touch '/etc/app/x': Read-only file system"]
+    assert (await client.exec("wrapped", ["cat", "/deep/er/a"])).stdout == b"one"
+    await client.delete(core.Pod, "wrapped")
+    await client.wait_until_gone(core.Pod, "wrapped")

@@ -120,7 +120,7 @@ def _target(path: str) -> str:
 
 def bubblewrap_command(mounts: Mounts, command: Sequence[str], hostname: str | None) -> list[str]:
     """Returns the command of bubblewrap that runs a command with these mounts."""
-    made = ["bwrap", "--die-with-parent"]
+    made = [shutil.which("bwrap") or "bwrap", "--die-with-parent"]
     if hostname:
         made += ["--unshare-user", "--unshare-uts", "--hostname", hostname]
     opened = mounts["opened"]

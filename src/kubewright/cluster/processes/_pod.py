@@ -62,6 +62,7 @@ class PodWorker:
         self._change: asyncio.Future[None] | None = None
         self._written: Status | None = None
         self._is_lost = False
+        self._has_left = False
         for container in pod.spec.init_containers or ():
             self._add(container, "sidecar" if container.restart_policy == "Always" else "init")
         for container in pod.spec.containers:
@@ -250,6 +251,11 @@ class PodWorker:
             if state.name in self._containers:
                 await asyncio.gather(self._containers[state.name], return_exceptions=True)
 
+    def leave(self) -> None:
+        """Starts no container again and writes no status any more: the node ends, not the pod."""
+        self._has_left = True
+        self.ending.set()
+
     def abort(self) -> None:
         """Kills the pod, which does not exist any more, and removes its files."""
         self.ending.set()
@@ -279,7 +285,7 @@ class PodWorker:
 
     async def _write_status(self) -> None:
         status = status_of(self.pod, self.state, self._node.clock.now())
-        if status == self._written:
+        if status == self._written or self._has_left:
             return
         self._written = status
         written = await self._node.tasks.retry(lambda: write_status(self._node.client, self.pod, status))

@@ -104,7 +104,7 @@ class ProcessRunner:
     async def stop(self, grace: float) -> None:
         """Ends all processes: with SIGTERM, and after `grace` seconds with SIGKILL."""
         for pod in self._pods.values():
-            pod.ending.set()
+            pod.leave()
         workers = [worker for pod in self._pods.values() for worker in pod.workers.values()]
         await asyncio.gather(*(worker.stop(grace, quiet=True) for worker in workers), return_exceptions=True)
 

@@ -21,7 +21,7 @@ ROOT_CA: Final = "kube-root-ca.crt"
 
 
 class Sources:
-    """Reads ConfigMaps and Secrets by name, and reports their changes to those who follow them.
+    """Reads ConfigMaps and Secrets by name, and reports their changes to callers that follow them.
 
     `root_ca` is the CA of the API server, for clusters without the ConfigMap `kube-root-ca.crt`.
     """
