@@ -10,7 +10,7 @@ from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Story, 
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
 
-__all__ = ["crashes_of", "pairs_of", "plans_of"]
+__all__ = ["crashes_of", "misses_of", "pairs_of", "plans_of"]
 
 _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
@@ -32,10 +32,16 @@ def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
     return [Plan(story, (fault,)) for _, fault in ranked]
 
 
-def crashes_of(story: Story, outcome: Outcome) -> list[Plan]:
+def misses_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
+    """Returns the plans in which the operator misses steps: it is down, or its watches are late or expire."""
+    ranked = sorted(_at_steps(story, outcome, subject), key=lambda each: each[0])
+    return [Plan(story, (fault,)) for _, fault in ranked if fault.kind != "restart"]
+
+
+def crashes_of(story: Story, outcome: Outcome, seconds: float = _HOUR) -> list[Plan]:
     """Returns the plans in which the operator crashes at a write and misses the rest of the story."""
     return [
-        Plan(story, (Fault("crash", sent.number, after=after, seconds=_HOUR),))
+        Plan(story, (Fault("crash", sent.number, after=after, seconds=seconds),))
         for after in (True, False)
         for sent in _boundaries(outcome.requests)
     ]

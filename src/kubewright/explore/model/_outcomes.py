@@ -106,5 +106,5 @@ class Outcome(msgspec.Struct):
     """Why the run could not be completed; empty if it was."""
     watched: list[str] = []
     """Resources that the operator watches."""
-    lines: list[int] = []
-    """Lines of the operator's file that ran."""
+    permitted: list[str] = []
+    """Resources that the operator's generated roles allow it to write."""

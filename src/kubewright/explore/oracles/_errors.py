@@ -6,7 +6,7 @@ from typing import Final
 
 from kubewright.explore.model import Finding, Outcome
 
-__all__ = ["exceptions"]
+__all__ = ["exceptions", "undeclared"]
 
 _MISTAKES: Final = frozenset(
     {
@@ -41,4 +41,19 @@ def exceptions(outcome: Outcome) -> list[Finding]:
             ]
         if "does not fit its model" in failure.message:
             return [Finding("decode", f"the operator cannot decode an object: {failure.message}", subject="decode")]
+    return []
+
+
+def undeclared(outcome: Outcome) -> list[Finding]:
+    """The operator writes only kinds that it declares, because its generated roles allow no others."""
+    for sent in outcome.requests:
+        if outcome.permitted and sent.resource not in outcome.permitted:
+            return [
+                Finding(
+                    "rbac",
+                    f"the operator writes {sent.resource}, but declares no write of it: its roles forbid the request",
+                    (f"{sent.verb} of {sent.resource} {sent.namespace}/{sent.name}",),
+                    subject=sent.resource,
+                )
+            ]
     return []

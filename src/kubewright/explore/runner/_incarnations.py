@@ -104,11 +104,19 @@ class Incarnations:
             longest = max(longest, controller.resync_in or 0.0)
         return longest
 
+    def permitted(self) -> list[str]:
+        """Returns the resources that the generated roles allow to write."""
+        if self.operator is None:
+            return []
+        found = {each.qualified.partition("/")[0] for each in self.operator.permissions() if each.verb in _WRITES}
+        return sorted(found)
+
     def is_busy(self) -> bool:
         """Returns whether a reconcile runs or is due now."""
         return self.running is None or not all(controller.idle for controller in self.running.controllers)
 
 
+_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection", "*"})
 _SETTINGS: dict[str, Any] = {
     "leader_elect": False,
     "metrics_bind": "0",

@@ -102,6 +102,7 @@ class _Run:
         outcome.writes = self.recorder.writes
         outcome.failures = self.problems.found
         outcome.watched = sorted(stage.watched)
+        outcome.permitted = self.operator.permitted()
         if self.operator.error is not None:
             outcome.broken = f"the operator ended: {self.operator.error!r}"
         return outcome

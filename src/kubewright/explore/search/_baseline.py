@@ -13,6 +13,7 @@ from kubewright.explore.oracles import (
     exceptions,
     orphans,
     ready_too_early,
+    undeclared,
     unobserved_generation,
     written_at_rest,
 )
@@ -57,7 +58,7 @@ def learn_masks(outcomes: Sequence[Outcome]) -> Masks:
 
 def judge_undisturbed(subject: Subject, outcome: Outcome, *, deletes: bool) -> list[Finding]:
     """Returns what is wrong with a run without faults, by itself."""
-    findings = [*converged(outcome), *exceptions(outcome)]
+    findings = [*converged(outcome), *exceptions(outcome), *undeclared(outcome)]
     if findings:
         return findings
     findings += ready_too_early(outcome, subject.key)

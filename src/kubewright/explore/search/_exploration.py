@@ -11,20 +11,33 @@ from typing import Final
 
 import msgspec
 
-from kubewright.explore.faults import crashes_of, pairs_of, plans_of
+from kubewright.explore.faults import crashes_of, misses_of, pairs_of, plans_of
 from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Story
+from kubewright.explore.oracles import converged
 from kubewright.explore.reports import story_lines
 from kubewright.explore.runner import Pool
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
 from kubewright.explore.search._judges import judge_plan, judge_scene
-from kubewright.explore.workloads import Change, Scene, Subject, changes_of, hasty_life_of, life_of, scenes_of
-from kubewright.explore.worlds import TooManyMasks
+from kubewright.explore.workloads import (
+    Change,
+    Scene,
+    Subject,
+    aging_of,
+    bystanders_of,
+    changes_of,
+    hasty_life_of,
+    life_of,
+    rebirth_of,
+    scenes_of,
+)
+from kubewright.explore.worlds import TooManyMasks, creators
 
 __all__ = ["Budget", "Exploration"]
 
 _ENOUGH: Final = 5
 """Distinct findings after which an exploration ends."""
 _TRIED_CHANGES: Final = 6
+_KINDS: Final = {"configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount"}
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -65,7 +78,7 @@ class Exploration:
                 baseline = self._baseline(subject, life_of(subject, change), threads)
                 if baseline is None:
                     break
-                hasty = self._baseline(subject, hasty_life_of(subject, change), threads)
+                hasty = self._undisturbed(baseline, hasty_life_of(subject, change))
                 baselines.append((baseline, hasty or baseline))
             if not self.report.error:
                 self._search(threads, baselines)
@@ -148,16 +161,38 @@ class Exploration:
     def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         subject = baseline.subject
         self.report.values += [change.title for change in changes_of(subject.object, subject.schema)]
-        for scene in scenes_of(subject):
+        for scene in (*_bystander_scenes(baseline), *scenes_of(subject)):
             yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
 
     def _fault_work(self, baseline: Baseline, hasty: Baseline) -> Iterator[Callable[[], None]]:
         plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
         crashes = crashes_of(hasty.story, hasty.outcome)
         self.report.planned += len(plans) + len(crashes)
-        pairs = [*((hasty, plan) for plan in crashes), *((baseline, plan) for plan in plans)]
-        for known, plan in pairs:
-            yield lambda known=known, plan=plan: self._plan(known, plan)  # type: ignore[misc]
+        yield from self._plan_work(hasty, crashes)
+        yield from self._plan_work(baseline, plans[: len(plans) // 2])
+        subject = baseline.subject
+        reborn = self._undisturbed(baseline, rebirth_of(subject))
+        if reborn is not None:
+            yield from self._plan_work(reborn, misses_of(reborn.story, reborn.outcome, subject.key))
+        aged = self._undisturbed(baseline, aging_of(subject))
+        if aged is not None and aged.outcome.checkpoints[-1].rest[0] < aged.outcome.checkpoints[-1].rest[1]:
+            yield from self._plan_work(aged, crashes_of(aged.story, aged.outcome, 0.0))
+        yield from self._plan_work(baseline, plans[len(plans) // 2 :])
+
+    def _plan_work(self, baseline: Baseline, plans: Sequence[Plan]) -> Iterator[Callable[[], None]]:
+        for plan in plans:
+            yield lambda plan=plan: self._plan(baseline, plan)  # type: ignore[misc]
+
+    def _undisturbed(self, baseline: Baseline, story: Story) -> Baseline | None:
+        """Returns the baseline of a further story, with additional masks; None if it is of no use."""
+        outcomes = [self.run(Plan(story, (), self._varied(conditions))) for conditions in CIRCUMSTANCES[:3]]
+        if any(outcome.broken or converged(outcome) for outcome in outcomes):
+            return None
+        try:
+            masks = baseline.masks.merged(learn_masks(outcomes))
+        except TooManyMasks:
+            return None
+        return Baseline(baseline.subject, story, outcomes[0], masks)
 
     def _pair_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
@@ -259,6 +294,18 @@ class Exploration:
 
 def _is_about(plan: Plan, subject: Subject) -> bool:
     return any(isinstance(step, Create) and step.object["kind"] == subject.object["kind"] for step in plan.story.steps)
+
+
+def _bystander_scenes(baseline: Baseline) -> list[Scene]:
+    """Returns the scene with objects of a user beside the children, if there are plain children."""
+    made = creators(baseline.outcome.writes)
+    children = [
+        (_KINDS.get(key[0], ""), obj)
+        for key, obj in baseline.outcome.checkpoints[0].world.items()
+        if made.get(key) == "operator"
+    ]
+    scene = bystanders_of(baseline.subject, children)
+    return [] if scene is None else [scene]
 
 
 def _interleaved(

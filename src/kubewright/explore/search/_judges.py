@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Plan
 from kubewright.explore.oracles import (
+    bystanders_kept,
     collisions,
     compared,
     converged,
@@ -13,6 +14,7 @@ from kubewright.explore.oracles import (
     deleted_of_another,
     exceptions,
     fields_kept,
+    generated_again,
     made_by_operator,
     orphans,
     ready_too_early,
@@ -20,7 +22,7 @@ from kubewright.explore.oracles import (
     unobserved_generation,
 )
 from kubewright.explore.search._baseline import Baseline, judge_undisturbed
-from kubewright.explore.workloads import Scene, Subject
+from kubewright.explore.workloads import BYSTANDER, Scene, Subject
 from kubewright.explore.worlds import Masks
 
 __all__ = ["judge_plan", "judge_scene"]
@@ -34,6 +36,8 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         if outcome.broken.startswith("the operator ended"):
             return [Finding("ended", outcome.broken, subject="ended")]
         return []
+    if [step for step, _ in outcome.refused] != [step for step, _ in baseline.outcome.refused]:
+        return []  # the user could do something else than in the undisturbed run
     findings = converged(outcome)
     if findings:
         return findings
@@ -43,6 +47,8 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         findings += exceptions(outcome)
     findings += deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults))
     findings += fields_kept(outcome)
+    if not foreign:
+        findings += generated_again(baseline.outcome, outcome, baseline.masks)
     if "slow-watch" not in kinds and not foreign:
         findings += ready_too_early(outcome, baseline.subject.key, disturbed=True)
     for expected, actual in zip(baseline.outcome.checkpoints, outcome.checkpoints, strict=False):
@@ -75,7 +81,13 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
     references = [run(Plan(story, (), conditions)) for story in scene.references]
     if any(reference.broken or reference.refused or not reference.checkpoints for reference in references):
         return []
+    for each in (outcome, *references):
+        if (mistakes := exceptions(each)) or (each.over_budget and (mistakes := converged(each))):
+            return mistakes
     match scene.judged:
+        case "bystanders":
+            keys = frozenset(write.key for write in outcome.writes if write.name.endswith(BYSTANDER))
+            return bystanders_kept(outcome, keys)
         case "gone":
             return [*converged(outcome), *orphans(outcome, outcome.checkpoints[-1])]
         case "alone":
@@ -137,6 +149,7 @@ def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], mas
         owned = frozenset(
             key for key in keys if reference.checkpoints[-1].world[key]["metadata"].get("ownerReferences")
         )
+        subjects = frozenset(key for key in reference.checkpoints[-1].world if key[0] == subject.resource)
         found = compared(
             reference.checkpoints[-1],
             reference,
@@ -146,8 +159,7 @@ def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], mas
             oracle="isolation",
             summary="the children of an object depend on another object",
             subject=subject.key,
-            history=True,
-            only=owned or keys,
+            only=(owned or keys) | subjects,
         )
         if found:
             return found

@@ -7,19 +7,33 @@ from its schema. `stories_of` returns the stories about a subject, with the refe
 from __future__ import annotations
 
 from kubewright.explore.workloads._samples import SampleError, Subject, read_subjects
-from kubewright.explore.workloads._stories import Judged, Scene, hasty_life_of, life_of, scenes_of
+from kubewright.explore.workloads._stories import (
+    BYSTANDER,
+    Judged,
+    Scene,
+    aging_of,
+    bystanders_of,
+    hasty_life_of,
+    life_of,
+    rebirth_of,
+    scenes_of,
+)
 from kubewright.explore.workloads._values import Change, changed, changes_of
 
 __all__ = [
+    "BYSTANDER",
     "Change",
     "Judged",
     "SampleError",
     "Scene",
     "Subject",
+    "aging_of",
+    "bystanders_of",
     "changed",
     "changes_of",
     "hasty_life_of",
     "life_of",
     "read_subjects",
+    "rebirth_of",
     "scenes_of",
 ]

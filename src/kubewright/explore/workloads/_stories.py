@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -13,16 +13,30 @@ from kubewright.explore.model import Create, Delete, Pause, Revise, Step, Story,
 from kubewright.explore.workloads._samples import Subject
 from kubewright.explore.workloads._values import Change, changed, changes_of
 
-__all__ = ["Judged", "Scene", "hasty_life_of", "life_of", "scenes_of"]
+__all__ = [
+    "BYSTANDER",
+    "Judged",
+    "Scene",
+    "aging_of",
+    "bystanders_of",
+    "hasty_life_of",
+    "life_of",
+    "rebirth_of",
+    "scenes_of",
+]
 
 _OTHER_NAMESPACE: Final = "explore-other"
 _REST: Final = 3600.0
+BYSTANDER: Final = "-of-a-user"
+"""How the names of objects end that have nothing to do with the operator."""
+_PLAIN: Final = {"ConfigMap": ("data",), "Secret": ("data", "type"), "ServiceAccount": ()}
+"""Kinds of bystanders, with the fields that are copied from a child."""
 _MOMENT: Final = 2.0
 _QUICK: Final = 3
 _LONG: Final = 50
 _FIRST: Final = 10
 
-Judged = Literal["alone", "reference", "gone", "isolated", "unready"]
+Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders"]
 """How a story is judged: by itself, by a reference story, as an empty end, or as objects without influence."""
 
 
@@ -55,6 +69,47 @@ def hasty_life_of(subject: Subject, change: Change | None) -> Story:
         steps += [_revise(subject, change), Pause(_MOMENT)]
     steps += [_delete(subject), Wait()]
     return Story(f"create, change and delete {subject.title} without waiting", tuple(steps))
+
+
+def rebirth_of(subject: Subject) -> Story:
+    """Returns the story in which a new object takes the name of a deleted one."""
+    steps = (*_company(subject), subject.create(), Wait(), _delete(subject), Pause(_MOMENT), subject.create(), Wait())
+    return Story(f"create {subject.title}, delete it, and create it again", steps)
+
+
+def aging_of(subject: Subject) -> Story:
+    """Returns the story in which only time passes."""
+    steps = (*_company(subject), subject.create(), Pause(_MOMENT), Wait(rest=2 * _REST))
+    return Story(f"create {subject.title} and let hours pass", steps)
+
+
+def bystanders_of(subject: Subject, children: Sequence[tuple[str, dict[str, Any]]]) -> Scene | None:
+    """Returns the story of a subject beside objects of its children's kinds that have nothing to do with it.
+
+    Args:
+        subject: the subject.
+        children: the kind and the content of each child.
+    """
+    made: dict[tuple[str, str], Step] = {}
+    for kind, child in children:
+        metadata = child["metadata"]
+        if kind in _PLAIN:
+            place = {name: metadata[name] for name in ("namespace",) if name in metadata}
+            named = f"{metadata['name'][:40]}{BYSTANDER}"
+            content = {name: child[name] for name in _PLAIN[kind] if name in child}
+            obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": named, **place}, **content}
+            made[kind, named] = Create(obj)
+    if not made:
+        return None
+    steps = (
+        *_company(subject),
+        *made.values(),
+        subject.create(),
+        Wait(),
+        _delete(subject),
+        Wait(),
+    )
+    return Scene(Story(f"create and delete {subject.title} beside objects of a user", steps), "bystanders")
 
 
 def scenes_of(subject: Subject) -> Iterator[Scene]:

@@ -1,0 +1,63 @@
+"""Values that an operator generates once: no restart and no retry generates them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubewright.explore.model import Finding, Outcome
+from kubewright.explore.model._outcomes import Key
+from kubewright.explore.worlds import Masks, scrubbed
+
+__all__ = ["generated_again"]
+
+
+def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Finding]:
+    """A masked value of a child, such as a password, changes no more often than in the undisturbed run.
+
+    Only values that are no times count, and only outside the status.
+    """
+    wanted = _lives(expected, masks)
+    for (key, path), lives in _lives(actual, masks).items():
+        usual = max((len(values) for values in wanted.get((key, path), {}).values()), default=1)
+        if any(len(values) > usual for values in lives.values()):
+            resource, namespace, name = key
+            field = "/".join(path)
+            return [
+                Finding(
+                    "generated-again",
+                    f"the operator generated {field} of {resource} {namespace}/{name} again",
+                    subject=f"{resource} {field}",
+                )
+            ]
+    return []
+
+
+def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]]:
+    """Returns the values of each masked field, by object and its uid."""
+    found: dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]] = {}
+    masked = [(resource, path) for resource, path in masks.leaves if path[0] not in ("status", "metadata")]
+    for write in outcome.writes:
+        if write.after is None or write.actor != "operator":
+            continue
+        for resource, path in masked:
+            if resource != write.resource:
+                continue
+            obj = msgspec.json.decode(write.after)
+            value = _at(scrubbed(obj), path)
+            if value is not None:
+                lives = found.setdefault((write.key, path), {})
+                lives.setdefault(obj["metadata"]["uid"], set()).add(msgspec.json.encode(value))
+    return found
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part == "*":
+            continue
+        else:
+            return None
+    return value
