@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kubewright.cluster.laboratory import Laboratory
     from kubewright.cluster.nodes import FakeNode
     from kubewright.cluster.processes import ApiServer
-    from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
     from kubewright.cluster.services import ServiceForwarder
     from kubewright.cluster.serving._server import Serving
     from kubewright.cluster.workloads import RunningWorkloads, Workloads

@@ -20,6 +20,9 @@ The marker `clusters` runs a test on both clusters: `pytestmark = pytest.mark.cl
 that cluster too, and the embedded one has no controllers, like the real one of the run. `pytest.mark.clusters("real")`
 limits a test of such a module to the real one; so does the use of `control_plane`.
 
+`explored`: the report of an exploration of the operator that the marker `explore` names:
+`@pytest.mark.explore("foo.py", samples=["example-foo.yaml"], minutes=1)`. Paths are relative to the test's file.
+
 Tests that use the real control plane have the marker `control_plane`, so `-m "not control_plane"` deselects them. See
 `pytest --help` for the options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac`.
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from kubewright.client import Client
     from kubewright.clock import Clock
     from kubewright.cluster import Cluster
+    from kubewright.explore import Report
     from kubewright.testing import ControlPlane, FakeNode, RealCluster
 
 try:
@@ -49,6 +53,7 @@ except ImportError:  # pragma: no cover - our own tests have it
 
 _MARKER = "control_plane"
 _CLUSTERS = "clusters"
+_EXPLORE = "explore"
 _KINDS = ("embedded", "real")
 
 
@@ -98,6 +103,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{_MARKER}: needs the real control plane, which is started on first use")
     config.addinivalue_line(
         "markers", f"{_CLUSTERS}(*names): runs on each of these clusters; default: embedded and real"
+    )
+    config.addinivalue_line(
+        "markers", f"{_EXPLORE}(target, samples, minutes): explores an operator for the fixture `explored`"
     )
     if config.getoption("--kubewright-rbac"):
         if getattr(config.option, "numprocesses", None):
@@ -160,6 +168,20 @@ def _log_directory(config: pytest.Config) -> Path | None:
     folder: Path | None = config.getoption("--control-plane-logs")
     worker = getattr(config, "workerinput", {}).get("workerid")
     return folder / worker if folder and worker else folder
+
+
+@pytest.fixture
+def explored(request: pytest.FixtureRequest) -> Report:
+    """The report of an exploration: `assert explored.findings == []`. The marker `explore` names the operator."""
+    marker = request.node.get_closest_marker(_EXPLORE)
+    if marker is None or not marker.args:
+        raise pytest.UsageError('explored needs @pytest.mark.explore("operator.py", samples=["sample.yaml"])')
+    from kubewright.explore import explore
+
+    options = dict(marker.kwargs)
+    samples = [request.path.parent / sample for sample in options.pop("samples", ())]
+    target = marker.args[0]
+    return explore(request.path.parent / target if target.endswith(".py") else target, samples, **options)
 
 
 @pytest.fixture

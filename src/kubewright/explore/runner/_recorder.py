@@ -23,6 +23,8 @@ NOISE: Final = frozenset(
         "apiservices.apiregistration.k8s.io",
         "endpoints",
         "endpointslices.discovery.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
     }
 )
 """Resources that the cluster writes all the time, or that are not part of a story."""

@@ -1,0 +1,70 @@
+"""`explore`, `replay` and the command, on an operator that leaves a child behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from kubewright.cli import run
+from kubewright.explore import ExploreError, Report, explore, replay
+from kubewright.explore.model import Fault, Finding, Plan, Story, Wait
+from kubewright.explore.reports import html_report, json_report, junit_report, load_plan, pytest_source, save_plan
+
+OPERATORS = Path(__file__).parent / "operators"
+SAMPLE = OPERATORS / "sample.yaml"
+FINDING = Finding(
+    "orphans",
+    "a <child> exists",
+    ("configmaps default/web",),
+    "configmaps",
+    Plan(Story("create", (Wait(),)), (Fault("crash", 2, after=True, seconds=60),)),
+    ("1. the user creates",),
+)
+
+
+@pytest.mark.explore("operators/generation_broken.py", samples=["operators/sample.yaml"], runs=1, workers=1)
+def test_marker_explores_an_operator(explored: Report) -> None:
+    assert [finding.oracle for finding in explored.findings] == ["observed-generation"]
+    assert any("the user creates Site" in line for line in explored.findings[0].story)
+
+
+def test_command_reports_findings_and_replays_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, html, junit = tmp_path / "saved", tmp_path / "report.html", tmp_path / "junit.xml"
+    arguments = ["explore", str(OPERATORS / "generation_broken.py"), "--samples", str(SAMPLE), "--budget", "1"]
+    reports = ["--workers", "1", "--save", str(saved), "--html", str(html), "--junit", str(junit)]
+    assert run([*arguments, *reports]) == 4
+    shown = capsys.readouterr().out
+    assert "1. observed-generation: status.observedGeneration is 1, but the generation is 2" in shown
+    assert "observed-generation" in html.read_text()
+    assert ET.parse(junit).getroot().get("failures") == "1"
+    plan = saved / "1-observed-generation.json"
+    assert [finding.oracle for finding in replay(plan)] == ["observed-generation"]
+    assert replay(plan, target=str(OPERATORS / "generation_correct.py")) == []
+
+
+def test_rejects_samples_without_a_reconciled_kind(tmp_path: Path) -> None:
+    sample = tmp_path / "other.yaml"
+    sample.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
+    with pytest.raises(ExploreError, match="no object that the operator reconciles; its kinds are: Site of explored"):
+        explore(OPERATORS / "rest_correct.py", [sample])
+
+
+def test_saved_plans_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    save_plan(path, "foo.py", ("foo.yaml",), FINDING)
+    assert load_plan(path).plan == FINDING.plan
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="is not a plan of kubewright explore"):
+        load_plan(path)
+
+
+def test_reports_describe_faults_in_words() -> None:
+    report = Report(findings=[FINDING], runs=3)
+    words = "the operator is killed after its write 2 and restarted after 1m"
+    assert msgspec.json.decode(msgspec.json.encode(json_report(report)))["findings"][0]["faults"] == [words]
+    assert "a &lt;child&gt; exists" in html_report(report, "foo")
+    assert ET.fromstring(junit_report(report, "foo")).get("tests") == "1"
+    assert words in pytest_source(FINDING, Path("plan.json"))
