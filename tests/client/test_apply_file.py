@@ -13,7 +13,7 @@ from kubewright.api import Untyped, apps, core, to_dict, to_yaml
 from kubewright.client import AppliedObject, ApplyFileError, BlockingClient, Client
 from kubewright.client.files import MAX_FILES, read_documents
 from kubewright.cluster import Cluster
-from kubewright.yaml import MAX_DEPTH
+from kubewright.yaml import MAX_DEPTH, compose_yaml_documents
 
 
 class GadgetSpec(kw.Model):
@@ -276,6 +276,22 @@ def test_folder_is_read_in_order_without_kustomizations(tmp_path: Path) -> None:
     write(tmp_path / "more", inner=named["inner"])
     assert [one.name for one in read_documents(tmp_path)] == ["a", "b"]
     assert [one.name for one in read_documents(tmp_path, recursive=True)] == ["a", "b", "inner"]
+
+
+def test_long_list_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    composed: list[int] = []
+    compose = compose_yaml_documents
+
+    def counting(text: str | bytes) -> list[object]:
+        composed.append(len(text))
+        return compose(text)
+
+    monkeypatch.setattr("kubewright.client.files._documents.compose_yaml_documents", counting)
+    item = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+    file = write(tmp_path, many=f"apiVersion: v1\nkind: List\nitems:\n{item * 200}") / "many.yaml"
+    places = [one.place.line for one in read_documents(file)]
+    assert places == list(range(4, 204))
+    assert len(composed) == 1
 
 
 def test_number_of_files_is_bounded(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +26,27 @@ _KEYS: Final = re.compile(r'([^=,"]+)="?([^",]*)"?')
 _STEP: Final = re.compile(r"[^.\[\]]+|\[[^\]]*\]")
 
 
+class _Source:
+    """The text of a file. All its documents share the positions, which only an error and a list need."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    @functools.cached_property
+    def nodes(self) -> list[Any]:
+        try:
+            return compose_yaml_documents(self.text)
+        except InvalidYAML:  # it was read as values before
+            return []
+
+
 class Document:
     """One object of a file."""
 
-    def __init__(self, content: Mapping[str, Any], place: Place, text: bytes, prefix: Sequence[str] = ()) -> None:
+    def __init__(self, content: Mapping[str, Any], place: Place, source: _Source, prefix: Sequence[str] = ()) -> None:
         self.content = content
         self.place = place
-        self._text = text
+        self._source = source
         self._prefix = prefix  # of an item of a list: where it is in the document
 
     @property
@@ -62,11 +77,10 @@ class Document:
 
     def at(self, field: str) -> Place:
         """Returns the place of a field, such as `spec.ports[0].name`: the line of its last known part."""
-        try:
-            node = compose_yaml_documents(self._text)[self.place.document - 1]
-        except (InvalidYAML, IndexError):
+        nodes, index = self._source.nodes, self.place.document - 1
+        if not 0 <= index < len(nodes):
             return self.place
-        line = self.place.line
+        node, line = nodes[index], self.place.line
         for step in (*self._prefix, *(found.strip("[]") for found in _STEP.findall(field))):
             found = _member(node, step)
             if found is None:
@@ -144,12 +158,13 @@ def _documents(file: str, text: bytes, failures: list[Failure]) -> Iterator[Docu
     except InvalidYAML as error:
         failures.append(Failure(Place(file, error.document, error.line), error.problem))
         return
+    source = _Source(text)
     for number, (line, content) in enumerate(located, 1):
         if content is None:
             continue
-        document = Document(content, Place(file, number, line), text) if isinstance(content, dict) else None
+        document = Document(content, Place(file, number, line), source) if isinstance(content, dict) else None
         if document is not None and _is_list(content):
-            yield from _items(document, text, failures)
+            yield from _items(document, source, failures)
         elif (problem := _problem(content)) is not None:
             failures.append(Failure(Place(file, number, line), problem))
         elif document is not None:
@@ -160,13 +175,13 @@ def _is_list(content: Mapping[str, Any]) -> bool:
     return str(content.get("kind", "")).endswith("List") and isinstance(content.get("items"), list)
 
 
-def _items(listed: Document, text: bytes, failures: list[Failure]) -> Iterator[Document]:
+def _items(listed: Document, source: _Source, failures: list[Failure]) -> Iterator[Document]:
     for index, content in enumerate(listed.content["items"]):
         place = listed.at(f"items[{index}]")
         if (problem := _problem(content)) is not None:
             failures.append(Failure(place, f"items[{index}]: {problem}"))
         else:
-            yield Document(content, place, text, ("items", str(index)))
+            yield Document(content, place, source, ("items", str(index)))
 
 
 def _problem(content: Any) -> str | None:
@@ -192,11 +207,15 @@ def _member(node: Any, step: str) -> tuple[int, Any] | None:
     """Returns the line and the node of a field of a map, or of an item of a list."""
     if not isinstance(node.value, list):
         return None
-    for index, member in enumerate(node.value):
+    members = node.value
+    if step.isdecimal() and members and not isinstance(members[0], tuple):
+        members = members[int(step) : int(step) + 1]  # a list may be long
+        return (members[0].start_mark.line + 1, members[0]) if members else None
+    for member in members:
         if isinstance(member, tuple):
             if member[0].value == step:
                 return member[0].start_mark.line + 1, member[1]
-        elif step == str(index) or _has_keys(member, step):
+        elif _has_keys(member, step):
             return member.start_mark.line + 1, member
     return None
 
