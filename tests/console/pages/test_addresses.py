@@ -80,8 +80,8 @@ def test_list_has_state_definition_columns_and_age() -> None:
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
     columns = columns_of(kind("example.com", "Foo", "foos", columns=defined))
-    assert [one["name"] for one in columns] == ["Name", "Namespace", "State", "Size", "Until", "Age"]
-    assert [one["type"] for one in columns] == ["name", "text", "state", "number", "date", "date"]
+    assert [one["name"] for one in columns] == ["Name", "Namespace", "State", "Size", "Until", "Message", "Age"]
+    assert [one["type"] for one in columns] == ["name", "text", "state", "number", "date", "text", "date"]
     assert [one["name"] for one in columns if one.get("wide")] == ["Until"]
 
 

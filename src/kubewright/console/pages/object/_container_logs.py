@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from nicegui import background_tasks, ui
 from kubewright.client import ApiError
 from kubewright.console._object_view import ObjectView
 from kubewright.console.objects import LEVELS, decode_object, fold_repeats, select_lines
-from kubewright.console.pages.widgets import empty, labeled, section
+from kubewright.console.pages.widgets import Download, empty, labeled, section
 
 __all__ = ["ContainerLogs", "containers_of"]
 
@@ -75,6 +74,7 @@ class ContainerLogs:
             self._previous = ui.switch("Previous container", value=False, on_change=self._start)
             self._folding = ui.switch("Fold repeats", value=True, on_change=self._mark)
             ui.button("Download", icon="download", on_click=self._download).props("flat dense no-caps")
+        self._file = Download()
         self._note = ui.label("").classes("kw-muted kw-small").props("role=status data-testid=log-state")
         self._output = ui.label("").classes("kw-log kw-card kw-log-plain")
         self._output.props("role=log tabindex=0 data-testid=container-log")
@@ -142,9 +142,4 @@ class ContainerLogs:
     def _download(self) -> None:
         name = str(self._container.value).replace("/", "_") + ".log"
         text = "\n".join(self._selected()) + "\n"
-        # In the browser, so that the server stores nothing.
-        ui.run_javascript(
-            f"const link = document.createElement('a'); link.download = {json.dumps(name)};"
-            f" link.href = URL.createObjectURL(new Blob([{json.dumps(text)}], {{ type: 'text/plain' }}));"
-            " link.click(); URL.revokeObjectURL(link.href);"
-        )
+        self._file.save(name, text)

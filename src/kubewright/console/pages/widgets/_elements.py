@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-import json
-
 from nicegui import ui
 
 from kubewright.console.objects import State
 from kubewright.console.theme import ICONS
 
-__all__ = ["command", "heading", "icon", "labeled", "link", "name_editor", "state_mark"]
+__all__ = ["command", "heading", "icon", "labeled", "link", "state_mark"]
 
 
 def labeled(element: ui.element, label: str) -> ui.element:
@@ -50,16 +48,6 @@ def state_mark(state: State | str, text: str = "", tooltip: str = "") -> ui.elem
         if tooltip:
             ui.tooltip(tooltip)
     return mark
-
-
-def name_editor(editor: ui.codemirror, label: str) -> None:
-    """Sets the accessible name of a code editor, whose input the browser creates later."""
-    quoted = json.dumps(label)
-    ui.run_javascript(
-        f"(function name(left) {{ const input = document.querySelector('#c{editor.id} .cm-content');"
-        f" if (input) input.setAttribute('aria-label', {quoted});"
-        " else if (left) setTimeout(name, 50, left - 1); })(200)"
-    )
 
 
 def command(text: str) -> ui.label:
