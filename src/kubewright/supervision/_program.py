@@ -27,7 +27,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
@@ -66,7 +66,7 @@ class _Supervisor:
                     os.killpg(self._pids[request["name"]], signal.SIGKILL)
                 return None
             case "kill marked":
-                return _kill_marked(request["marker"].encode())
+                return _kill_marked(request["marker"].encode(), _everything)
             case unknown:
                 raise ValueError(f"unknown request {unknown!r}")
 
@@ -104,17 +104,23 @@ class _Supervisor:
             if ended is None:
                 return
             known = self._running.pop(ended.si_pid, None)
-            if known is not None:
-                # Before its number can be used again.
+            if known is not None:  # before its number can be used again
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(ended.si_pid, signal.SIGKILL)
                 if known[1]:
-                    _kill_marked(known[1])
+                    _kill_marked(known[1], self._orphans)
             _, status = os.waitpid(ended.si_pid, 0)
             if known is not None:
                 del self._pids[known[0]]
                 self._wrapped.discard(known[0])
                 self.send({"exited": known[0], "code": os.waitstatus_to_exitcode(status)})
+
+    def _orphans(self) -> list[int]:
+        """Returns processes whose parents have ended, with their descendants: this process is their parent now."""
+        found = [pid for pid in _children(os.getpid()) if pid not in self._running]
+        for pid in found:  # grows
+            found += _children(pid)
+        return found
 
     def send(self, message: dict[str, object]) -> None:
         self._connection.sendall(json.dumps(message).encode() + b"\n")
@@ -143,20 +149,21 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def _kill_marked(marker: bytes) -> int:
-    """Kills all processes with this variable in their environment, also those that left their process group."""
+def _everything() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()] if _LINUX else []
+
+
+def _kill_marked(marker: bytes, candidates: Callable[[], list[int]]) -> int:
+    """Kills processes with this variable in their environment, also those that left their process group."""
     killed, again = 0, True
-    own = os.getpid()
     while again:
         again = False
-        for entry in os.listdir("/proc") if _LINUX else ():
-            if not entry.isdigit() or int(entry) == own:
-                continue
+        for pid in candidates():
             with contextlib.suppress(OSError):
-                with open(f"/proc/{entry}/environ", "rb") as file:
+                with open(f"/proc/{pid}/environ", "rb") as file:
                     is_marked = marker in file.read().split(b"\0")
-                if is_marked:  # a process that has ended has no environment
-                    os.kill(int(entry), signal.SIGKILL)
+                if is_marked and pid != os.getpid():  # a process that has ended has no environment
+                    os.kill(pid, signal.SIGKILL)
                     killed, again = killed + 1, True
     return killed
 
@@ -217,23 +224,17 @@ def _check(result: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def _mount(source: str, target: str, kind: str | None, flags: int) -> None:
-    named = None if kind is None else kind.encode()
-    _check(_LIBC.mount(source.encode(), target.encode(), named, ctypes.c_ulong(flags), None))
+def _mount(source: str, target: str, kind: str, flags: int) -> None:
+    _check(_LIBC.mount(source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), None))
 
 
 def _join(pid: int) -> None:
     """Enters the namespaces and the root of a process."""
     root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY)
-    spaces = [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY) for name in ("uts", "mnt")]
-    for space in spaces:
-        if not os.path.samestat(os.fstat(space), os.stat(f"/proc/self/ns/{('uts', 'mnt')[spaces.index(space)]}")):
-            _check(_LIBC.setns(space, 0))
-        os.close(space)
+    for space in [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY) for name in ("uts", "mnt")]:
+        _check(_LIBC.setns(space, 0))
     os.fchdir(root)
-    if not os.path.samestat(os.fstat(root), os.stat("/")):
-        os.chroot(".")
-    os.close(root)
+    os.chroot(".")
 
 
 def _isolate(mounts: dict[str, Any] | None, hostname: str | None) -> None:
@@ -244,7 +245,7 @@ def _isolate(mounts: dict[str, Any] | None, hostname: str | None) -> None:
     if hostname:
         socket.sethostname(hostname)
     if mounts:
-        _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+        _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
         _build_root(mounts["root"], mounts["opened"], mounts["binds"])
 
 
@@ -254,7 +255,7 @@ def _build_root(root: str, opened: list[str], binds: list[dict[str, Any]]) -> No
     if "/" in opened:
         _mount("tmpfs", root, "tmpfs", 0)
     else:
-        _mount("/", root, None, _MS_BIND | _MS_REC)
+        _mount("/", root, "", _MS_BIND | _MS_REC)
     for folder in opened:
         place = os.path.normpath(f"{root}/{folder}")
         os.makedirs(place, exist_ok=True)
@@ -270,13 +271,13 @@ def _build_root(root: str, opened: list[str], binds: list[dict[str, Any]]) -> No
         source = _open_inside(bind["from"], bind["inside"], create=None)
         kind = "dir" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
         target = _open_inside(root, bind["to"], create=kind)
-        _mount(f"/proc/self/fd/{source}", f"/proc/self/fd/{target}", None, _MS_BIND | _MS_REC)
+        _mount(f"/proc/self/fd/{source}", f"/proc/self/fd/{target}", "", _MS_BIND | _MS_REC)
         os.close(source)
         os.close(target)
     for bind in binds:
         if bind["read_only"]:
             target = _open_inside(root, bind["to"], create=None)
-            _mount("none", f"/proc/self/fd/{target}", None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY)
+            _mount("none", f"/proc/self/fd/{target}", "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY)
             os.close(target)
     os.chroot(root)
     os.chdir("/")
@@ -290,7 +291,7 @@ def _show(entry: os.DirEntry[str], place: str) -> None:
         os.mkdir(place)
     else:
         os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600))
-    _mount(entry.path, place, None, _MS_BIND | _MS_REC)
+    _mount(entry.path, place, "", _MS_BIND | _MS_REC)
 
 
 def _open_inside(base: str, parts: list[str], *, create: str | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -200,7 +201,8 @@ class TestPaths:
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_mounts_through_bubblewrap(client: Client, start_node: StartNode, config: core.ConfigMap) -> None:
     await start_node(mounts="bubblewrap")
-    script = "cat /etc/app/a /deep/er/b; echo; echo done >/dev/termination-log; touch /etc/app/x; exec sleep 1000"
+    script = "cat /etc/app/a /deep/er/b; echo; echo done >/dev/termination-log; touch /etc/app/x; "
+    script += "trap 'echo term; exit 0' TERM; while :; do sleep 0.05; done"
     mounts = [mount("config", "/etc/app"), mount("config", "/deep/er")]
     volumes = [{"name": "config", "configMap": {"name": "config"}}]
     await client.create(pod("wrapped", {"args": [script], "volumeMounts": mounts}, volumes=volumes))
@@ -212,5 +214,7 @@ async def test_mounts_through_bubblewrap(client: Client, start_node: StartNode, 
 
     assert sorted(await until(lines)) == ["onetwo", "touch: cannot touch '/etc/app/x': Read-only file system"]
     assert (await client.exec("wrapped", ["cat", "/deep/er/a"])).stdout == b"one"
+    following = asyncio.ensure_future(log(client, "wrapped", follow=True))
     await client.delete(core.Pod, "wrapped")
     await client.wait_until_gone(core.Pod, "wrapped")
+    assert "term" in await following

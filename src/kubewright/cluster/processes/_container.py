@@ -109,7 +109,8 @@ class ContainerWorker:
         if state.image is None:
             return await self._simulate()
         try:
-            launched = await self._launcher.start(self._view.pod, state)
+            async with self._node.starting:
+                launched = await self._launcher.start(self._view.pod, state)
         except (InvalidReference, Refused, VolumeFailure) as error:
             await self._refuse(error)
             return None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kubewright.api import core
 from kubewright.client import Client
@@ -21,6 +22,7 @@ from kubewright.supervision import Supervisor
 
 __all__ = ["NodeContext", "ServiceVariables"]
 
+_STARTING: Final = 4
 ServiceVariables: TypeAlias = Callable[[core.Pod], Awaitable[Mapping[str, str]]]
 """Returns the variables of the services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
 
@@ -50,6 +52,9 @@ class NodeContext:
     old_supervisors: list[Supervisor] = field(default_factory=list)
     instance: str = field(default_factory=lambda: secrets.token_hex(8))
     parent: Path | None = None
+    starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STARTING))
+    writing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STARTING))
+    """Both bound the pods that are prepared or written at a time, so that many pods do not block the event loop."""
 
     async def running_supervisor(self) -> Supervisor:
         """Returns the supervisor; a new one after it was killed."""

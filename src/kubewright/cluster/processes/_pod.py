@@ -167,7 +167,8 @@ class PodWorker:
     async def _provide_volumes(self) -> bool:
         while not self.ending.is_set():
             try:
-                await self._volumes.prepare()
+                async with self._node.starting:
+                    await self._volumes.prepare()
                 return True
             except VolumeFailure as failure:
                 self._node.events.about(self.pod, "FailedMount", str(failure), "Warning")
@@ -281,7 +282,9 @@ class PodWorker:
             self._dirty.clear()
             if self._change is not None and not self._change.done():
                 self._change.set_result(None)
-            await self._write_status()
+            async with self._node.writing:
+                await asyncio.sleep(0)  # lets others run between the writes of many pods
+                await self._write_status()
 
     async def _write_status(self) -> None:
         status = status_of(self.pod, self.state, self._node.clock.now())

@@ -138,7 +138,7 @@ class PodVolumes:
             if self.is_read_only(volume.name):
                 folder.mkdir(parents=True, exist_ok=True)
                 files = {path: file async for path, file in self._files(volume)}
-                replace_all(folder, files, group=self._group)
+                await asyncio.to_thread(replace_all, folder, files, group=self._group)
                 return folder
         except (ApiError, InvalidReference, OSError, OutsideError) as error:
             raise VolumeFailure(f'MountVolume.SetUp failed for volume "{volume.name}" : {_reason(error)}') from error
