@@ -286,6 +286,7 @@ def test_long_list_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch, tmp_p
         composed.append(len(text))
         return compose(text)
 
+    # private: counts how often the text is parsed
     monkeypatch.setattr("kubewright.client.files._documents.compose_yaml_documents", counting)
     item = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
     file = write(tmp_path, many=f"apiVersion: v1\nkind: List\nitems:\n{item * 200}") / "many.yaml"

@@ -63,7 +63,7 @@ def written_by(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.promise(
-    "Stopping", "A killed run under virtual time sends no request, fires no timer and runs no finally block."
+    "Running an operator", "A killed run under virtual time sends no request, fires no timer and runs no finally block."
 )
 async def test_killed_run_does_nothing_more() -> None:
     clock, log = VirtualClock(), list[str]()

@@ -89,7 +89,7 @@ seen.append(operator)
 """
 
 
-@pytest.mark.promise("Stopping", "A program that is loaded again has new module state, as in a new process.")
+@pytest.mark.promise("Running an operator", "A program that is loaded again has new module state, as in a new process.")
 def test_loads_a_program_again_with_new_module_state(tmp_path: Path) -> None:
     (tmp_path / "again.py").write_text(PROGRAM)
     (tmp_path / "helpers.py").write_text("seen = []\n")
