@@ -133,7 +133,7 @@ class Cluster:
         storage = Storage(history=self._history)
         if self._snapshot is not None:
             read_snapshot(self._snapshot, storage)
-        self._range = ServiceRange(self._service_range, storage)
+        self._range = ServiceRange(self._service_range or ("loopback" if self._runs_pods else ""), storage)
         types, network = ResourceTypes(list(builtin_types())), self._range.network
         state = State(types=types, clock=self._clock, rng=self._rng, storage=storage, service_range=network)
         add_initial_objects(state, rbac=self._rbac)
@@ -141,11 +141,7 @@ class Cluster:
         self._dispatcher = Dispatcher(state, rbac=self._rbac)
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
-        install_features(self._dispatcher)
-        if self._runs_pods:
-            from kubewright.cluster.processes import ServiceAccounts
-
-            state.admission.add(ServiceAccounts(state))
+        install_features(self._dispatcher, runs_pods=self._runs_pods)
         self._pod_streams = PodStreams(self._dispatcher)
         self._proxies = Proxies(self._dispatcher)
         self._events = ExpiringEvents(state)

@@ -48,8 +48,11 @@ def open_audit_log(path: Path, clock: Clock) -> AuditLog:
         ) from error
 
 
-def install_features(dispatcher: Dispatcher) -> None:
-    """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods."""
+def install_features(dispatcher: Dispatcher, *, runs_pods: bool) -> None:
+    """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods.
+
+    `runs_pods`: pods get the token of their service account.
+    """
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf
     definitions = Definitions(state, dispatcher.write)
@@ -69,6 +72,10 @@ def install_features(dispatcher: Dispatcher) -> None:
         state.admission.add(NoEscalation(dispatcher.access.authorizer))
     add_node_calls(dispatcher)
     track_services(state)
+    if runs_pods:
+        from kubewright.cluster.processes import ServiceAccounts
+
+        state.admission.add(ServiceAccounts(state))
 
 
 class ServiceRange:

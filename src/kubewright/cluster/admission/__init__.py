@@ -10,7 +10,7 @@ eviction) runs `State.admission`, a `Chain` of plugins, in two phases. Plugins r
 Deletions have no object, only `Attributes.old`; both phases run one after the other.
 
 To add a plugin, subclass `Plugin`, set `name` to the real server's name (`NAMES` lists them in order), and add it when
-the cluster starts, in `_cluster._install_features`::
+the cluster starts, in `_features.install_features`::
 
     class LimitRanger(Plugin):
         name = "LimitRanger"
