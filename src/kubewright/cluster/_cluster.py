@@ -75,8 +75,7 @@ class Cluster:
             are programs on this machine: Services are ports on loopback that forward to them, webhooks behind Services
             are called there, and endpoints may have loopback addresses, which a real API server rejects.
         workloads: whether Deployments and other workloads get pods, and pods get nodes: True, or `Workloads(...)`.
-        audit_log: a file to which each request is appended as an `audit.k8s.io/v1` Event, at level Metadata. It has
-            mode 0600 and is rotated: at most five files of 32 MiB.
+        audit_log: a rotated file, mode 0600, to which each request is appended as an `audit.k8s.io/v1` Event.
     """
 
     def __init__(
@@ -217,6 +216,7 @@ class Cluster:
             leases_are_watched=self._leases_are_watched,
             credentials=self.node_credentials,
             api_server=self._api_server,
+            services=self._range.variables if self._runs_pods else None,
         )
         self._workloads = await running.start()
 

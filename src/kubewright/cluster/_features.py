@@ -22,6 +22,7 @@ from kubewright.cluster.registry.strategies._services import track_services
 from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
+    from kubewright.api import core
     from kubewright.cluster.audit._log import AuditLog
     from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
 
@@ -97,6 +98,10 @@ class ServiceRange:
         client = Client(transport=transport, clock=state.clock)
         self._forwarder = await ServiceForwarder(client, clock=state.clock).__aenter__()
         state.webhook_client.route = self._forwarder.address_with_targets
+
+    async def variables(self, pod: core.Pod) -> dict[str, str]:
+        """Returns the variables of Services for a pod."""
+        return self.forwarder.environment(pod)
 
     async def stop(self) -> None:
         """Stops forwarding, and makes the range available to other clusters."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.processes._context import ServiceVariables
     from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
     from kubewright.cluster.processes._mounts import MountMode
-    from kubewright.cluster.processes._node import ProcessNode, pod_addresses
+    from kubewright.cluster.processes._node import ProcessNode
     from kubewright.cluster.processes._project import project_images
     from kubewright.cluster.processes._service_accounts import ServiceAccounts
 
@@ -32,7 +32,6 @@ __all__ = [
     "RemoteServerError",
     "ServiceAccounts",
     "ServiceVariables",
-    "pod_addresses",
     "project_images",
 ]
 
@@ -48,7 +47,6 @@ _MODULES = {
     "RemoteServerError": "_api_server",
     "ServiceAccounts": "_service_accounts",
     "ServiceVariables": "_context",
-    "pod_addresses": "_node",
     "project_images": "_project",
 }
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,23 +23,15 @@ from kubewright.cluster.processes._mounts import MountMode, find_mode
 from kubewright.cluster.processes._runtime import ProcessRunner
 from kubewright.cluster.processes._sources import Sources
 from kubewright.cluster.processes._volumes import VolumeSettings
+from kubewright.cluster.services import LoopbackAddresses
 from kubewright.http import Server
 from kubewright.kubelet import KubeletServer, NodeCredentials
 
-__all__ = ["ProcessNode", "pod_addresses"]
+__all__ = ["ProcessNode"]
 
 _HOST: Final = "127.0.0.1"
 _RESTART_DELAY: Final = 10.0
 _STOP_SECONDS: Final = 2.0
-_NETWORK: Final = ipaddress.IPv4Network("127.64.0.0/10")
-_PREFIX: Final = 20
-
-
-def pod_addresses(node: str) -> PodAddresses:
-    """Returns the loopback addresses of a node's pods. Nodes of different names rarely share one."""
-    blocks = 1 << (_PREFIX - _NETWORK.prefixlen)
-    start = int(_NETWORK.network_address) + ((zlib.crc32(node.encode()) % blocks) << (32 - _PREFIX))
-    return PodAddresses(ipaddress.IPv4Network((start, _PREFIX)))
 
 
 class ProcessNode(FakeNode):
@@ -90,7 +80,8 @@ class ProcessNode(FakeNode):
         if not allow_remote:
             check_local(server_of(client.config))
         clock = clock or SystemClock()
-        pods = addresses or pod_addresses(name)
+        pods = addresses or LoopbackAddresses()
+        self._own_addresses = pods if addresses is None and isinstance(pods, LoopbackAddresses) else None
         tasks = BackgroundTasks(f"the node {name}", clock)
         self._api_server = api_server or (lambda: server_of(client.config))
         self._more_services = services
@@ -148,6 +139,8 @@ class ProcessNode(FakeNode):
 
     async def _start_processes(self, stack: AsyncExitStack) -> None:
         context = self._context
+        if self._own_addresses is not None:
+            stack.callback(self._own_addresses.close)
         if self._find_mode:
             context.mode = await asyncio.to_thread(find_mode)
         supervisor = await context.running_supervisor()

@@ -15,7 +15,7 @@ from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock, VirtualClock
 from kubewright.cluster.nodes import HEARTBEAT_SECONDS, FakeNode, Plan, PodAddresses, PodPlan, Scheduler
-from kubewright.cluster.processes import ApiServer, Images
+from kubewright.cluster.processes import ApiServer, Images, ServiceVariables
 from kubewright.durations import check_duration
 from kubewright.kubelet import NodeCredentials
 
@@ -107,12 +107,13 @@ def process_nodes(
     clock: Clock,
     credentials: Callable[[str], NodeCredentials],
     api_server: Callable[[], ApiServer | None],
+    addresses: PodAddresses,
+    services: ServiceVariables | None,
 ) -> list[FakeNode]:
     """Returns nodes that run pods. They share the addresses of pods and the folder of claims."""
-    from kubewright.cluster.processes import ProcessNode, pod_addresses
+    from kubewright.cluster.processes import ProcessNode
 
     assert settings.processes is not None
-    addresses = pod_addresses(MANAGER)
     return [
         ProcessNode(
             client,
@@ -124,6 +125,7 @@ def process_nodes(
             addresses=addresses,
             credentials=credentials(name),
             api_server=api_server,
+            services=services,
             storage=settings.storage,
             host_root=settings.host_root,
         )
@@ -148,17 +150,30 @@ class RunningWorkloads:
         leases_are_watched: Callable[[], bool],
         credentials: Callable[[str], NodeCredentials],
         api_server: Callable[[], ApiServer | None],
+        services: ServiceVariables | None,
     ) -> None:
         if settings.processes is not None and isinstance(clock, VirtualClock):
             raise ValueError("Workloads(processes=...) needs real time: processes do not follow a VirtualClock")
         self._operator = controller_manager(clock, rng, settings.controllers)
         self._client = client
         self._stack = AsyncExitStack()
+        self._end: Callable[[], None] = lambda: None
         self.nodes: list[FakeNode]
         names = [f"node-{number}" for number in range(1, settings.nodes + 1)]
         if settings.processes is not None:
+            from kubewright.cluster.services import LoopbackAddresses
+
+            loopback = LoopbackAddresses()
+            self._end = loopback.close
             self.nodes = process_nodes(
-                settings, client, names, clock=clock, credentials=credentials, api_server=api_server
+                settings,
+                client,
+                names,
+                clock=clock,
+                credentials=credentials,
+                api_server=api_server,
+                addresses=loopback,
+                services=services,
             )
         else:
             addresses = PodAddresses()
@@ -181,6 +196,7 @@ class RunningWorkloads:
     async def start(self) -> Self:
         """Starts everything. When it returns, the nodes are registered and the caches are synchronized."""
         async with AsyncExitStack() as stack:
+            stack.callback(self._end)
             for node in self.nodes:
                 await stack.enter_async_context(node)
             if self.nodes:
