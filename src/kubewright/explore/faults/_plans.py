@@ -15,6 +15,7 @@ __all__ = ["crashes_of", "misses_of", "pairs_of", "plans_of"]
 _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
 """Children that an operator need not create again."""
+_CONTROLLERS: Final = "kube-controller-manager"
 _BLINK: Final = 0.2
 _SAME: Final = 3
 """Writes of the same kind in one step that are tried; further ones lead to the same situations."""
@@ -130,14 +131,26 @@ def _is_owned(obj: dict[str, Any]) -> bool:
 
 def _edit(obj: dict[str, Any]) -> tuple[tuple[str | int, ...], Any] | None:
     """Returns a field of a child that the operator set, and another value for it."""
-    data = obj.get("data")
-    if isinstance(data, dict) and data:
-        name = sorted(data)[0]
-        return ("data", name), "ZXhwbG9yZWQ="
-    replicas = obj.get("spec", {}).get("replicas")
-    if isinstance(replicas, int):
+    data, spec = obj.get("data"), obj.get("spec")
+    if isinstance(data, dict):
+        for name in sorted(data):
+            if _is_set_by_operator(obj, ("data", name)):
+                return ("data", name), "ZXhwbG9yZWQ="
+    replicas = spec.get("replicas") if isinstance(spec, dict) else None
+    if isinstance(replicas, int) and _is_set_by_operator(obj, ("spec", "replicas")):
         return ("spec", "replicas"), replicas + 1
     return None
+
+
+def _is_set_by_operator(obj: dict[str, Any], path: tuple[str, ...]) -> bool:
+    """Returns whether a client other than the cluster's controllers manages a field."""
+    for entry in obj["metadata"].get("managedFields", []):
+        fields = entry.get("fieldsV1", {})
+        for part in path:
+            fields = fields.get(f"f:{part}") if isinstance(fields, dict) else None
+        if fields is not None and entry.get("manager") != _CONTROLLERS:
+            return True
+    return False
 
 
 def pairs_of(plans: Sequence[Plan]) -> Iterator[Plan]:

@@ -33,7 +33,7 @@ def converged(outcome: Outcome) -> list[Finding]:
             return [
                 Finding(
                     "convergence",
-                    f"objects still change six hours after the last step; most writes are {busiest}",
+                    f"objects still change three hours after the last step; most writes are {busiest}",
                     subject="time",
                 )
             ]

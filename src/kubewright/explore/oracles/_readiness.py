@@ -23,12 +23,13 @@ def is_ready(obj: dict[str, Any]) -> bool:
     status = obj.get("status")
     if not isinstance(status, dict):
         return False
-    for condition in status.get("conditions") or []:
+    conditions = status.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else []:
         if isinstance(condition, dict) and condition.get("type") in _READY_TYPES:
             return condition.get("status") == "True"
     if isinstance(status.get("ready"), bool):
         return bool(status["ready"])
-    return status.get("phase") in _READY_PHASES or status.get("state") in _READY_PHASES
+    return any(str(status.get(name, "")).capitalize() in _READY_PHASES for name in ("phase", "state"))
 
 
 def _works(resource: str, obj: dict[str, Any]) -> bool:
@@ -137,12 +138,15 @@ def unobserved_generation(checkpoint: Checkpoint, subject: Key, schema: dict[str
     if obj is None or "deletionTimestamp" in obj["metadata"]:
         return []
     generation = obj["metadata"].get("generation", 0)
-    status = obj.get("status") or {}
+    status = obj.get("status")
+    if not isinstance(status, dict):
+        return []
     declared = schema.get("properties", {}).get("status", {}).get("properties", {})
     stale: dict[str, Any] = {}
     if "observedGeneration" in declared and status.get("observedGeneration", 0) != generation:
         stale["status.observedGeneration"] = status.get("observedGeneration")
-    for condition in status.get("conditions") or []:
+    conditions = status.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else []:
         if isinstance(condition, dict) and condition.get("type") in _READY_TYPES:
             seen = condition.get("observedGeneration")
             if seen and seen != generation:

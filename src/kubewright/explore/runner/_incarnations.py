@@ -104,6 +104,16 @@ class Incarnations:
             longest = max(longest, controller.resync_in or 0.0)
         return longest
 
+    def is_failing(self) -> bool:
+        """Returns whether a reconcile waits for a retry after a failure."""
+        if self.running is None:
+            return False
+        return any(
+            controller.queue.retries(key)
+            for controller in self.running.controllers
+            for key in controller.queue.keys()  # noqa: SIM118 - iterating a queue takes keys
+        )
+
     def permitted(self) -> list[str]:
         """Returns the resources that the generated roles allow to write."""
         if self.operator is None:

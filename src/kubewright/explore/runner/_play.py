@@ -40,8 +40,11 @@ _SHORTEST: Final = 90.0
 """Virtual seconds without a change after which a cluster is quiet."""
 _LONGEST: Final = 3600.0
 """How long to wait for a retry or resync that is already planned."""
-_LIMIT: Final = 6 * 3600.0
+_LIMIT: Final = 3 * 3600.0
 """Virtual seconds within which the cluster must become quiet after the last fault."""
+_PERIOD: Final = 3600.0
+_PERIODIC: Final = 120
+"""The most changes in an hour that are a schedule, and no loop. A checkpoint is then taken although they continue."""
 _READY: Final = 5.0
 """Virtual seconds until a pod is ready."""
 _PACE: Final = 0.05
@@ -152,7 +155,8 @@ class _Run:
             await self.user.delete(type_.qualified, step.namespace, step.name)
             return
         path = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in step.path)
-        change = {"op": "remove", "path": path} if step.remove else {"op": "add", "path": path, "value": step.value}
+        replace = "replace" if isinstance(step.path[-1], int) else "add"  # add would insert into a list
+        change = {"op": "remove", "path": path} if step.remove else {"op": replace, "path": path, "value": step.value}
         await self.user.json_patch(type_.qualified, step.namespace, step.name, [change])
 
     # Waiting
@@ -207,6 +211,7 @@ class _Run:
         self._seen_changes = self.recorder.changes
         await self.clock.advance(1)
         self._horizon = self._new_horizon()
+        period: tuple[float, int] | None = None
         while True:
             now = self.clock.monotonic()
             if self.recorder.changes != self._seen_changes:
@@ -218,7 +223,15 @@ class _Run:
                 self._horizon = max(self._horizon, max(disturbed, now) + _SHORTEST)
             elif now >= self._horizon and not self.operator.is_busy():
                 return True
-            if now - max(begin, disturbed) > _LIMIT or self.stage.over_budget or self.operator.error is not None:
+            passed = now - max(begin, disturbed)
+            if passed > _PERIOD and self.operator.is_up and not self.operator.is_failing():
+                if period is None:
+                    period = (now, self.recorder.changes)
+                elif now - period[0] >= _PERIOD:
+                    if self.recorder.changes - period[1] <= _PERIODIC:
+                        return True
+                    period = (now, self.recorder.changes)
+            if passed > _LIMIT or self.stage.over_budget or self.operator.error is not None:
                 return False
             await self.clock.advance(min(max(self._horizon - now, 1.0), 30.0))
             await asyncio.sleep(0)

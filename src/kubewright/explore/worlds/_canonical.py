@@ -36,6 +36,10 @@ _DROPPED_ANNOTATIONS: Final = frozenset(
     }
 )
 _DROPPED_STATUS: Final = frozenset({"observedGeneration", "collisionCount", "currentRevision", "updateRevision"})
+_ALLOCATED: Final = {
+    "services": frozenset({"clusterIP", "clusterIPs", "healthCheckNodePort"}),
+    "persistentvolumeclaims": frozenset({"volumeName"}),
+}
 _BUILT_IN: Final = frozenset({"apps", "batch", "autoscaling", "policy"})
 
 
@@ -121,10 +125,20 @@ def _plain(resource: str, obj: dict[str, Any], tokens: Mapping[str, str]) -> dic
     if "finalizers" in kept:
         kept["finalizers"] = sorted(kept["finalizers"])
     plain = {**obj, "metadata": kept}
+    if resource in _ALLOCATED and isinstance(obj.get("spec"), dict):
+        plain["spec"] = _without_allocated(obj["spec"], _ALLOCATED[resource])
     status = obj.get("status")
     if isinstance(status, dict):
         plain["status"] = _status(resource, status, metadata.get("generation"))
     return _replaced(plain, tokens)  # type: ignore[no-any-return]
+
+
+def _without_allocated(spec: dict[str, Any], allocated: frozenset[str]) -> dict[str, Any]:
+    """Returns a spec without addresses, ports and volumes that the cluster allocates in the order of requests."""
+    kept = {name: value for name, value in spec.items() if name not in allocated}
+    if isinstance(kept.get("ports"), list):
+        kept["ports"] = [{name: port[name] for name in port if name != "nodePort"} for port in kept["ports"]]
+    return kept
 
 
 def _status(resource: str, status: dict[str, Any], generation: int | None) -> dict[str, Any]:

@@ -1,0 +1,132 @@
+"""Oracles, on outcomes that are written down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kubewright.explore.model import Checkpoint, Failure, Outcome, Sent, Write
+from kubewright.explore.oracles import (
+    bystanders_kept,
+    converged,
+    deleted_alive,
+    exceptions,
+    fields_kept,
+    generated_again,
+    orphans,
+    ready_too_early,
+    undeclared,
+    unobserved_generation,
+    written_at_rest,
+)
+from kubewright.explore.worlds import Masks
+
+CHILD = ("configmaps", "default", "web")
+SITE = ("sites.example.com", "default", "web")
+WORKLOAD = ("deployments.apps", "default", "web")
+
+
+def write(key: Any, after: Any, before: Any = None, actor: str = "operator", request: int = 0) -> Write:
+    raw = [None if each is None else msgspec.json.encode(each) for each in (before, after)]
+    return Write(1.0, 0, actor, "update", *key, raw[0], raw[1], request)
+
+
+def sent(number: int, verb: str, key: Any = CHILD, status: int = 200, step: int = 0) -> Sent:
+    return Sent(number, 1.0, step, verb, *key, "", status)
+
+
+def obj(uid: str = "1", status: Any = None, generation: int = 1, **content: Any) -> dict[str, Any]:
+    made = {"metadata": {"name": "web", "uid": uid, "generation": generation}, **content}
+    return made if status is None else {**made, "status": status}
+
+
+def at(world: Any, *, quiet: bool = True, rest: tuple[int, int] = (0, 0), step: int = 1) -> Checkpoint:
+    return Checkpoint(step, 90.0, quiet, world, 0, rest)
+
+
+def test_converged_reports_a_run_that_does_not_become_quiet() -> None:
+    assert converged(Outcome([at({})])) == []
+    assert converged(Outcome([at({}, quiet=False)]))[0].subject == "time"
+    assert converged(Outcome(requests=[sent(1, "patch")], over_budget=True))[0].subject == "writes"
+
+
+def test_orphans_are_objects_of_the_operator_after_the_deletion() -> None:
+    outcome = Outcome(writes=[write(CHILD, obj())])
+    assert orphans(outcome, at({CHILD: obj()}))[0].subject == "configmaps"
+    assert orphans(outcome, at({})) == []
+    assert orphans(Outcome(writes=[write(CHILD, obj(), actor="user")]), at({CHILD: obj()})) == []
+
+
+def test_deletion_of_an_object_that_stays_alive_is_wrong_even_if_it_is_created_again() -> None:
+    usual = Outcome([at({CHILD: obj()})], [sent(1, "create")])
+    assert deleted_alive(usual, Outcome(requests=[sent(1, "delete")]))[0].oracle == "wrong-deletion"
+    assert deleted_alive(usual, Outcome(requests=[sent(1, "delete", status=404)])) == []
+    replaced = Outcome([at({CHILD: obj()})], [sent(1, "delete")])
+    assert deleted_alive(replaced, Outcome(requests=[sent(1, "delete")])) == []
+
+
+def test_other_writers_lose_no_annotation() -> None:
+    noted = {"metadata": {"uid": "1", "annotations": {"other-client.example.com/field": "kept"}}}
+    added = write(CHILD, noted, obj(), actor="other")
+    assert fields_kept(Outcome(writes=[added, write(CHILD, noted, noted)])) == []
+    assert fields_kept(Outcome(writes=[added, write(CHILD, obj(), noted)]))[0].oracle == "other-writers"
+    assert fields_kept(Outcome(writes=[added, write(CHILD, None, noted), write(CHILD, obj("2"))])) == []
+
+
+def test_only_mistakes_in_the_program_are_exceptions() -> None:
+    assert exceptions(Outcome(failures=[Failure(0, 0, "Conflict", "409"), Failure(0, 0, "ValueError", "odd")])) == []
+    assert exceptions(Outcome(failures=[Failure(0, 0, "KeyError", "'x'")]))[0].subject == "KeyError"
+
+
+def test_undeclared_kinds_are_not_written() -> None:
+    assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["configmaps"])) == []
+    assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["secrets"]))[0].oracle == "rbac"
+
+
+def test_repeated_writes_of_the_same_state_are_writes_at_rest() -> None:
+    requests = [sent(number, "patch", SITE) for number in range(1, 7)]
+    checkpoint = at({}, rest=(0, 6))
+    assert written_at_rest(Outcome(requests=requests), checkpoint)[0].oracle == "writes-at-rest"
+    assert written_at_rest(Outcome(requests=requests[:2]), at({}, rest=(0, 2))) == []
+    scheduled = [*requests, sent(7, "create")]
+    assert written_at_rest(Outcome(requests=scheduled), at({}, rest=(0, 7))) == []
+
+
+def test_status_is_ready_only_after_the_workload_was_ready() -> None:
+    waiting, works = obj(spec={"replicas": 1}), obj(spec={"replicas": 1}, status={"readyReplicas": 1})
+    ready = write(SITE, obj(status={"ready": True}), obj(status={"ready": False}))
+    early = Outcome([at({})], writes=[write(WORKLOAD, waiting), ready])
+    late = Outcome([at({})], writes=[write(WORKLOAD, waiting), write(WORKLOAD, works, waiting, actor=""), ready])
+    assert ready_too_early(early, SITE)[0].oracle == "ready-too-early"
+    assert ready_too_early(late, SITE) == []
+
+
+def test_status_is_ready_only_after_all_children_exist() -> None:
+    ready = write(SITE, obj(status={"phase": "Ready"}), obj())
+    assert ready_too_early(Outcome(writes=[ready, write(CHILD, obj())]), SITE)[0].subject == "configmaps"
+    assert ready_too_early(Outcome(writes=[write(CHILD, obj()), ready]), SITE) == []
+
+
+def test_observed_generation_catches_up_if_the_kind_has_it() -> None:
+    schema = {"properties": {"status": {"properties": {"observedGeneration": {}}}}}
+    stale = at({SITE: obj(generation=2, status={"observedGeneration": 1})})
+    assert unobserved_generation(stale, SITE, schema)[0].oracle == "observed-generation"
+    assert unobserved_generation(stale, SITE, {}) == []
+
+
+def test_generated_values_do_not_change_while_the_object_lives() -> None:
+    masks = Masks(frozenset({("secrets", ("data", "password"))}))
+    key = ("secrets", "default", "web")
+    usual = Outcome(writes=[write(key, obj(data={"password": "a"}))])
+    again = Outcome(writes=[*usual.writes, write(key, obj(data={"password": "b"}), obj())])
+    recreated = Outcome(writes=[*usual.writes, write(key, obj("2", data={"password": "b"}))])
+    assert generated_again(usual, again, masks)[0].oracle == "generated-again"
+    assert generated_again(usual, recreated, masks) == []
+
+
+def test_bystanders_are_neither_changed_nor_deleted() -> None:
+    kept = Outcome(writes=[write(CHILD, obj(), actor="user")])
+    deleted = Outcome(writes=[*kept.writes, write(CHILD, None, obj())])
+    assert bystanders_kept(kept, frozenset({CHILD})) == []
+    assert bystanders_kept(deleted, frozenset({CHILD}))[0].oracle == "wrong-deletion"

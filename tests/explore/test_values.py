@@ -1,0 +1,57 @@
+"""Changes of a spec, drawn from its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubewright.explore.workloads import changed, changes_of
+
+
+def drawn(value: Any, schema: dict[str, Any], *, required: bool = False) -> list[Any]:
+    """Returns the new values of a field; None for its removal."""
+    spec = {"type": "object", "properties": {"field": schema}, "required": ["field"] if required else []}
+    obj = {"spec": {} if value is None else {"field": value}}
+    found = changes_of(obj, {"properties": {"spec": spec}})
+    return [None if change.remove else change.value for change in found if change.path == ("spec", "field")]
+
+
+def test_draws_numbers_within_their_bounds() -> None:
+    assert drawn(2, {"type": "integer", "minimum": 1, "maximum": 3}, required=True) == [3, 1, 1, 3]
+    assert drawn(None, {"type": "integer"}) == [2, 0]
+
+
+def test_draws_every_other_value_of_an_enum() -> None:
+    assert drawn("a", {"type": "string", "enum": ["a", "b", "c"]}, required=True) == ["b", "c"]
+
+
+def test_removes_optional_fields_only() -> None:
+    assert None in drawn("a", {"type": "string"})
+    assert None not in drawn("a", {"type": "string"}, required=True)
+
+
+def test_adds_and_removes_entries_of_lists_and_maps() -> None:
+    assert drawn(["a"], {"type": "array", "items": {"type": "string"}}, required=True) == [[], ["a", "a-2"]]
+    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    assert drawn({"k": "v"}, schema, required=True) == [{"k": "v", "explored": "explored"}, {}]
+
+
+def test_varies_quantities() -> None:
+    assert drawn("1Gi", {"type": "string"}, required=True) == ["2Gi"]
+
+
+def test_a_change_can_be_reverted() -> None:
+    obj = {"spec": {"a": 1, "list": ["x", "y"]}}
+    schema = {
+        "properties": {
+            "spec": {
+                "properties": {
+                    "a": {"type": "integer"},
+                    "b": {"type": "boolean"},
+                    "list": {"type": "array", "items": {"type": "string"}},
+                }
+            }
+        }
+    }
+    for change in changes_of(obj, schema):
+        assert changed(obj, change) != obj
+        assert changed(changed(obj, change), change.back()) == obj

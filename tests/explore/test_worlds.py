@@ -1,0 +1,70 @@
+"""Comparable worlds: what is ignored, what is masked, what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubewright.explore.model import Write
+from kubewright.explore.worlds import Masks, TooManyMasks, canonical, differences, learn
+
+KEY = ("configmaps", "default", "web")
+
+
+def written(key: tuple[str, str, str], obj: dict[str, Any], actor: str = "operator") -> Write:
+    return Write(0, 0, actor, "create", *key, None, msgspec.json.encode(obj))
+
+
+def config(name: str = "web", **data: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "uid": name * 3, "resourceVersion": "7"}, "data": data}
+
+
+def world(**data: str) -> Any:
+    obj = config(**data)
+    return canonical({KEY: obj}, [written(KEY, obj)])
+
+
+def test_ignores_versions_times_and_uids() -> None:
+    one = world(at="2030-01-01T00:00:00Z", owner="a3bb189e-8bf9-3888-9912-ace4e6543002", note="on 2030-01-01")
+    other = world(at="2031-05-07T10:11:12Z", owner="16fd2706-8baf-433b-82eb-8c7fada847da", note="on 2031-05-07")
+    assert one == other
+
+
+def test_leaves_out_objects_of_controllers() -> None:
+    pod = ("pods", "default", "web-1")
+    assert canonical({pod: config("web-1")}, [written(pod, config("web-1"), actor="")]) == {}
+
+
+def test_replaces_generated_names_everywhere() -> None:
+    def made(suffix: str) -> Any:
+        child = config(f"web-{suffix}", a="1")
+        child["metadata"]["generateName"] = "web-"
+        key, parent = ("configmaps", "default", f"web-{suffix}"), config("parent", child=f"web-{suffix}")
+        home = ("sites.example.com", "default", "parent")
+        return canonical({key: child, home: parent}, [written(key, child), written(home, parent)])
+
+    assert list(made("x7x7x")) == [("sites.example.com", "default", "parent"), ("configmaps", "default", "web-*#1")]
+    assert differences(made("x7x7x"), made("q9q9q"), Masks()) == []
+
+
+def test_masks_leaf_fields_that_differ_between_undisturbed_runs() -> None:
+    masks = learn([world(password="a", user="u"), world(password="b", user="u")])
+    assert masks.lines() == ["configmaps /data/password"]
+    assert differences(world(password="a", user="u"), world(password="c", user="u"), masks) == []
+    found = differences(world(password="a", user="u"), world(password="c", user="w"), masks)
+    assert [str(each) for each in found] == ["configmaps default/web: /data/user is 'w', expected 'u'"]
+
+
+def test_rejects_too_many_masks() -> None:
+    worlds = [world(**{f"field{number}": f"{turn}" for number in range(100)}) for turn in range(2)]
+    with pytest.raises(TooManyMasks, match="undisturbed runs differ in 100 fields"):
+        learn(worlds)
+
+
+def test_reports_missing_and_additional_objects() -> None:
+    assert [str(each) for each in differences(world(), {}, Masks())] == ["configmaps default/web is missing"]
+    assert [str(each) for each in differences({}, world(), Masks())] == [
+        "configmaps default/web exists, but should not"
+    ]
