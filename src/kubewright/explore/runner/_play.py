@@ -42,9 +42,9 @@ _LONGEST: Final = 3600.0
 """How long to wait for a retry or resync that is already planned."""
 _LIMIT: Final = 3 * 3600.0
 """Virtual seconds within which the cluster must become quiet after the last fault."""
-_PERIOD: Final = 3600.0
-_PERIODIC: Final = 120
-"""The most changes in an hour that are a schedule, and no loop. A checkpoint is then taken although they continue."""
+_PERIOD: Final = 1200.0
+_PERIODIC: Final = 60
+"""The most changes in a period that are a schedule, and no loop. A checkpoint is then taken although they continue."""
 _READY: Final = 5.0
 """Virtual seconds until a pod is ready."""
 _PACE: Final = 0.05

@@ -16,7 +16,7 @@ from kubewright.explore.runner import _frames
 __all__ = ["Pool", "RunnerError"]
 
 _START: Final = 60.0
-_RUN: Final = 90.0
+_RUN: Final = 330.0
 
 
 class RunnerError(Exception):

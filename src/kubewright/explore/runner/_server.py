@@ -22,8 +22,9 @@ from kubewright.explore.runner._play import play
 
 __all__ = ["serve"]
 
-_SECONDS: Final = 60.0
+_SECONDS: Final = 300.0
 """Real seconds that a run may take."""
+_CPU_SECONDS: Final = 60
 _MEMORY: Final = 4 << 30
 
 
@@ -55,6 +56,7 @@ def _forked(target: str, plan: Plan, devnull: int) -> Outcome:
             os.close(reader)
             os.dup2(devnull, 2)
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
             _run(target, plan, writer)
             status = 0
         finally:
@@ -63,7 +65,7 @@ def _forked(target: str, plan: Plan, devnull: int) -> Outcome:
     try:
         found: Outcome = _frames.read(reader, _SECONDS)
     except EOFError:
-        return Outcome(broken="the process of the run ended without a result")
+        return Outcome(broken=f"the run ended without a result, or took more than {_CPU_SECONDS} CPU seconds")
     except TimeoutError:
         return Outcome(broken=f"the run did not end within {_SECONDS:g} real seconds")
     finally:
