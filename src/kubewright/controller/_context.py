@@ -103,9 +103,8 @@ class _BaseContext(Generic[R_co]):
     def get(self, kind: type[O], name: str, namespace: str | None = None) -> O | None:
         """Returns one object from the cache, or None. Default namespace: that of the reconciled object.
 
-        The object is private to the caller. The operator's own writes are visible. It comes from the cache that this
-        controller declares. Raises `NotCached` for a kind that is not in `owns`, `watches` or `reads`, and for a
-        namespace that is not cached.
+        The object is private to the caller. The operator's own writes are visible. Raises `NotCached` for a kind that
+        is not in `owns`, `watches` or `reads` of this controller, or a namespace that is not cached.
         """
         return self._backend.read(kind, name, namespace)
 

@@ -100,8 +100,7 @@ class Running(Killable):
         self.started_at = self.clock.now()
         self.sources = self._sources()
         """The sources of metrics and debug pages."""
-        self.logs = LogBook()
-        """The last log lines about each object, after `keep_logs` was called."""
+        self.logs = LogBook()  # of each object, after `keep_logs` was called
         self._keeps_logs = False
 
     # Start and stop
