@@ -111,3 +111,9 @@ def test_same_plan_has_the_same_outcome(pool: Pool) -> None:
     plan = Plan(life_of(subject_of(target), None), (Fault("crash", 1, after=True),))
     first, *others = [pool.run(plan, target) for _ in range(4)]
     assert all(outcome == first for outcome in others)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_conditions_survive_a_lost_response_to_a_status(pool: Pool, number: int) -> None:
+    fault = Fault("lost", number, after=True)
+    assert disturbed(pool, target_of("conditions", "correct"), fault, hasty=False) == []

@@ -88,6 +88,10 @@ class StatusDeclarations:
         """Stores a declaration."""
         self._declarations.put(place, msgspec.msgpack.encode(declaration))
 
+    def forget(self, place: Place) -> None:
+        """Drops a declaration that may be outdated."""
+        self._declarations.pop(place)
+
     def untyped(self, info: ResourceInfo) -> type[Untyped]:
         """Returns the class with which a part of an object is sent. A model would add its defaults."""
         if (found := self._untyped.get(info)) is None:
@@ -196,7 +200,12 @@ class StatusApplier(Generic[R]):
             ),
             content={"status": wanted} if wanted else {},  # the server rejects an empty status as null
         )
-        answer, conflicts = await self._send(sent, wanted)
+        try:
+            answer, conflicts = await self._send(sent, wanted)
+        except BaseException:
+            # The server may have stored it. What is declared is then unknown, and the next write asks the server.
+            self._statuses.forget(self._place)
+            raise
         if left := self._left_behind(_decoded(answer), declared.content.keys() - wanted.keys()):
             answer = await self._remove(_decoded(answer), left)
         written = decode(self._kind, answer)
