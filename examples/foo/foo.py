@@ -48,6 +48,8 @@ async def sync(foo: Foo, ctx: kw.Context[Foo]) -> None:
         message = f'Resource "{foo.spec.deployment_name}" already exists and is not managed by Foo'
         ctx.record("ErrResourceExists", message, type="Warning")
         raise
+    # The Deployment of a former name: without this, a renamed Foo would leave it behind.
+    await ctx.prune([apps.Deployment], keep=[deployment])
     await ctx.set_status(FooStatus(available_replicas=deployment.status.available_replicas or 0))
     if ctx.changed:
         ctx.record("Synced", "Foo synced successfully")

@@ -188,3 +188,13 @@ async def test_resync_of_an_unchanged_foo_sends_no_request(client: Client, names
             await clock.advance(30)
             await until(lambda: controller.idle and controller.stats.reconciles["success"] > before)  # noqa: B023
     assert [request for request in sent if "events" not in request] == []
+
+
+async def test_deployment_of_a_former_name_is_deleted(client: Client, namespace: str) -> None:
+    """Found by `kubewright explore`. The sample-controller in Go leaves the first Deployment behind."""
+    async with operator.running(client, namespaces=[namespace]):
+        await client.create(make(namespace))
+        await scaled(client, namespace, 2)
+        await client.patch(Foo, "example", MergePatch({"spec": {"deploymentName": "renamed"}}), namespace)
+        await client.wait_for(apps.Deployment, "renamed", lambda found: found.spec.replicas == 2, namespace)
+        await gone(client, apps.Deployment, "web", namespace)

@@ -27,13 +27,13 @@ SITE = ("sites.example.com", "default", "web")
 WORKLOAD = ("deployments.apps", "default", "web")
 
 
-def write(key: Any, after: Any, before: Any = None, actor: str = "operator", request: int = 0) -> Write:
+def write(key: tuple[str, str, str], after: Any, before: Any = None, actor: str = "operator", request: int = 0) -> Write:
     raw = [None if each is None else msgspec.json.encode(each) for each in (before, after)]
-    return Write(1.0, 0, actor, "update", *key, raw[0], raw[1], request)
+    return Write(1.0, 0, actor, "update", key[0], key[1], key[2], raw[0], raw[1], request)
 
 
-def sent(number: int, verb: str, key: Any = CHILD, status: int = 200, step: int = 0) -> Sent:
-    return Sent(number, 1.0, step, verb, *key, "", status)
+def sent(number: int, verb: str, key: tuple[str, str, str] = CHILD, status: int = 200, step: int = 0) -> Sent:
+    return Sent(number, 1.0, step, verb, key[0], key[1], key[2], "", status)
 
 
 def obj(uid: str = "1", status: Any = None, generation: int = 1, **content: Any) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def test_status_is_ready_only_after_all_children_exist() -> None:
 
 
 def test_observed_generation_catches_up_if_the_kind_has_it() -> None:
-    schema = {"properties": {"status": {"properties": {"observedGeneration": {}}}}}
+    schema: dict[str, Any] = {"properties": {"status": {"properties": {"observedGeneration": {}}}}}
     stale = at({SITE: obj(generation=2, status={"observedGeneration": 1})})
     assert unobserved_generation(stale, SITE, schema)[0].oracle == "observed-generation"
     assert unobserved_generation(stale, SITE, {}) == []
