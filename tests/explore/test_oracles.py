@@ -27,7 +27,9 @@ SITE = ("sites.example.com", "default", "web")
 WORKLOAD = ("deployments.apps", "default", "web")
 
 
-def write(key: tuple[str, str, str], after: Any, before: Any = None, actor: str = "operator", request: int = 0) -> Write:
+def write(
+    key: tuple[str, str, str], after: Any, before: Any = None, actor: str = "operator", request: int = 0
+) -> Write:
     raw = [None if each is None else msgspec.json.encode(each) for each in (before, after)]
     return Write(1.0, 0, actor, "update", key[0], key[1], key[2], raw[0], raw[1], request)
 
