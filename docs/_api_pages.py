@@ -204,14 +204,15 @@ def _arguments(text: str) -> str:
         head, found, tail = "", "Args:\n", text.removeprefix("Args:\n")
     if not found:
         return text
-    lines = textwrap.dedent(tail).splitlines()
+    lines = tail.splitlines()
+    indent = re.match(" *", lines[0])[0] if lines else ""
     items: list[str] = []
     rest: list[str] = []
     for line in lines:
-        match = re.match(r"(\w+): (.*)", line)
+        match = re.match(rf"{indent}(\w+): (.*)", line)
         if match and not rest:
             items.append(f"- `{match[1]}`: {match[2]}")
-        elif line.startswith(" ") and not rest:
+        elif line.startswith(f"{indent} ") and items and not rest:
             items[-1] += " " + line.strip()
         else:
             rest.append(line)

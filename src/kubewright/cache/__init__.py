@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.cache._arguments import IndexFunction, Labels, selector_of
+    from kubewright.cache._arguments import Fields, IndexFunction, Labels, Transform, selector_of
     from kubewright.cache._caches import Caches
-    from kubewright.cache._decoding import SnapshotDecoder, Transform, transform_json, whole_kind
+    from kubewright.cache._decoding import SnapshotDecoder, transform_json, whole_kind
     from kubewright.cache._errors import CacheSyncError
     from kubewright.cache._handlers import Handler, HandlerRegistration
     from kubewright.cache._header import applied_digest, creator_of
     from kubewright.cache._health import WatchHealth, WatchState, combined
-    from kubewright.cache._informer import Fields, Informer
+    from kubewright.cache._informer import Informer
     from kubewright.cache._key import NAMESPACE_INDEX, OWNER_INDEX, ObjectKey
     from kubewright.cache._list_watch import ListWatch
     from kubewright.cache._lister import Lister
@@ -49,7 +49,7 @@ _MODULES = {
     "Caches": "_caches",
     "Change": "_snapshot",
     "ChangeType": "_snapshot",
-    "Fields": "_informer",
+    "Fields": "_arguments",
     "Handler": "_handlers",
     "HandlerRegistration": "_handlers",
     "IndexFunction": "_arguments",
@@ -63,7 +63,7 @@ _MODULES = {
     "Snapshot": "_snapshot",
     "SnapshotDecoder": "_decoding",
     "Store": "_store",
-    "Transform": "_decoding",
+    "Transform": "_arguments",
     "WatchHealth": "_health",
     "WatchState": "_health",
     "applied_digest": "_header",

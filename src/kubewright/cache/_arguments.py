@@ -1,18 +1,24 @@
-"""What readers of a cache are called with: label selectors and index functions. Imported by every operator's file."""
+"""The arguments of caches: selectors, index functions and transforms. Imported by every operator's file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
-from kubewright.api import Object, Selector
+from kubewright.api import FieldSelector, Object, Selector
 
-__all__ = ["IndexFunction", "Labels", "selector_of"]
+__all__ = ["Fields", "IndexFunction", "Labels", "Transform", "selector_of"]
 
 R = TypeVar("R", bound=Object)
 
 Labels: TypeAlias = str | Selector | Mapping[str, str]
 """A label selector: a string, a `Selector`, or the labels that an object must have."""
+
+Fields: TypeAlias = str | FieldSelector | Mapping[str, str]
+"""A field selector: a string, a `FieldSelector`, or the values that fields must have."""
+
+Transform: TypeAlias = Callable[[bytes], bytes]
+"""Changes an object's JSON before it is stored, to save memory. It must not change name, uid and resourceVersion."""
 
 IndexFunction: TypeAlias = Callable[[R], Iterable[str] | None]
 """Returns the values under which an index finds an object: an iterable of strings, one string, or None for no value.

@@ -11,10 +11,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from kubewright.api import Object, info_of
-from kubewright.cache._arguments import IndexFunction, Labels
-from kubewright.cache._decoding import Transform
+from kubewright.cache._arguments import Fields, IndexFunction, Labels, Transform
 from kubewright.cache._errors import CacheSyncError
-from kubewright.cache._informer import Fields, Informer
+from kubewright.cache._informer import Informer
 from kubewright.cache._lister import Lister
 from kubewright.cache._options import CacheOptions
 from kubewright.cache._snapshot import Change

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 import msgspec
 
 from kubewright.api import Object, info_of
 from kubewright.api.wire import UNREADABLE, shallow
+from kubewright.cache._arguments import Transform
 from kubewright.cache._header import (
     Metadata,
     digest_of_entries,
@@ -35,9 +36,6 @@ __all__ = [
 ]
 
 R = TypeVar("R", bound=Object)
-
-Transform: TypeAlias = Callable[[bytes], bytes]
-"""Changes an object's JSON before it is stored, to save memory. It must not change name, uid and resourceVersion."""
 
 _INTERNED_AT_MOST: Final = 20_000
 _EVENTS: Final = tuple(

@@ -11,8 +11,8 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from kubewright.api import DecodeError, FieldSelector, Object, ResourceInfo, encode, info_of
 from kubewright.api.wire import is_kept
-from kubewright.cache._arguments import IndexFunction, Labels, selector_of
-from kubewright.cache._decoding import SnapshotDecoder, Transform, metadata_kind
+from kubewright.cache._arguments import Fields, IndexFunction, Labels, Transform, selector_of
+from kubewright.cache._decoding import SnapshotDecoder, metadata_kind
 from kubewright.cache._errors import CacheSyncError
 from kubewright.cache._handlers import Handler, HandlerRegistration, Handlers
 from kubewright.cache._header import labels_of
@@ -33,14 +33,11 @@ from kubewright.clock import Clock, SystemClock, VirtualClock
 from kubewright.durations import Duration, check_duration
 from kubewright.lru import LRUMemory
 
-__all__ = ["Fields", "Informer"]
+__all__ = ["Informer"]
 
 logger = logging.getLogger("kubewright.cache")
 
 R = TypeVar("R", bound=Object)
-
-Fields = str | FieldSelector | Mapping[str, str]
-"""A field selector: a string, a `FieldSelector`, or the values that fields must have."""
 
 _LOGGED_AT_MOST = 100_000
 """Objects whose logged state is remembered. Lists visit all objects in order, so a smaller memory would never hit."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 
 from kubewright.api import FieldSelector, Object
-from kubewright.cache._arguments import Labels, selector_of
-
-if TYPE_CHECKING:
-    from kubewright.cache._decoding import Transform
-    from kubewright.cache._informer import Fields
+from kubewright.cache._arguments import Fields, Labels, Transform, selector_of
 
 __all__ = ["CacheOptions"]
 
