@@ -71,11 +71,12 @@ class Cluster:
             process that name no user are the administrator, who may do everything.
         services: the addresses of Services that webhooks use, because they have no machines here:
             `{"default/hooks": "127.0.0.1:9443"}`. `resolve_service` adds one later.
-        service_range: the range of cluster IPs; default: 10.96.0.0/16. With "loopback" or a range in 127.0.0.0/8, pods
-            are programs on this machine: Services are ports on loopback that forward to them, webhooks behind Services
+        service_range: the range of cluster IPs; default: "loopback" with `Workloads(processes=...)`, else 10.96.0.0/16.
+            With "loopback" or a range in 127.0.0.0/8, Services are ports on loopback that forward to pods, webhooks
             are called there, and endpoints may have loopback addresses, which a real API server rejects.
         workloads: whether Deployments and other workloads get pods, and pods get nodes: True, or `Workloads(...)`.
-        audit_log: a rotated file, mode 0600, to which each request is appended as an `audit.k8s.io/v1` Event.
+        audit_log: a file to which each request is appended as an `audit.k8s.io/v1` Event, at level Metadata. It has
+            mode 0600 and is rotated: at most five files of 32 MiB.
     """
 
     def __init__(
@@ -141,8 +142,7 @@ class Cluster:
         self._dispatcher.audit = audit
         state.webhook_client.services.update(self._services)
         install_features(self._dispatcher, runs_pods=self._runs_pods)
-        self._pod_streams = PodStreams(self._dispatcher)
-        self._proxies = Proxies(self._dispatcher)
+        self._pod_streams, self._proxies = PodStreams(self._dispatcher), Proxies(self._dispatcher)
         self._events = ExpiringEvents(state)
         self._events.start()
         if self._with_controllers:
@@ -216,7 +216,7 @@ class Cluster:
             leases_are_watched=self._leases_are_watched,
             credentials=self.node_credentials,
             api_server=self._api_server,
-            services=self._range.variables if self._runs_pods else None,
+            services=lambda pod: self.forwarder.environment(pod),
         )
         self._workloads = await running.start()
 

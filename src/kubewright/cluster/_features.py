@@ -22,7 +22,6 @@ from kubewright.cluster.registry.strategies._services import track_services
 from kubewright.cluster.storage._storage import Storage
 
 if TYPE_CHECKING:
-    from kubewright.api import core
     from kubewright.cluster.audit._log import AuditLog
     from kubewright.cluster.services import LoopbackBlock, ServiceForwarder
 
@@ -49,10 +48,10 @@ def open_audit_log(path: Path, clock: Clock) -> AuditLog:
         ) from error
 
 
-def install_features(dispatcher: Dispatcher, *, runs_pods: bool) -> None:
+def install_features(dispatcher: Dispatcher, *, runs_pods: bool = False) -> None:
     """Adds the parts outside the core: custom resources, protobuf, admission plugins, and the endpoints of pods.
 
-    `runs_pods`: pods get the token of their service account.
+    With `runs_pods`, pods get the token of their service account, as on a real cluster.
     """
     state = dispatcher.state
     state.decoders[CONTENT_TYPE] = read_protobuf
@@ -71,12 +70,12 @@ def install_features(dispatcher: Dispatcher, *, runs_pods: bool) -> None:
     if dispatcher.access.authorizer.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
         state.admission.add(NoEscalation(dispatcher.access.authorizer))
-    add_node_calls(dispatcher)
-    track_services(state)
     if runs_pods:
         from kubewright.cluster.processes import ServiceAccounts
 
         state.admission.add(ServiceAccounts(state))
+    add_node_calls(dispatcher)
+    track_services(state)
 
 
 class ServiceRange:
@@ -98,10 +97,6 @@ class ServiceRange:
         client = Client(transport=transport, clock=state.clock)
         self._forwarder = await ServiceForwarder(client, clock=state.clock).__aenter__()
         state.webhook_client.route = self._forwarder.address_with_targets
-
-    async def variables(self, pod: core.Pod) -> dict[str, str]:
-        """Returns the variables of Services for a pod."""
-        return self.forwarder.environment(pod)
 
     async def stop(self) -> None:
         """Stops forwarding, and makes the range available to other clusters."""

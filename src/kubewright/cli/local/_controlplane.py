@@ -12,7 +12,7 @@ import click
 
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
-from kubewright.cli.local._local_node import LocalNode
+from kubewright.cli.local._local_node import LocalNode, loopback_services
 from kubewright.cli.local._run_pods import mapped_images, run_pods_options
 
 __all__ = ["command"]
@@ -100,8 +100,11 @@ def start(
         check_replaceable(write_kubeconfig)
     processes = mapped_images(run_pods, images)
     _end_like_ctrl_c()
-    made = ControlPlane(controllers=with_controllers, log_directory=logs, binaries=setup_binaries())
     with contextlib.ExitStack() as running:
+        flags = {} if processes is None else running.enter_context(loopback_services())
+        made = ControlPlane(
+            controllers=with_controllers, apiserver_flags=flags, log_directory=logs, binaries=setup_binaries()
+        )
         with output.waiting("Starting the control plane"):
             plane = running.enter_context(made)
             if processes is not None:

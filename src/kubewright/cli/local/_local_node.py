@@ -1,9 +1,11 @@
-"""`LocalNode`: a process node in a thread, for commands that are not asynchronous."""
+"""`LocalNode`: a process node and the Services of its pods in a thread, for commands that are not asynchronous."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -11,13 +13,16 @@ if TYPE_CHECKING:
     from kubewright.cluster.processes import Images
     from kubewright.testing import ControlPlane
 
-__all__ = ["LocalNode"]
+__all__ = ["LocalNode", "loopback_services"]
 
 _NAME = "node-1"
 
 
 class LocalNode:
-    """Runs a node of a control plane from `with` to its end. It also binds pods, because there is no scheduler."""
+    """Runs a node of a control plane from `with` to its end, and forwards Services to its pods, as kube-proxy does.
+
+    It also binds pods, because there is no scheduler.
+    """
 
     def __init__(self, plane: ControlPlane, images: Images) -> None:
         self._plane = plane
@@ -56,12 +61,31 @@ class LocalNode:
     async def _serve(self) -> None:
         from kubewright.client import Client, load_config
         from kubewright.cluster.processes import ProcessNode
+        from kubewright.cluster.services import ServiceForwarder
 
         credentials = self._plane.node_credentials(_NAME)
         config = load_config(kubeconfig=self._plane.kubeconfig)
         async with (
             Client(config) as client,
-            ProcessNode(client, self._images, name=_NAME, credentials=credentials),
+            ServiceForwarder(client) as forwarder,
+            ProcessNode(client, self._images, name=_NAME, credentials=credentials, services=forwarder.environment),
         ):
             self._ready.set()
             await self._stopped.wait()
+
+
+@contextlib.contextmanager
+def loopback_services() -> Iterator[dict[str, str]]:
+    """Yields flags of kube-apiserver that put cluster IPs on loopback addresses, which no other cluster uses.
+
+    Without such addresses there are no flags, and Services are reached on ports of 127.0.0.1.
+    """
+    from kubewright.cluster.services import LoopbackBlock, NoLoopback
+
+    try:
+        block = LoopbackBlock.for_services()
+    except NoLoopback:
+        yield {}
+        return
+    with contextlib.closing(block):
+        yield {"service-cluster-ip-range": str(block.network)}

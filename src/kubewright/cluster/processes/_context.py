@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -12,19 +12,20 @@ from typing import Final, TypeAlias
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.clock import Clock
-from kubewright.cluster.nodes import BackgroundTasks, KubeletEvents, PodAddresses
+from kubewright.cluster.nodes import BackgroundTasks, KubeletEvents
 from kubewright.cluster.processes._environment import Environment
 from kubewright.cluster.processes._images import Images
 from kubewright.cluster.processes._mounts import MountMode
 from kubewright.cluster.processes._sources import Sources
 from kubewright.cluster.processes._volumes import VolumeSettings
+from kubewright.cluster.services import LoopbackAddresses
 from kubewright.supervision import Supervisor
 
 __all__ = ["NodeContext", "ServiceVariables"]
 
 _STARTING: Final = 4
-ServiceVariables: TypeAlias = Callable[[core.Pod], Awaitable[Mapping[str, str]]]
-"""Returns the variables of the services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
+ServiceVariables: TypeAlias = Callable[[core.Pod], Mapping[str, str]]
+"""Returns the variables of the Services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
 
 
 @dataclass
@@ -43,11 +44,11 @@ class NodeContext:
     sources: Sources
     environment: Environment
     volumes: VolumeSettings
-    addresses: PodAddresses
     mode: MountMode
     services: ServiceVariables
     restart_delay: float
     host_address: str
+    addresses: LoopbackAddresses = field(init=False)
     supervisor: Supervisor | None = None
     old_supervisors: list[Supervisor] = field(default_factory=list)
     instance: str = field(default_factory=lambda: secrets.token_hex(8))

@@ -54,7 +54,8 @@ class Image:
         command: the program with its first arguments, like an image's ENTRYPOINT. `{python}` is this interpreter.
         args: the arguments that a pod's `args` replace, like an image's CMD.
         entrypoint: the command in the real image that `command` stands for. A pod may name it as its `command`.
-        rewrite: parts of arguments to replace, such as `{"0.0.0.0": "$(POD_IP)"}`: all pods share this machine's ports.
+        rewrite: parts of arguments and of a pod's variables to replace, such as `{"0.0.0.0": "$(POD_IP)"}`: all pods
+            share this machine's ports.
         keep: files and folders of this machine that stay visible below a volume, such as an interpreter in `/tmp`.
         allow_command: whether a pod's `command` may name any program of this machine.
         allow_args: whether a pod's `args` are used.

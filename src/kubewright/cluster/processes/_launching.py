@@ -68,6 +68,7 @@ class Launcher:
         known = await self._base(pod, image)
         own = await self._node.environment.of(pod, container, address=self._address, known=known)
         image.check_environment(name, [*own])
+        own = {variable: _rewritten(value, image, known) for variable, value in own.items()}
         environment = {**known, **own, **self._markers(pod, state)}
         expanding = (container.command, container.args)
         given, args = ([expanded(each, environment) for each in words or ()] for words in expanding)
@@ -133,7 +134,7 @@ class Launcher:
     async def _base(self, pod: core.Pod, image: Image) -> dict[str, str]:
         """Returns the variables that do not come from the pod's spec."""
         fixed = {"PATH": PATH, "HOSTNAME": _hostname(pod), "HOME": "/", "POD_IP": self._address}
-        return {**fixed, **await self._node.services(pod), **image.environment}
+        return {**fixed, **self._node.services(pod), **image.environment}
 
     def _markers(self, pod: core.Pod, state: ContainerState) -> dict[str, str]:
         name, _, value = self._node.marker.partition("=")

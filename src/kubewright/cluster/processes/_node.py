@@ -14,7 +14,7 @@ from kubewright.api import Quantity, core
 from kubewright.api.authorization import ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
 from kubewright.client import ApiError, Client
 from kubewright.clock import Clock, SystemClock
-from kubewright.cluster.nodes import BackgroundTasks, FakeNode, KubeletEvents, Plan, PodAddresses
+from kubewright.cluster.nodes import BackgroundTasks, FakeNode, KubeletEvents, Plan
 from kubewright.cluster.processes._api_server import ApiServer, check_local, server_of
 from kubewright.cluster.processes._context import NodeContext, ServiceVariables
 from kubewright.cluster.processes._environment import Environment
@@ -50,7 +50,8 @@ class ProcessNode(FakeNode):
         mounts: how volumes appear at their paths. Default: the best way on this machine.
         host_root: the folder that hostPath volumes are in. Default: they are refused.
         storage: the folder of persistent volume claims. Default: a folder that is removed at the end.
-        services: returns the variables of services for a pod, in addition to those of the API server.
+        services: returns the variables of Services for a pod: `ServiceForwarder.environment`. Default: those of the API
+            server alone.
         restart_delay: the first delay of the crash loop backoff, in seconds; doubled each time, up to 5 minutes.
     """
 
@@ -64,7 +65,6 @@ class ProcessNode(FakeNode):
         plan: Plan | None = None,
         schedules: bool = True,
         clock: Clock | None = None,
-        addresses: PodAddresses | None = None,
         lease_is_watched: Callable[[], bool] = lambda: True,
         credentials: NodeCredentials | None = None,
         api_server: Callable[[], ApiServer | None] | None = None,
@@ -80,8 +80,6 @@ class ProcessNode(FakeNode):
         if not allow_remote:
             check_local(server_of(client.config))
         clock = clock or SystemClock()
-        pods = addresses or LoopbackAddresses()
-        self._own_addresses = pods if addresses is None and isinstance(pods, LoopbackAddresses) else None
         tasks = BackgroundTasks(f"the node {name}", clock)
         self._api_server = api_server or (lambda: server_of(client.config))
         self._more_services = services
@@ -101,7 +99,6 @@ class ProcessNode(FakeNode):
             volumes=VolumeSettings(
                 self._storage or Path(), None if host_root is None else Path(host_root), _HOST, allocatable
             ),
-            addresses=pods,
             mode=mounts or "none",
             services=self._services,
             restart_delay=restart_delay,
@@ -118,7 +115,6 @@ class ProcessNode(FakeNode):
             plan=plan,
             schedules=schedules,
             clock=clock,
-            addresses=pods,
             lease_is_watched=lease_is_watched,
             runner=self._processes,
         )
@@ -139,13 +135,13 @@ class ProcessNode(FakeNode):
 
     async def _start_processes(self, stack: AsyncExitStack) -> None:
         context = self._context
-        if self._own_addresses is not None:
-            stack.callback(self._own_addresses.close)
         if self._find_mode:
             context.mode = await asyncio.to_thread(find_mode)
         supervisor = await context.running_supervisor()
         stack.push_async_callback(context.close)
         self._processes.folder = supervisor.directory
+        context.addresses = LoopbackAddresses()
+        stack.callback(context.addresses.close)
         if self._storage is None:
             claims = supervisor.directory / "claims"
             context.volumes = VolumeSettings(
@@ -170,10 +166,10 @@ class ProcessNode(FakeNode):
             return False
         return review.status is not None and bool(review.status.allowed)
 
-    async def _services(self, pod: core.Pod) -> Mapping[str, str]:
+    def _services(self, pod: core.Pod) -> Mapping[str, str]:
         server = self._api_server()
         own = server.variables() if server is not None else {}
-        more = await self._more_services(pod) if self._more_services is not None else {}
+        more = self._more_services(pod) if self._more_services is not None else {}
         return {**more, **own}
 
     def _root_ca(self) -> bytes | None:

@@ -12,6 +12,17 @@ from kubewright.cluster.processes._images import Image, Images
 __all__ = ["project_images"]
 
 _ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104  # what manifests of operators name
+_SETTINGS: Final = (
+    "KUBEWRIGHT_*_BIND",
+    "KUBEWRIGHT_GRACE",
+    "KUBEWRIGHT_LEASE_NAMESPACE",
+    "KUBEWRIGHT_NAMESPACES",
+    "KUBEWRIGHT_PAUSE_ANNOTATION",
+    "KUBEWRIGHT_WEBHOOK_*",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+)
+"""Variables of `kubewright run`. Those of the node, such as KUBEWRIGHT_SERVICE_ACCOUNT, are not among them."""
 
 
 def project_images(image: str, target: str, folder: Path) -> Images:
@@ -27,7 +38,7 @@ def project_images(image: str, target: str, folder: Path) -> Images:
         command=[sys.executable, "-m", "kubewright", "run", target],
         entrypoint=["kubewright", "run", target],
         allow_args=True,
-        allow_environment=["PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"],
+        allow_environment=_SETTINGS,
         environment={"PYTHONUNBUFFERED": "1"},
         rewrite={_ALL_ADDRESSES: "$(POD_IP)"},
         directory=str(folder),

@@ -10,8 +10,6 @@ import socket
 from collections.abc import Callable
 from typing import Final, Self, TypeAlias
 
-from kubewright.cluster.nodes import PodAddresses
-
 __all__ = ["LoopbackAddresses", "LoopbackBlock", "NoLoopback"]
 
 Bind: TypeAlias = Callable[[str, int], socket.socket]
@@ -88,34 +86,33 @@ class LoopbackBlock:
             raise
 
 
-class LoopbackAddresses(PodAddresses):
-    """Allocates the addresses of process pods. The first one claims a network, until `close`.
+class LoopbackAddresses:
+    """Allocates the addresses of process pods, with the interface of `PodAddresses`.
 
     Each pod has its own address, which no other cluster on this machine uses, as long as addresses other than 127.0.0.1
     can be bound. Otherwise all pods share 127.0.0.1 (`shared`): give them ports with `PodPorts`.
     """
 
     def __init__(self, *, bind: Bind | None = None) -> None:
-        super().__init__()
-        self._bind = bind
         self._block: LoopbackBlock | None = None
-        self._tried = False
+        with contextlib.suppress(NoLoopback):
+            self._block = LoopbackBlock.for_pods(bind=bind)
         self._last = 1  # the first address holds the claim
+        self._used: set[str] = set()
 
     @property
     def shared(self) -> bool:
         """Whether all pods have the address 127.0.0.1."""
-        return self._claimed() is None
+        return self._block is None
 
     def allocate(self) -> str:
         """Returns an address that no known pod has; 127.0.0.1 if pods share it.
 
         Raises `RuntimeError` if all of them are in use.
         """
-        block = self._claimed()
-        if block is None:
+        if self._block is None:
             return _SHARED
-        network = block.network
+        network = self._block.network
         first, last = 2, network.num_addresses - 2
         for _ in range(first, last + 1):
             self._last = self._last + 1 if self._last < last else first
@@ -125,18 +122,18 @@ class LoopbackAddresses(PodAddresses):
                 return address
         raise RuntimeError(f"all {last - first + 1} pod addresses of {network} are in use")
 
-    def _claimed(self) -> LoopbackBlock | None:
-        if not self._tried:
-            self._tried = True
-            with contextlib.suppress(NoLoopback):
-                self._block = LoopbackBlock.for_pods(bind=self._bind)
-        return self._block
+    def mark_used(self, address: str) -> None:
+        """Records the address of a pod that has one already."""
+        self._used.add(address)
+
+    def release(self, address: str) -> None:
+        """Makes the address of a deleted pod available again."""
+        self._used.discard(address)
 
     def close(self) -> None:
         """Makes the network available to other clusters."""
         if self._block is not None:
             self._block.close()
-        self._block, self._tried = None, False
 
 
 def _bind_udp(address: str, port: int) -> socket.socket:

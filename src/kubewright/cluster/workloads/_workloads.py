@@ -107,10 +107,9 @@ def process_nodes(
     clock: Clock,
     credentials: Callable[[str], NodeCredentials],
     api_server: Callable[[], ApiServer | None],
-    addresses: PodAddresses,
-    services: ServiceVariables | None,
+    services: ServiceVariables,
 ) -> list[FakeNode]:
-    """Returns nodes that run pods. They share the addresses of pods and the folder of claims."""
+    """Returns nodes that run pods. They share the folder of claims."""
     from kubewright.cluster.processes import ProcessNode
 
     assert settings.processes is not None
@@ -122,7 +121,6 @@ def process_nodes(
             plan=settings.plan,
             schedules=False,
             clock=clock,
-            addresses=addresses,
             credentials=credentials(name),
             api_server=api_server,
             services=services,
@@ -150,21 +148,16 @@ class RunningWorkloads:
         leases_are_watched: Callable[[], bool],
         credentials: Callable[[str], NodeCredentials],
         api_server: Callable[[], ApiServer | None],
-        services: ServiceVariables | None,
+        services: ServiceVariables,
     ) -> None:
         if settings.processes is not None and isinstance(clock, VirtualClock):
             raise ValueError("Workloads(processes=...) needs real time: processes do not follow a VirtualClock")
         self._operator = controller_manager(clock, rng, settings.controllers)
         self._client = client
         self._stack = AsyncExitStack()
-        self._end: Callable[[], None] = lambda: None
         self.nodes: list[FakeNode]
         names = [f"node-{number}" for number in range(1, settings.nodes + 1)]
         if settings.processes is not None:
-            from kubewright.cluster.services import LoopbackAddresses
-
-            loopback = LoopbackAddresses()
-            self._end = loopback.close
             self.nodes = process_nodes(
                 settings,
                 client,
@@ -172,7 +165,6 @@ class RunningWorkloads:
                 clock=clock,
                 credentials=credentials,
                 api_server=api_server,
-                addresses=loopback,
                 services=services,
             )
         else:
@@ -196,7 +188,6 @@ class RunningWorkloads:
     async def start(self) -> Self:
         """Starts everything. When it returns, the nodes are registered and the caches are synchronized."""
         async with AsyncExitStack() as stack:
-            stack.callback(self._end)
             for node in self.nodes:
                 await stack.enter_async_context(node)
             if self.nodes:
