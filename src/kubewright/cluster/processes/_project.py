@@ -26,14 +26,16 @@ _SETTINGS: Final = (
 
 
 def project_images(image: str, target: str, folder: Path) -> Images:
-    """Returns the mapping of an operator's image, with any tag, to its source in a folder.
+    """Returns the mapping of an operator's image to its source in a folder: with any tag, and of any registry.
 
+    The registry is often named later, as in `kubewright deploy --image registry.example.com/guestbook:1.0.0`.
     `target` is the argument of `kubewright run`. The operator listens on the address of its pod instead of on all
     addresses, so that several replicas can run.
     """
     folder = folder.resolve()
     name = image.partition("@")[0]
     before, slash, last = name.rpartition("/")
+    last = last.partition(":")[0]
     entry = Image(
         command=[sys.executable, "-m", "kubewright", "run", target],
         entrypoint=["kubewright", "run", target],
@@ -44,4 +46,4 @@ def project_images(image: str, target: str, folder: Path) -> Images:
         directory=str(folder),
         keep=[str(folder), sys.prefix, sys.base_prefix, str(Path(kubewright.__file__).parents[1])],
     )
-    return Images({f"{before}{slash}{last.partition(':')[0]}": entry})
+    return Images({f"{before}{slash}{last}": entry, f"*/{last}": entry})

@@ -1,0 +1,132 @@
+"""Projects from `init` to `undeploy` on clusters whose pods are processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from kubewright.api import Untyped, coordination, core
+from kubewright.client import ApiError, Client, RetryPolicy
+from tests.deployed.conftest import EXAMPLES, Local, available, processes_of
+from tests.patience import until
+
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(300)]  # kubectl
+
+Guestbook = Untyped.kind_of("webapp.my.domain/v1", "Guestbook", plural="guestbooks")
+Password = Untyped.kind_of("secret.example.com/v1alpha1", "Password", plural="passwords")
+Memcached = Untyped.kind_of("cache.example.com/v1alpha1", "Memcached", plural="memcacheds")
+
+
+@pytest.fixture
+async def admin(local: Local) -> AsyncIterator[Client]:
+    """A client of the administrator that does not retry."""
+    async with local.client(retry=RetryPolicy(attempts=1)) as client:
+        yield client
+
+
+@pytest.mark.promise("Pods as processes", "A project is deployed and its operator runs, from `init` to `undeploy`.")
+async def test_deployed_project_reconciles_its_sample(local: Local, admin: Client) -> None:
+    [pod] = await available(admin, "guestbook-system", "guestbook")
+    assert pod.spec.service_account_name == "guestbook"
+    lease = await admin.get(coordination.Lease, "guestbook", "guestbook-system")
+    assert pod.metadata.name in (lease.spec.holder_identity or "")
+    await local.kubectl("apply", "--namespace", "default", "-f", "config/samples")
+
+    async def made() -> core.ConfigMap | None:
+        return await admin.find(core.ConfigMap, "guestbook-sample", "default")
+
+    assert (await until(made, "the ConfigMap of the sample")).data == {"greeting": "welcome"}
+    log = await local.kubectl("logs", "--namespace", "guestbook-system", "deploy/guestbook")
+    assert "greeting is welcome" in log
+    assert processes_of([pod])
+
+    await local.kubewright("undeploy", "--yes")
+    await until(lambda: not processes_of([pod]), "the end of the operator")
+
+
+async def test_deployed_memcached_reconciles_its_sample(local: Local, admin: Client) -> None:
+    folder = EXAMPLES / "memcached"
+    await available(admin, "memcached-operator-system", "memcached-operator")
+    await local.kubectl("apply", "--namespace", "default", "-f", str(folder / "example-memcached.yaml"))
+
+    async def reported() -> bool:
+        found = await admin.get(Memcached, "example-memcached", "default")
+        conditions = found.content.get("status", {}).get("conditions", [])
+        return any(each["type"] == "Available" and each["status"] == "True" for each in conditions)
+
+    await until(reported, "the status of the sample")
+
+
+def password(length: int) -> Untyped:
+    """Returns a Password with 10 digits and 10 symbols."""
+    made = Password()
+    made.metadata.generate_name, made.metadata.namespace = "made-", "default"
+    made.content["spec"] = {"length": length}
+    return made
+
+
+class Creations:
+    """Creates Passwords continuously, and counts those that were created."""
+
+    def __init__(self, client: Client) -> None:
+        self.count = 0
+        self._client = client
+
+    async def __aenter__(self) -> Creations:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def _run(self) -> None:
+        while True:
+            made = await self._client.create(password(20), dry_run=True)
+            assert made.content["spec"]["caseSensitive"] is False, "set by the webhook"
+            self.count += 1
+
+    async def more(self, count: int) -> None:
+        """Waits for so many more. Raises the failure of one."""
+        wanted = self.count + count
+        await until(lambda: self.count >= wanted or self._task.done(), "more objects")
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task.done():
+            await self._task
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+@pytest.mark.promise("Pods as processes", "Webhooks of a deployed operator answer while a new version is rolled out.")
+async def test_webhooks_answer_during_an_upgrade(local: Local, admin: Client) -> None:
+    folder = EXAMPLES / "password"
+    image = "registry.example.com/password"
+    [old] = await available(admin, "password-operator-system", "password-operator")
+    with pytest.raises(ApiError, match="number of digits and symbols must be less than total length"):
+        await admin.create(password(9))
+    async with Creations(admin) as creations:
+        await creations.more(1)
+        await local.kubewright("deploy", "password.py", "--image", f"{image}:2.0.0", folder=folder)
+        [new] = await available(admin, "password-operator-system", "password-operator")
+        await until(lambda: not processes_of([old]), "the end of the old version")
+        await creations.more(10)
+    assert new.spec.containers[0].image == f"{image}:2.0.0"
+    made = await admin.create(password(24))
+
+    async def stored() -> core.Secret | None:
+        return await admin.find(core.Secret, made.metadata.name, "default")
+
+    assert len((await until(stored, "the Secret")).data["password"]) == 24
+
+
+@pytest.mark.promise("Pods as processes", "`kubectl port-forward` opens the console of a cluster whose pods run.")
+async def test_port_forward_opens_the_console(local: Local, admin: Client) -> None:
+    await available(admin, "kubewright-console", "kubewright-console")
+    place = ("--namespace", "kubewright-console", "svc/kubewright-console", ":80")
+    async with (
+        local.forwarded(*place) as port,
+        aiohttp.ClientSession() as browser,
+        browser.get(f"http://localhost:{port}/", headers={"Accept": "text/html"}) as answer,
+    ):
+        assert answer.status == 200
+        assert "Sign in" in await answer.text()
