@@ -16,6 +16,7 @@ import pytest
 from kubewright.api import apps, core
 from kubewright.client import Client, RetryPolicy, load_config
 from kubewright.testing import setup_binaries
+from tests.cluster.clients.go_programs import sample_controller
 from tests.patience import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +53,9 @@ class Local:
         self.folder = folder
         self.kubeconfig = kubeconfig
 
-    def client(self, **settings: RetryPolicy) -> Client:
-        """Returns a client of the administrator."""
-        return Client(load_config(kubeconfig=self.kubeconfig), **settings)
+    def client(self) -> Client:
+        """Returns a client of the administrator that does not retry."""
+        return Client(load_config(kubeconfig=self.kubeconfig), retry=RetryPolicy(attempts=1))
 
     async def kubewright(self, *arguments: str, folder: Path | None = None) -> str:
         """Runs a command that must succeed, in the project's folder, and returns its standard output."""
@@ -102,7 +103,7 @@ def environment(kubeconfig: Path) -> dict[str, str]:
 
 
 def images() -> str:
-    """Returns images.toml: the examples and the console."""
+    """Returns images.toml: the examples, client-go's sample controller, and the console."""
     keep = [str(ROOT), sys.prefix, sys.base_prefix]
     mapped = ""
     for name in ("password", "memcached"):
@@ -113,6 +114,9 @@ def images() -> str:
             directory=EXAMPLES / name,
             keep=keep,
         )
+    mapped += _IMAGE.format(
+        image="sample-controller", command=[str(sample_controller())], entrypoint=[], directory="/", keep=keep
+    )
     return mapped + _IMAGE.format(
         image="kubewright-console",
         command=["{python}", "-m", "kubewright", "ui"],
@@ -177,6 +181,13 @@ def deploy_all(folder: Path, variables: dict[str, str]) -> None:
         commands.append((place, [*kubewright, "deploy", *targets, "--image", f"registry.example.com/{name}:1.0.0"]))
     running = [subprocess.Popen(command, cwd=place, env=variables) for place, command in commands]
     assert [process.wait(PATIENCE) for process in running] == [0] * len(commands)
+
+
+@pytest.fixture
+async def admin(local: Local) -> AsyncIterator[Client]:
+    """A client of the administrator that does not retry."""
+    async with local.client() as client:
+        yield client
 
 
 async def available(client: Client, namespace: str, name: str) -> list[core.Pod]:
