@@ -160,15 +160,15 @@ def local(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             if "Ctrl-C" in line:
                 break
         try:
-            deploy_all(folder, environment(kubeconfig))
+            deploy_all(folder, environment(kubeconfig), memcached=request.param == "embedded")
             yield Local(process, folder, kubeconfig)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=PATIENCE)
 
 
-def deploy_all(folder: Path, variables: dict[str, str]) -> None:
-    """Deploys the projects and the console, so that all of them start at the same time."""
+def deploy_all(folder: Path, variables: dict[str, str], *, memcached: bool) -> None:
+    """Deploys projects and the console, so that all of them start at the same time."""
     kubewright, kubectl = [sys.executable, "-m", "kubewright"], str(setup_binaries() / "kubectl")
     console = ["ui", "--manifests", "console", "--certificates", "none"]
     subprocess.run([*kubewright, *console], cwd=folder, env=variables, check=True, capture_output=True)
@@ -176,7 +176,7 @@ def deploy_all(folder: Path, variables: dict[str, str]) -> None:
     for name, place, targets in (
         ("guestbook", folder, []),
         ("password", EXAMPLES / "password", ["password.py"]),
-        ("memcached", EXAMPLES / "memcached", ["memcached.py"]),
+        *([("memcached", EXAMPLES / "memcached", ["memcached.py"])] if memcached else []),
     ):
         commands.append((place, [*kubewright, "deploy", *targets, "--image", f"registry.example.com/{name}:1.0.0"]))
     running = [subprocess.Popen(command, cwd=place, env=variables) for place, command in commands]

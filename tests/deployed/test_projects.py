@@ -40,6 +40,7 @@ async def test_deployed_project_reconciles_its_sample(local: Local, admin: Clien
     await until(lambda: not processes_of([pod]), "the end of the operator")
 
 
+@pytest.mark.parametrize("local", ["embedded"], indirect=True)
 async def test_deployed_memcached_reconciles_its_sample(local: Local, admin: Client) -> None:
     folder = EXAMPLES / "memcached"
     await available(admin, "memcached-operator-system", "memcached-operator")
@@ -123,3 +124,11 @@ async def test_port_forward_opens_the_console(local: Local, admin: Client) -> No
     ):
         assert answer.status == 200
         assert "Sign in" in await answer.text()
+
+
+@pytest.mark.promise("Pods as processes", "No process of a pod survives its cluster, even if that is killed.")
+async def test_no_process_survives_a_killed_cluster(local: Local, admin: Client) -> None:
+    pods = [*await admin.list(core.Pod)]  # those of the tests above
+    assert processes_of(pods)
+    local.process.kill()
+    await until(lambda: not processes_of(pods), "the end of all pods")

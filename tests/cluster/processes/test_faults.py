@@ -12,6 +12,7 @@ from kubewright.api import core
 from kubewright.client import Client
 from kubewright.cluster.processes import ProcessNode
 from tests.cluster.processes.conftest import StartNode, is_ready, log, phase, pod, wait
+from tests.full_disk import no_file_larger_than
 from tests.patience import until
 
 FORKING = """
@@ -79,6 +80,53 @@ async def test_forced_deletion_kills_the_processes(client: Client, node: Process
     before = await two_pids(client, "forced")
     await client.delete(core.Pod, "forced", grace_period_seconds=0)
     await until(lambda: not any(map(lives, before)), "the end of the processes")
+
+
+PRINTING = """
+for number in range(1000):
+    print(f"{number:0100}")
+open("/dev/termination-log", "w").write("printed everything")
+"""
+
+
+@pytest.mark.clusters("embedded")
+@pytest.mark.skipif(os.getuid() != 0, reason="mount namespaces need root or bubblewrap")
+@pytest.mark.promise("Pods as processes", "A full disk loses lines of logs, and stops neither pods nor nodes.")
+async def test_full_disk_loses_lines_of_logs_only(client: Client, node: ProcessNode) -> None:
+    printing = {"image": "python", "args": [PRINTING]}
+    with no_file_larger_than(8192):
+        await client.create(pod("printing", printing, restartPolicy="Never"))
+        ended = await phase(client, "printing", "Succeeded", "Failed")
+        await client.create(pod("other", {}))
+        await wait(client, "other", is_ready)
+    state = (ended.status.container_statuses or [])[0].state
+    assert state is not None
+    assert state.terminated is not None
+    assert state.terminated.message == "printed everything"
+    lines = await log(client, "printing")
+    assert 0 < len(lines) < 1000
+    await client.create(pod("later", printing, restartPolicy="Never"))
+    await phase(client, "later", "Succeeded")
+    assert len(await log(client, "later")) == 1000
+
+
+@pytest.mark.clusters("embedded")
+async def test_starts_and_ends_200_pods(client: Client, node: ProcessNode) -> None:
+    for number in range(200):
+        await client.create(pod(f"pod-{number}", {}))
+
+    async def ready() -> bool:
+        return all(map(is_ready, await client.list(core.Pod)))
+
+    await until(ready, "200 pods", every=0.5)
+    addresses = {each.status.pod_ip for each in await client.list(core.Pod)}
+    assert len(addresses) == 200
+    await client.delete_collection(core.Pod)
+
+    async def gone() -> bool:
+        return not [*await client.list(core.Pod)]
+
+    await until(gone, "the end of 200 pods", every=0.5)
 
 
 def _parent_of(pid: int) -> int:
