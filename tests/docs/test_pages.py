@@ -6,12 +6,10 @@ by Python's parser. A block is left out of a run by a comment before it that say
 
 from __future__ import annotations
 
-import ast
 import doctest
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,58 +20,23 @@ from kubewright.api import apps, from_dict, is_condition_true, meta
 from kubewright.api.apiextensions.v1 import CustomResourceDefinition
 from kubewright.client import AlreadyExists, Client, load_config
 from kubewright.testing import ControlPlane
+from tests.docs.markdown import ROOT, Block, blocks, name
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     page
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     if not page.is_relative_to(ROOT / "docs" / "api") and not page.is_relative_to(ROOT / "docs" / "_build")
 )
-_BLOCK = re.compile(r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block of Python on a page. `note` is the comment before it."""
-
-    page: Path
-    line: int
-    code: str
-    note: str
-
-    @property
-    def is_doctest(self) -> bool:
-        return self.code.lstrip().startswith(">>>")
-
-    def compiled(self) -> Any:
-        # The lines are counted as on the page, so that a traceback shows the place.
-        return compile(
-            "\n" * self.line + self.code,
-            str(self.page),
-            "exec",
-            flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-            dont_inherit=True,
-        )
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    return [
-        Block(page, text.count("\n", 0, found.start("code")), found["code"], found["note"] or "")
-        for found in _BLOCK.finditer(text)
-    ]
-
-
-def name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
 
 
 def pages_with_doctests() -> list[Path]:
-    return [page for page in PAGES if any(block.is_doctest for block in blocks(page))]
+    return [page for page in PAGES if any(block.is_doctest for block in blocks(page, "python"))]
 
 
 def test_there_are_pages_with_examples() -> None:
-    assert {"README.md", "docs/client.md", "docs/objects.md"} <= {name(page) for page in PAGES if blocks(page)}
+    assert {"README.md", "docs/client.md", "docs/objects.md"} <= {
+        name(page) for page in PAGES if blocks(page, "python")
+    }
     assert ROOT / "docs" / "objects.md" in pages_with_doctests()
 
 
@@ -87,7 +50,7 @@ def test_the_examples_of_a_page_work(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_all_python_of_a_page_is_python(page: Path) -> None:
-    for block in blocks(page):
+    for block in blocks(page, "python"):
         if not block.is_doctest:
             block.compiled()
 
@@ -98,7 +61,7 @@ async def test_the_page_of_the_client_works_on_a_real_server(control_plane: Cont
     config = load_config(kubeconfig=control_plane.kubeconfig)
     async with Client(config, namespace=namespace) as client:
         names: dict[str, Any] = {"client": client, "__name__": "client_page"}
-        for block in blocks(ROOT / "docs" / "client.md"):
+        for block in blocks(ROOT / "docs" / "client.md", "python"):
             if not block.note:
                 waiting = eval(block.compiled(), names)
                 if waiting is not None:
@@ -108,7 +71,7 @@ async def test_the_page_of_the_client_works_on_a_real_server(control_plane: Cont
 
 
 def test_the_plain_script_of_the_client_page_works(control_plane: ControlPlane) -> None:
-    [script] = [block for block in blocks(ROOT / "docs" / "client.md") if block.note == "run as a script"]
+    [script] = [block for block in blocks(ROOT / "docs" / "client.md", "python") if block.note == "run as a script"]
     done = subprocess.run(
         [sys.executable, "-c", script.code],
         env={"KUBECONFIG": str(control_plane.kubeconfig)},
@@ -121,7 +84,7 @@ def test_the_plain_script_of_the_client_page_works(control_plane: ControlPlane) 
 
 
 def readme_operator() -> Block:
-    [block] = [block for block in blocks(ROOT / "README.md") if "kw.Operator(" in block.code]
+    [block] = [block for block in blocks(ROOT / "README.md", "python") if "kw.Operator(" in block.code]
     return block
 
 
