@@ -139,7 +139,7 @@ def constructor(cls: type) -> list[str]:
         return []
     try:
         text = signature(cls.__name__, cls)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NameError):  # a name that is imported for type checkers only
         return []
     return [] if text == f"{cls.__name__}()" else ["", text]
 
@@ -204,18 +204,15 @@ def _arguments(text: str) -> str:
         head, found, tail = "", "Args:\n", text.removeprefix("Args:\n")
     if not found:
         return text
-    lines = tail.splitlines()
-    indent = re.match(" *", lines[0])[0] if lines else ""
+    section = re.match(r"(?:(?: [^\n]*)?(?:\n|$))*", tail)  # it ends with its indentation
+    length = section.end() if section else 0
     items: list[str] = []
-    rest: list[str] = []
-    for line in lines:
-        match = re.match(rf"{indent}(\w+): (.*)", line)
-        if match and not rest:
+    for line in textwrap.dedent(tail[:length]).splitlines():
+        if match := re.match(r"(\w+): (.*)", line):
             items.append(f"- `{match[1]}`: {match[2]}")
-        elif line.startswith(f"{indent} ") and items and not rest:
+        elif line.strip():
             items[-1] += " " + line.strip()
-        else:
-            rest.append(line)
+    rest = [tail[length:]]
     return "\n\n".join(part for part in (head.strip(), "\n".join(items), "\n".join(rest).strip()) if part)
 
 
