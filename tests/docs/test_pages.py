@@ -150,13 +150,30 @@ async def install_foos(client: Client) -> None:
             return
 
 
-def test_the_readme_names_both_commands_and_only_folders_of_tests_that_exist() -> None:
+def test_the_readme_names_both_commands() -> None:
     text = (ROOT / "README.md").read_text()
     assert "make demo" in text
     assert "make test" in text
-    named = set(re.findall(r"`(tests/[\w/.]*)`", text))
+
+
+def test_features_name_only_folders_of_tests_that_exist() -> None:
+    named = set(re.findall(r"`(tests/[\w/.]*)`", (ROOT / "docs" / "features.md").read_text()))
     assert len(named) > 5
     assert {path for path in named if not any((ROOT / path).rglob("test_*.py"))} == set()
+
+
+def test_each_page_is_in_exactly_one_part_of_the_site() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    parts = dict(re.findall(r"```\{toctree\}\n:caption: (.*)\n:maxdepth: 1\n\n((?:.+\n)*)```", index))
+    assert list(parts) == ["Tutorials", "How-to guides", "Reference", "Explanation"]
+    listed = [re.sub(r".*<(.*)>", r"\1", line) for part in parts.values() for line in part.splitlines()]
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).with_suffix("").as_posix() for page in PAGES if page.is_relative_to(docs)}
+    expected = {page for page in pages if page.partition("/")[0] != "design"} - {"index"} | {
+        "design/index",
+        "api/index",
+    }
+    assert sorted(listed) == sorted(expected)
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=name)

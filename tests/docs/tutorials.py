@@ -143,6 +143,8 @@ class Tutorial:
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        if cache := os.environ.get("KUBEWRIGHT_CACHE_DIR"):  # of the tier: a plain test builds nothing
+            self.environment["KUBEWRIGHT_CACHE_DIR"] = cache
 
     async def __aenter__(self) -> Tutorial:
         return self
