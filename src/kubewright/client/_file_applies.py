@@ -84,7 +84,8 @@ class FileApplies(Reads):
         Raises `ApplyFileError` with all problems. After a problem with one object, the others are still applied.
         """
         seconds = check_duration("timeout", timeout)
-        documents = await asyncio.to_thread(read_documents, *paths, recursive=recursive)
+        with self.clock.hold("the files to apply"):
+            documents = await asyncio.to_thread(read_documents, *paths, recursive=recursive)
         work = _Work(documents, kinds, namespace)
         await self._check_kinds(work)
         for document in sorted(documents, key=lambda one: _FIRST.get(_kind(one), len(_FIRST))):

@@ -11,6 +11,7 @@ from kubewright.cli.common._completing import files
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._importing import importing
 from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_or_current_project
 from kubewright.explore import ExploreError, Report, explore, replay
 from kubewright.explore.reports import (
@@ -27,7 +28,7 @@ from kubewright.operator.loading import LoadError
 __all__ = ["command"]
 
 
-@click.command("explore")
+@click.command("explore", cls=ProjectCommand)
 @click.argument("target", metavar="[FILE_OR_MODULE]", default=None, required=False, shell_complete=files)
 @click.option(
     "--samples",

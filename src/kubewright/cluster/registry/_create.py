@@ -80,7 +80,8 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     if generated:
         metadata["name"] = _take_name(state, type_, metadata)
-    metadata["uid"] = state.uid_of(type_.storage, metadata.get("namespace", ""), metadata.get("name", ""))
+    place = (type_.storage, metadata.get("namespace", ""), metadata.get("name", ""))
+    metadata["uid"] = state.uid() if call.dry_run else state.uid_of(*place)
     stored = False
     try:
         type_.strategy.prepare_create(obj)
@@ -89,8 +90,7 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
         return made
     finally:
         if generated and not stored:
-            place = (type_.storage, metadata.get("namespace", ""))
-            state.identities.return_name(*place, metadata["generateName"], metadata["name"])
+            state.identities.return_name(*place[:2], metadata["generateName"], metadata["name"])
         type_.strategy.end_write(metadata["uid"])
 
 

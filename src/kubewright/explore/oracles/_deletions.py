@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubewright.durations import format_duration
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
@@ -34,7 +35,7 @@ def deleted_alive(expected: Outcome, actual: Outcome, ignored: frozenset[Key] = 
                 Finding(
                     "wrong-deletion",
                     f"the operator deleted {resource} {namespace}/{name}, which the undisturbed run keeps",
-                    (f"request {sent.number}, {sent.time:.1f} s after the start",),
+                    (f"request {sent.number}, {format_duration(sent.time)} after the start",),
                     subject=resource,
                 )
             ]

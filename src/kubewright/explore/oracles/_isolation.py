@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubewright.durations import format_duration
 from kubewright.explore.model import Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
@@ -48,7 +49,7 @@ def deleted_of_another(outcome: Outcome, children: frozenset[Key]) -> list[Findi
                 Finding(
                     "isolation",
                     f"the operator deleted {resource} {namespace}/{name}, which belongs to another custom resource",
-                    (f"request {sent.number}, {sent.time:.1f} s after the start",),
+                    (f"request {sent.number}, {format_duration(sent.time)} after the start",),
                     subject=f"deletion of {resource}",
                 )
             ]

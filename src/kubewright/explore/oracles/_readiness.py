@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.durations import format_duration
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 
@@ -82,7 +83,7 @@ def ready_too_early(outcome: Outcome, subject: Key, *, disturbed: bool = False) 
                 Finding(
                     "ready-too-early",
                     f"the status says ready, but {resource} {namespace}/{name} has never been ready",
-                    (f"{write.time:.1f} s after the start",),
+                    (f"{format_duration(write.time)} after the start",),
                     subject=resource,
                 )
             ]
@@ -101,7 +102,7 @@ def _created_later(outcome: Outcome, ready_at: dict[str, int], subject: Key) -> 
                     Finding(
                         "ready-too-early",
                         f"the status says ready before {write.resource} {write.namespace}/{write.name} exists",
-                        (f"ready at {time:.3f} s, created at {write.time:.3f} s",),
+                        (f"ready after {format_duration(time)}, created {format_duration(write.time - time)} later",),
                         subject=write.resource,
                     )
                 ]

@@ -120,13 +120,13 @@ def _writes(outcome: Outcome, step: int) -> Iterator[str]:
         same = "" if sent.number in stored or sent.status >= 300 or not sent.status else ", nothing changed"
         fault = f"; {sent.fault}" if sent.fault else ""
         line = f"write {sent.number}: operator {sent.verb} {target}{result}{same}{fault}{again}"
-        timed.append((sent.time, sent.number, f"   {sent.time:9.3f} s  {line}"))
+        timed.append((sent.time, sent.number, f"   {format_duration(sent.time):>9}  {line}"))
     for write in outcome.writes:
         if write.step == step and write.actor != "operator" and _is_shown(write):
             did = "created" if write.before is None else "deleted" if write.after is None else "changed"
             who = {"user": "user", "other": "another client"}.get(write.actor, "cluster")
             target = f"{write.resource} {write.namespace}/{write.name}"
-            timed.append((write.time, 0, f"   {write.time:9.3f} s  {who} {did} {target}"))
+            timed.append((write.time, 0, f"   {format_duration(write.time):>9}  {who} {did} {target}"))
     yield from (line for _, _, line in sorted(timed, key=lambda each: (each[0], each[1])))
 
 
