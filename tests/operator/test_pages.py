@@ -35,6 +35,7 @@ def test_the_page_about_reconciling_registers_what_it_shows() -> None:
         "migration",
         "config",
         "gate",
+        "monitored",
         "beside",
     ]
     assert [name for name, _ in operator.registrations()[0].finalizers] == ["example.com/site-operator"]

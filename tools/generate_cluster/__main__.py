@@ -68,7 +68,7 @@ def roles(plane: ControlPlane) -> dict[str, Any]:
             metadata = obj["metadata"]
             for field in ("uid", "resourceVersion", "creationTimestamp"):
                 del metadata[field]
-            for entry in metadata["managedFields"]:
+            for entry in metadata.get("managedFields", ()):  # a client may remove them
                 del entry["time"]
             facts[f"{plural}/{metadata.get('namespace', '')}/{metadata['name']}"] = obj
     return facts

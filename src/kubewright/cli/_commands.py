@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, Entry] = {
     "undeploy": Entry("kubewright.cli.cluster._undeploy", "Delete everything that deploy created."),
     "uninstall": Entry("kubewright.cli.cluster._uninstall", "Delete the CustomResourceDefinitions from the cluster."),
     "upgrade": Entry("kubewright.cli.project._upgrade", "Merge the templates of this release into the project."),
-    "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and of the pinned Kubernetes."),
+    "version": Entry("kubewright.cli._version", "Print the versions of Kubewright and its Kubernetes."),
     "why": Entry("kubewright.cli.cluster._why", "Show what a running operator knows about an object."),
 }
 
