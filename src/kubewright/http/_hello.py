@@ -1,7 +1,7 @@
 """`Arrival`: an accepted socket that waits for the first message of TLS.
 
 A handshake takes 45 kB to 0.3 MB from its first byte on. A socket takes next to nothing: connections that say nothing
-cost little, and can be told from those whose clients have begun.
+cost little, and are distinguished from those whose clients have begun.
 """
 
 from __future__ import annotations
