@@ -61,7 +61,10 @@ async def test_a_watch_arrives_as_it_happens_and_can_be_cut(
     await anext(batches)  # the bookmark after what was there
     for name in ("one", "two"):
         await client.create(a_config_map(name, namespace))
-        assert f'"name":"{name}"'.encode() in b"".join(await anext(batches))
+        batch = b"".join(await anext(batches))
+        if batch.count(b"\n") == 1 and b'"BOOKMARK"' in batch:  # the server sends one every minute
+            batch = b"".join(await anext(batches))
+        assert f'"name":"{name}"'.encode() in batch
     gateway.cut()
     with pytest.raises(Unavailable):
         await anext(batches)
