@@ -23,10 +23,14 @@ class Arrival:
 
     Nothing is read: the handshake reads it. Data that cannot be TLS counts as arrived, and so does the end of the
     stream, so that the handshake reports it.
+
+    Args:
+        since: time of the server's clock at which it was accepted.
     """
 
-    def __init__(self, accepted: socket.socket, arrived: Callable[[Arrival], None]) -> None:
+    def __init__(self, accepted: socket.socket, arrived: Callable[[Arrival], None], *, since: float) -> None:
         self.socket = accepted
+        self.since = since
         self._arrived = arrived
         self._knows_size = False
         accepted.setblocking(False)

@@ -93,7 +93,7 @@ class Server:
         self._openings: dict[ServerConnection, asyncio.Task[None]] = {}
         self._orphans: set[asyncio.Task[None]] = set()
         """Handlers that run although their connection has closed."""
-        self._arrivals: dict[Arrival, float] = {}  # with the time of the clock
+        self._arrivals: set[Arrival] = set()
         self._waiting: Waiting[ServerConnection | Arrival] = Waiting(self.limits)
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
@@ -134,10 +134,7 @@ class Server:
 
     def close(self) -> None:
         """Closes all sockets without waiting, as the end of a process does."""
-        self.stopping = True
-        self._stop_listening()
-        for opening in list(self._openings.values()):
-            opening.cancel()
+        self._stop_opening()
         for connection in list(self.connections):
             connection.abort()
         if self._sweeping is not None:
@@ -146,10 +143,7 @@ class Server:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stopping = True
-        self._stop_listening()
-        for opening in list(self._openings.values()):
-            opening.cancel()
+        self._stop_opening()
         for waiting in list(self._waiting):
             if isinstance(waiting, ServerConnection) and waiting.task is None:
                 waiting.abort()
@@ -258,8 +252,8 @@ class Server:
         if self._tls is None:
             self._open(accepted)
         else:
-            arrival = Arrival(accepted, self._arrived)
-            self._arrivals[arrival] = self.clock.monotonic()
+            arrival = Arrival(accepted, self._arrived, since=self.clock.monotonic())
+            self._arrivals.add(arrival)
             self._waiting.add(arrival, "silent", asyncio.get_running_loop().time())
         if self._sweeping is None:
             self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
@@ -269,7 +263,7 @@ class Server:
         self._open(arrival.socket)
 
     def _forget(self, arrival: Arrival) -> None:
-        del self._arrivals[arrival]
+        self._arrivals.discard(arrival)
         self._waiting.remove(arrival)
 
     def _open(self, accepted: socket.socket) -> None:
@@ -362,12 +356,18 @@ class Server:
                 connection.check_deadline(now)
             elif now - connection.since >= self.limits.header_seconds:
                 opening.cancel()
-        for arrival, since in list(self._arrivals.items()):
-            if now - since >= self.limits.header_seconds:
+        for arrival in list(self._arrivals):
+            if now - arrival.since >= self.limits.header_seconds:
                 self._forget(arrival)
                 arrival.abort()
         if self.connections or self._arrivals:
             self._sweeping = self.clock.call_later(_SWEEP_SECONDS, self._sweep)
+
+    def _stop_opening(self) -> None:
+        self.stopping = True
+        self._stop_listening()
+        for opening in list(self._openings.values()):
+            opening.cancel()
 
     def _stop_listening(self) -> None:
         if self._resuming is not None:
