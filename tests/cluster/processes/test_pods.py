@@ -321,7 +321,6 @@ async def test_streams_of_a_pod(client: Client, node: ProcessNode) -> None:
     assert await log(client, "stream") == ["got one"]
 
 
-@pytest.mark.clusters("real")  # the embedded cluster does not serve pods/ephemeralcontainers
 async def test_runs_ephemeral_containers(client: Client, node: ProcessNode) -> None:
     await client.create(pod("debugged", {}))
     await wait(client, "debugged", is_ready)

@@ -194,12 +194,13 @@ class Dispatcher:
 
     async def _subresource(self, call: Call) -> ApiResponse:
         state, name = self.state, call.subresource
-        holds_status = name in call.type.strategy.status_subresources
-        if holds_status and call.verb == "get":
+        strategy = call.type.strategy
+        holds_object = name in strategy.status_subresources or name in strategy.spec_subresources
+        if holds_object and call.verb == "get":
             return await self._read(call)
         if name == "scale" and call.verb == "get":
             return _scale.get_scale(state, call)
-        if holds_status or name in ("scale", "finalize"):
+        if holds_object or name in ("scale", "finalize"):
             return await self.write(call)
         raise unsupported(f"the subresource {name!r} of {call.type.qualified}")
 

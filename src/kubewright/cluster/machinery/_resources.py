@@ -109,6 +109,8 @@ class Strategy:
     """Whether the response to a delete is the object instead of a Status."""
     status_subresources: frozenset[str] = frozenset({"status"})
     """The subresources whose writes change the status and the metadata, and nothing else."""
+    spec_subresources: frozenset[str] = frozenset()
+    """The subresources whose writes change a part of the spec. `prepare_update` keeps the rest."""
     checks_name_last = False
     """Whether the name is only checked if there are no other errors: the real server has no rule for this kind."""
     randomizes_names = True

@@ -15,7 +15,6 @@ REFUSED_SUBRESOURCES: Final = {
     "log": "the logs of pods: it runs no containers",
     "portforward": "forwarding ports to pods: it runs no containers",
     "proxy": "proxying to nodes, and to pods that are not programs on this machine: it runs no containers",
-    "ephemeralcontainers": "ephemeral containers: it runs no containers",
     "resize": "resizing pods in place",
     "binding": "binding pods by the binding subresource: set spec.nodeName when you create the pod",
     "eviction": "evictions: delete the pod",

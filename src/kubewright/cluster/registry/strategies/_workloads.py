@@ -12,7 +12,7 @@ from kubewright.cluster.registry.strategies._pod_warnings import name_warnings, 
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._job_statuses import job_status_errors
 from kubewright.cluster.registry.validation._jobs import job_update_errors
-from kubewright.cluster.registry.validation._pods import new_pod_errors, pod_update_errors
+from kubewright.cluster.registry.validation._pods import ephemeral_update_errors, new_pod_errors, pod_update_errors
 from kubewright.cluster.registry.validation._statuses import workload_status_errors
 from kubewright.cluster.registry.validation._workloads import (
     cron_job_errors,
@@ -52,6 +52,8 @@ _MUTABLE: Final = frozenset(
     ]
 )
 
+_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences")
+
 _STATEFUL_SET: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -62,6 +64,7 @@ class PodStrategy(BuiltinStrategy):
     """Pods have a phase, get fields from admission, and a grace period when deleted."""
 
     default_grace_seconds = 30
+    spec_subresources = frozenset({"ephemeralcontainers"})
 
     def default(self, obj: JSONObject) -> None:
         """Makes `podIP` and `podIPs` agree; `podIP` wins, as in the conversion of the real server."""
@@ -96,6 +99,8 @@ class PodStrategy(BuiltinStrategy):
         if not subresource:
             obj["spec"] = {**obj["spec"]}
             complete_changed_pod(obj, old)
+        elif subresource == "ephemeralcontainers":
+            _keep_all_but_ephemeral_containers(obj, old)
         elif subresource == "status" and not (obj.get("status") or {}).get("qosClass"):
             obj["status"] = {**(obj.get("status") or {}), "qosClass": (old.get("status") or {}).get("qosClass", "")}
 
@@ -109,7 +114,21 @@ class PodStrategy(BuiltinStrategy):
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of immutable fields."""
+        if subresource == "ephemeralcontainers":
+            return ephemeral_update_errors(obj["spec"], old["spec"])
         return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
+
+
+def _keep_all_but_ephemeral_containers(obj: JSONObject, old: JSONObject) -> None:
+    added = obj["spec"].get("ephemeralContainers")
+    obj["spec"] = {name: value for name, value in old["spec"].items() if name != "ephemeralContainers"}
+    if added:
+        obj["spec"]["ephemeralContainers"] = added
+    for name in _METADATA:
+        if name in old["metadata"]:
+            obj["metadata"][name] = old["metadata"][name]
+        else:
+            obj["metadata"].pop(name, None)
 
 
 class TemplateStrategy(SpecStrategy):

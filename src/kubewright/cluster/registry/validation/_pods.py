@@ -23,7 +23,7 @@ from kubewright.cluster.registry.validation._security import pod_security_errors
 from kubewright.cluster.registry.validation._volumes import volume_errors
 from kubewright.names import label_problems, subdomain_problems
 
-__all__ = ["new_pod_errors", "pod_errors", "pod_update_errors", "template_pod_errors"]
+__all__ = ["ephemeral_update_errors", "new_pod_errors", "pod_errors", "pod_update_errors", "template_pod_errors"]
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -118,6 +118,19 @@ def pod_update_errors(spec: JSONObject, old: JSONObject) -> list[FieldError]:
         errors.append(forbidden("spec.schedulingGates", "only deletion is allowed, but found new scheduling gate"))
     if _fixed(spec, gated=bool(gates)) != _fixed(old, gated=bool(gates)):
         errors.append(forbidden("spec", f"pod updates may not change fields other than {_MUTABLE}"))
+    return errors
+
+
+def ephemeral_update_errors(spec: JSONObject, old: JSONObject) -> list[FieldError]:
+    """Rejects changed and removed ephemeral containers."""
+    errors, path = pod_errors(spec), "spec.ephemeralContainers"
+    given = {container["name"]: container for container in spec.get("ephemeralContainers") or ()}
+    for container in old.get("ephemeralContainers") or ():
+        name = container["name"]
+        if name not in given:
+            errors.append(forbidden(path, f'existing ephemeral containers "{name}" may not be removed\n'))
+        elif given[name] != container:
+            errors.append(forbidden(path, f'existing ephemeral containers "{name}" may not be changed\n'))
     return errors
 
 
