@@ -146,7 +146,9 @@ class Victim:
         self._answers[number] = asyncio.get_running_loop().create_future()
         self._process.stdin.write(json.dumps({**question, "number": number}).encode() + b"\n")
         async with asyncio.timeout(PATIENCE if COPIES == 1 else PATIENCE * 5):
-            return await self._answers[number]
+            found = await self._answers[number]
+        assert "raised" not in found, found["raised"]
+        return found
 
     async def _listen(self) -> None:
         try:

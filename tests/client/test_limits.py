@@ -24,6 +24,7 @@ from tests.client.http_server import serving
 KIB, MIB = 2**10, 2**20
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
+NEVER = RetryPolicy(attempts=1)
 NODE = b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}}'
 
 
@@ -130,6 +131,34 @@ async def test_raised_limit_admits_the_body() -> None:
     body = NODE + b" " * MIB
     async with client_of(Hostile(CHUNKED, chunk(body), END), max_response_bytes=len(body)) as client:
         assert (await client.get(core.Node, "n")).metadata.name == "n"
+
+
+class Endless:
+    """Sends a body that grows without end, and counts how many clients have taken more of it than sockets hold."""
+
+    def __init__(self) -> None:
+        self.sent: dict[int, int] = {}
+        self.most_at_once = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b" " * 64 * KIB)
+                await writer.drain()
+                self.sent[id(writer)] = self.sent.get(id(writer), 0) + 64 * KIB
+                self.most_at_once = max(self.most_at_once, sum(sent > 24 * MIB for sent in self.sent.values()))
+        del self.sent[id(writer)]
+
+
+@pytest.mark.promise("Reading with the client", "Many large responses at the same time take the memory of a few.")
+async def test_reads_few_large_bodies_at_the_same_time() -> None:
+    server = Endless()
+    async with serving(server) as address, Client(ClientConfig(server=address), retry=NEVER) as client:
+        found = await asyncio.gather(*(client.get(core.Node, "n") for _ in range(12)), return_exceptions=True)
+    assert [type(each) for each in found] == [ResponseTooLarge] * 12
+    assert server.most_at_once <= 4
 
 
 async def test_default_limit_stops_a_compressed_bomb_and_other_tasks_keep_running() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing
+from typing import Final
 
 from kubewright.client._bursts import Bursts
 from kubewright.client._connection import Broken, Connection
@@ -13,7 +14,12 @@ from kubewright.client._transport import TooLarge
 from kubewright.client._unpacking import Unpacking
 from kubewright.http import ByteStream
 
-__all__ = ["HttpResponse"]
+__all__ = ["LARGE_AT_ONCE", "HttpResponse"]
+
+_LARGE_BYTES: Final = 2**20
+LARGE_AT_ONCE: Final = 4
+"""How many bodies over 1 MiB one client reads at the same time, so that many large responses do not fill the memory.
+They are read by one event loop: reading more of them at once takes as long."""
 
 
 class HttpResponse:
@@ -31,6 +37,7 @@ class HttpResponse:
         stream: bool,
         max_bytes: int,
         hold: AbstractContextManager[object],
+        large: asyncio.Semaphore,
     ) -> None:
         self.status = connection.status
         self.headers = connection.headers
@@ -40,6 +47,7 @@ class HttpResponse:
         self._stream = stream
         self._max_bytes = max_bytes
         self._hold = hold
+        self._large = large
 
     def warnings(self) -> list[str]:
         """Returns the values of the `Warning` headers."""
@@ -59,15 +67,19 @@ class HttpResponse:
     async def read(self) -> bytes:
         """Returns the whole body. Raises `TooLarge` if it has more than `max_bytes` after decompression.
 
-        Reading it holds the clock, like the request itself.
+        Reading it holds the clock, like the request itself. A large body waits while `LARGE_AT_ONCE` others are read.
         """
         with self._hold:
             return await self._read()
 
     async def _read(self) -> bytes:
         whole: bytes | bytearray = b""
-        async with aclosing(self.chunks()) as pieces:
+        async with AsyncExitStack() as stack:
+            pieces, is_large = await stack.enter_async_context(aclosing(self.chunks())), False
             async for piece in pieces:
+                if not is_large and len(whole) + len(piece) > _LARGE_BYTES:
+                    await stack.enter_async_context(self._large)
+                    is_large = True
                 if len(whole) + len(piece) > self._max_bytes:
                     whole = piece = b""  # the traceback of the error would keep them in memory
                     raise TooLarge(
