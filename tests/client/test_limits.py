@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from itertools import repeat
 from typing import Any
@@ -152,11 +152,24 @@ class Endless:
         del self.sent[id(writer)]
 
 
+async def get(client: Client) -> None:
+    await client.get(core.Node, "n")
+
+
+async def watch(client: Client) -> None:
+    async for _ in client.watch(core.Node, resource_version="1"):
+        pass
+
+
 @pytest.mark.promise("Reading with the client", "Many large responses at the same time take the memory of a few.")
-async def test_reads_few_large_bodies_at_the_same_time() -> None:
+@pytest.mark.parametrize("read", [get, watch])
+async def test_reads_few_large_bodies_at_the_same_time(read: Callable[[Client], Awaitable[None]]) -> None:
     server = Endless()
-    async with serving(server) as address, Client(ClientConfig(server=address), retry=NEVER) as client:
-        found = await asyncio.gather(*(client.get(core.Node, "n") for _ in range(12)), return_exceptions=True)
+    async with serving(server) as address:
+        config = ClientConfig(server=address, max_response_bytes=48 * MIB, max_watch_event_bytes=48 * MIB)
+        client = Client(config, retry=NEVER)
+        found = await asyncio.gather(*(read(client) for _ in range(12)), return_exceptions=True)
+        await client.close()
     assert [type(each) for each in found] == [ResponseTooLarge] * 12
     assert server.most_at_once <= 4
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from kubewright.client._connection import Broken, Connection
 from kubewright.client._heads import head_of, query_text
-from kubewright.client._http_response import LARGE_AT_ONCE, HttpResponse
+from kubewright.client._http_response import HttpResponse
+from kubewright.client._large import LargeBodies
 from kubewright.client._pool import Pool
 from kubewright.client._transport import Request
 from kubewright.client.credentials._auth import Identity
@@ -41,7 +42,7 @@ class Exchange:
         self._lost = lost
         self._max_response_bytes = max_response_bytes
         self._clock = clock or SystemClock()
-        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._large = LargeBodies()
 
     async def send(self, pool: Pool, identity: Identity, request: Request, head: bytes) -> HttpResponse:
         """Sends a request and waits for the head of the response.

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing
-from typing import Final
+from contextlib import AbstractContextManager, aclosing
 
 from kubewright.client._bursts import Bursts
 from kubewright.client._connection import Broken, Connection
+from kubewright.client._large import LargeBodies
 from kubewright.client._pool import Closed, Pool
 from kubewright.client._transport import TooLarge
 from kubewright.client._unpacking import Unpacking
 from kubewright.http import ByteStream
 
-__all__ = ["LARGE_AT_ONCE", "HttpResponse"]
-
-_LARGE_BYTES: Final = 2**20
-LARGE_AT_ONCE: Final = 4
-"""How many bodies over 1 MiB one client reads at the same time, so that many large responses do not fill the memory.
-They are read by one event loop: reading more of them at once takes as long."""
+__all__ = ["HttpResponse"]
 
 
 class HttpResponse:
@@ -37,7 +32,7 @@ class HttpResponse:
         stream: bool,
         max_bytes: int,
         hold: AbstractContextManager[object],
-        large: asyncio.Semaphore,
+        large: LargeBodies,
     ) -> None:
         self.status = connection.status
         self.headers = connection.headers
@@ -47,7 +42,7 @@ class HttpResponse:
         self._stream = stream
         self._max_bytes = max_bytes
         self._hold = hold
-        self._large = large
+        self.place = large.place
 
     def warnings(self) -> list[str]:
         """Returns the values of the `Warning` headers."""
@@ -67,31 +62,32 @@ class HttpResponse:
     async def read(self) -> bytes:
         """Returns the whole body. Raises `TooLarge` if it has more than `max_bytes` after decompression.
 
-        Reading it holds the clock, like the request itself. A large body waits while `LARGE_AT_ONCE` others are read.
+        Reading it holds the clock, like the request itself. A large body waits while some others are read.
         """
         with self._hold:
             return await self._read()
 
     async def _read(self) -> bytes:
         whole: bytes | bytearray = b""
-        async with AsyncExitStack() as stack:
-            pieces, is_large = await stack.enter_async_context(aclosing(self.chunks())), False
-            async for piece in pieces:
-                if not is_large and len(whole) + len(piece) > _LARGE_BYTES:
-                    await stack.enter_async_context(self._large)
-                    is_large = True
-                if len(whole) + len(piece) > self._max_bytes:
-                    whole = piece = b""  # the traceback of the error would keep them in memory
-                    raise TooLarge(
-                        f"the response body exceeds {self._max_bytes} bytes: ask for less, for example with page_size, "
-                        "or raise ClientConfig.max_response_bytes"
-                    )
-                if not whole:
-                    whole = piece
-                    continue
-                if isinstance(whole, bytes):
-                    whole = bytearray(whole)  # not a list: pieces of a few bytes would take many times their size
-                whole += piece
+        place = self.place()
+        try:
+            async with aclosing(self.chunks()) as pieces:
+                async for piece in pieces:
+                    await place.collected(len(whole) + len(piece))
+                    if len(whole) + len(piece) > self._max_bytes:
+                        whole = piece = b""  # the traceback of the error would keep them in memory
+                        raise TooLarge(
+                            f"the response body exceeds {self._max_bytes} bytes: ask for less, for example with "
+                            "page_size, or raise ClientConfig.max_response_bytes"
+                        )
+                    if not whole:
+                        whole = piece
+                        continue
+                    if isinstance(whole, bytes):
+                        whole = bytearray(whole)  # not a list: pieces of a few bytes would take many times their size
+                    whole += piece
+        finally:
+            place.leave()
         return bytes(whole)  # no copy if it is bytes
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:

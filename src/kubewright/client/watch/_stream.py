@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from kubewright.client._errors import ApiError, ResponseTooLarge, Status, error_from, error_from_loss
+from kubewright.client._large import LargeBodies, Place
 from kubewright.client._lines import Lines
 from kubewright.client._transport import ConnectionLost, Response
 
@@ -51,7 +52,7 @@ class WatchStream:
 
         Ends with the watch.
         """
-        buffer = Lines()
+        buffer, place = Lines(), self._place()
         try:
             async for chunk in self._response.chunks():
                 lines = buffer.feed(chunk)
@@ -59,6 +60,7 @@ class WatchStream:
                 if lines:
                     yield lines
                 del lines
+                await place.collected(buffer.pending)
                 if buffer.pending > self._max_event_bytes:
                     message = (
                         f"an event of the watch exceeds {self._max_event_bytes} bytes: "
@@ -68,7 +70,12 @@ class WatchStream:
         except ConnectionLost as error:
             raise error_from_loss(error, self._request) from error
         finally:
+            place.leave()
             self._response.close()
+
+    def _place(self) -> Place:
+        found: Callable[[], Place] | None = getattr(self._response, "place", None)
+        return LargeBodies().place() if found is None else found()
 
     def may_stall(self) -> bool:
         """Whether it may stall silently, as a network connection may. The watch of an embedded cluster does not."""
