@@ -20,7 +20,7 @@ from tests.patience import PATIENCE
 
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
-    async with embedded_place(rbac=False, nodes=1, kubeconfig=None) as made:
+    async with embedded_place(rbac=False, nodes=1, images=None, kubeconfig=None) as made:
         yield made
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kubewright.api import Untyped, apiextensions, core
+from kubewright.api.meta import ObjectMeta
 from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
@@ -81,6 +82,22 @@ def test_one_command_runs_the_operator_of_a_file(program: Path) -> None:
     assert dev.messages[-1]["type"] == "stopped"
     assert not kubeconfig.exists()
     assert not answers(pages)
+
+
+def test_runs_pods_of_mapped_images(program: Path) -> None:
+    (program.parent / "images.toml").write_text(
+        '[images.hello]\ncommand = ["/bin/sh", "-c", "echo hello from a pod"]\n'
+    )
+    pod = core.Pod(
+        metadata=ObjectMeta(name="hello", namespace="default"),
+        spec=core.PodSpec(containers=[core.Container(name="c", image="hello")], restart_policy="Never"),
+    )
+    with developing(program.parent, program.name, "--no-console", "--run-pods", "--images", "images.toml") as dev:
+        dev.wait_for("ready", operator="notes")
+        with dev.client() as client:
+            client.create(pod)
+            wait_until(lambda: client.get(core.Pod, "hello", "default").status.phase == "Succeeded", "the pod's end")
+            assert [*client.logs("hello", "default")] == ["hello from a pod"]
 
 
 @pytest.mark.promise(

@@ -150,6 +150,8 @@ def test_ends_when_the_reader_closes_the_pipe(program: Path) -> None:
         (["notes.py", "--samples", "no/such"], "'no/such' does not exist"),
         (["notes.py", "--samples", ".", "--no-samples"], "exclude each other"),
         (["notes.py", "--rbac", "--context", "kind"], "--rbac is for the embedded cluster"),
+        (["notes.py", "--run-pods", "--context", "kind"], "--run-pods is for the embedded cluster"),
+        (["notes.py", "--images", "notes.py"], "--images requires --run-pods"),
         (["notes.py", "--nodes", "3", "--kubeconfig", "x"], "--nodes is for the embedded cluster"),
         (["notes.py", "--write-kubeconfig", "x", "--context", "kind"], "--write-kubeconfig is for the embedded"),
         (["notes.py", "--nodes", "0"], "0 is not in the range"),

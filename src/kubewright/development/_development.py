@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kubewright.client import ApiError
 from kubewright.development._consoles import ConsoleBeside
@@ -33,6 +33,9 @@ from kubewright.development.messages import (
 )
 from kubewright.development.views import View
 
+if TYPE_CHECKING:
+    from kubewright.cluster.processes import Images
+
 __all__ = ["Development", "Plan"]
 
 _PYTHON: Final = ".py"
@@ -51,6 +54,7 @@ class Plan:
         samples: files and folders of objects to apply.
         rbac: whether the embedded cluster enforces RBAC; the operator then has its generated roles only.
         nodes: the number of nodes of the embedded cluster.
+        images: the images whose pods run as processes on the embedded cluster. Default: none.
         write_kubeconfig: the path of the embedded cluster's kubeconfig. Default: a temporary file.
         namespaces: the only namespaces that the operator watches.
         console_port: the port of the web console; 0 for a free one, None for no console.
@@ -63,6 +67,7 @@ class Plan:
     samples: Sequence[Path] = ()
     rbac: bool = False
     nodes: int = 1
+    images: Images | None = None
     write_kubeconfig: Path | None = None
     namespaces: Sequence[str] = ()
     console_port: int | None = 0
@@ -131,7 +136,9 @@ class Development:
     def _place(self) -> AbstractAsyncContextManager[Place]:
         plan = self._plan
         if plan.embedded:
-            return embedded_place(rbac=plan.rbac, nodes=plan.nodes, kubeconfig=plan.write_kubeconfig)
+            return embedded_place(
+                rbac=plan.rbac, nodes=plan.nodes, images=plan.images, kubeconfig=plan.write_kubeconfig
+            )
         return given_place(plan.kubeconfig, plan.context)
 
     # One version of the program

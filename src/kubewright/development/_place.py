@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kubewright.client import Client, RetryPolicy, load_config
 from kubewright.files import remove_own
+
+if TYPE_CHECKING:
+    from kubewright.cluster.processes import Images
 
 __all__ = ["Place", "embedded_place", "given_place"]
 
@@ -32,12 +35,17 @@ class Place:
 
 
 @asynccontextmanager
-async def embedded_place(*, rbac: bool, nodes: int, kubeconfig: Path | None) -> AsyncIterator[Place]:
-    """Runs an embedded cluster with workloads on loopback. Its data is lost at the end."""
+async def embedded_place(
+    *, rbac: bool, nodes: int, images: Images | None, kubeconfig: Path | None
+) -> AsyncIterator[Place]:
+    """Runs an embedded cluster with workloads on loopback. Its data is lost at the end.
+
+    Pods with one of these images run as processes.
+    """
     from kubewright.cluster import Cluster
     from kubewright.cluster.workloads import Workloads
 
-    async with Cluster(workloads=Workloads(nodes=nodes), rbac=rbac) as cluster:
+    async with Cluster(workloads=Workloads(nodes=nodes, processes=images), rbac=rbac) as cluster:
         server = await cluster.serve()
         path = cluster.kubeconfig(kubeconfig).absolute()
         written = path.read_bytes()

@@ -19,6 +19,7 @@ from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_argument, targets_or_current_project
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
+from kubewright.cli.local._run_pods import mapped_images, run_pods_options
 from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
@@ -42,6 +43,7 @@ __all__ = ["command"]
     "--rbac", is_flag=True, help="Embedded cluster: restrict the operator to the roles that are generated for it."
 )
 @click.option("--nodes", type=up_to(100), default=1, show_default=True, help="Embedded cluster: the number of nodes.")
+@run_pods_options
 @click.option(
     "--samples",
     type=click.Path(exists=True, path_type=Path),
@@ -74,6 +76,8 @@ def command(
     context: str | None,
     rbac: bool,
     nodes: int,
+    run_pods: bool,
+    images: Path | None,
     samples: Sequence[Path],
     no_samples: bool,
     write_kubeconfig: Path | None,
@@ -100,7 +104,7 @@ def command(
     from kubewright.development import Development, Plan, check_targets, samples_beside, view_for
 
     chosen = targets_or_current_project(targets, settings=False)
-    _check(kubeconfig, context, rbac=rbac, nodes=nodes, write_kubeconfig=write_kubeconfig)
+    _check(kubeconfig, context, rbac=rbac, nodes=nodes, run_pods=run_pods, write_kubeconfig=write_kubeconfig)
     if no_samples and samples:
         raise click.UsageError("--samples and --no-samples exclude each other")
     try:
@@ -114,6 +118,7 @@ def command(
         samples=() if no_samples else [*samples] or samples_beside(chosen, Path()),
         rbac=rbac,
         nodes=nodes,
+        images=mapped_images(run_pods, images),
         write_kubeconfig=write_kubeconfig,
         namespaces=namespaces,
         console_port=console_port if console else None,
@@ -131,14 +136,21 @@ def command(
 
 
 def _check(
-    kubeconfig: str | None, context: str | None, *, rbac: bool, nodes: int, write_kubeconfig: Path | None
+    kubeconfig: str | None,
+    context: str | None,
+    *,
+    rbac: bool,
+    nodes: int,
+    run_pods: bool,
+    write_kubeconfig: Path | None,
 ) -> None:
     """Rejects options of the embedded cluster if another cluster was selected."""
     if kubeconfig is None and context is None:
         if write_kubeconfig is not None:
             check_replaceable(write_kubeconfig)
         return
-    for flag, given in (("--rbac", rbac), ("--nodes", nodes != 1), ("--write-kubeconfig", write_kubeconfig)):
+    options = {"--rbac": rbac, "--nodes": nodes != 1, "--run-pods": run_pods, "--write-kubeconfig": write_kubeconfig}
+    for flag, given in options.items():
         if given:
             raise click.UsageError(f"{flag} is for the embedded cluster, but you selected another one")
 
