@@ -1,11 +1,15 @@
-"""`pods/proxy` and `services/proxy` on both API servers."""
+"""`pods/proxy` and `services/proxy`.
+
+A real API server proxies to no loopback address, and tests listen on no other. Requests that reach a program therefore
+run on an embedded cluster whose pods are on loopback; requests that are refused run on both API servers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -32,16 +36,6 @@ PAGE = (
     '<html><head><link href="/style.css"></head><body><a href="/x/y?z=1">a</a><a href="rel">b</a>'
     '<a href="http://other/x">c</a><img src="//h/i.png"><form action="/go"></form></body></html>'
 )
-
-
-def own_address() -> str:
-    """Returns an address of this machine that is not on loopback, because a real API server proxies to no other."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 1))  # sends nothing
-            return str(probe.getsockname()[0])
-        except OSError:
-            pytest.skip("this machine has no address but those on loopback")
 
 
 async def program(request: ServerRequest) -> ServerResponse:
@@ -110,40 +104,50 @@ class Browser:
         return status, msgspec.json.decode(content)["message"]
 
 
-@pytest.fixture
-def client(cluster: Cluster, namespace: str) -> Client:
-    """A client of the administrator."""
-    return cluster.client(namespace=namespace)
-
-
-@pytest.fixture
-async def web(client: Client) -> AsyncIterator[str]:
-    """The pod `web` with a program, the Service `web`, and its endpoints. Host and port of the program."""
-    address = own_address()
-    async with Server(program, host=address) as server:
-        pod = await run_pod(client, "web", address, core.ContainerPort(container_port=server.port))
-        port = core.ServicePort(name="http", port=80, target_port=server.port)
-        await client.create(core.Service(metadata=ObjectMeta(name="web"), spec=core.ServiceSpec(ports=[port])))
-        reference = core.ObjectReference(kind="Pod", namespace=client.namespace, name="web", uid=pod.metadata.uid)
-        subset = core.EndpointSubset(
-            addresses=[core.EndpointAddress(ip=address, target_ref=reference)],
-            ports=[core.EndpointPort(name="http", port=server.port)],
-        )
-        await client.create(core.Endpoints(metadata=ObjectMeta(name="web"), subsets=[subset]))
-        yield f"{address}:{server.port}"
-        await client.delete(core.Pod, "web", grace_period_seconds=0)
-
-
-@pytest.fixture
-async def browse(cluster: Cluster, namespace: str) -> AsyncIterator[Browser]:
-    """An administrator's browser."""
+@contextlib.asynccontextmanager
+async def browsing(cluster: Cluster, namespace: str) -> AsyncIterator[Browser]:
+    """Yields an administrator's browser."""
     await cluster.serve()
     transport = HttpTransport(load_config(kubeconfig=cluster.kubeconfig()), SystemClock())
     yield Browser(transport, namespace)
     await transport.close()
 
 
-@pytest.mark.clusters
+async def create_web(client: Client, address: str, port: int) -> None:
+    """Creates the pod `web`, the Service `web`, and its endpoints."""
+    pod = await run_pod(client, "web", address, core.ContainerPort(container_port=port))
+    ports = [core.ServicePort(name="http", port=80, target_port=port)]
+    await client.create(core.Service(metadata=ObjectMeta(name="web"), spec=core.ServiceSpec(ports=ports)))
+    reference = core.ObjectReference(kind="Pod", namespace=client.namespace, name="web", uid=pod.metadata.uid)
+    subset = core.EndpointSubset(
+        addresses=[core.EndpointAddress(ip=address, target_ref=reference)],
+        ports=[core.EndpointPort(name="http", port=port)],
+    )
+    await client.create(core.Endpoints(metadata=ObjectMeta(name="web"), subsets=[subset]))
+
+
+@pytest.fixture
+async def near() -> AsyncIterator[Cluster]:
+    """An embedded cluster whose pods are programs on loopback."""
+    async with Cluster(service_range="loopback") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def web(near: Cluster) -> AsyncIterator[str]:
+    """A program behind the pod and the Service `web`. Its host and port."""
+    async with Server(program, host="127.0.0.1") as server:
+        await create_web(near.client(), "127.0.0.1", server.port)
+        yield f"127.0.0.1:{server.port}"
+
+
+@pytest.fixture
+async def browse(near: Cluster) -> AsyncIterator[Browser]:
+    """A browser in front of the program."""
+    async with browsing(near, "default") as made:
+        yield made
+
+
 class TestRequests:
     @pytest.mark.promise("Streams of pods", "`pods/proxy` and `services/proxy` pass requests on to programs.")
     @pytest.mark.parametrize("name", ["pods/web", "pods/web:{port}", "pods/http:web:{port}"])
@@ -206,7 +210,6 @@ class TestRequests:
             stream.close()
 
 
-@pytest.mark.clusters
 class TestResponses:
     async def test_headers(self, browse: Browser, web: str) -> None:
         status, headers, body = await browse("GET", "/pods/web/proxy/failure")
@@ -252,7 +255,27 @@ class TestResponses:
 
 
 @pytest.mark.clusters
-class TestFailures:
+class TestRefusals:
+    """Requests that reach no program. The address of `web` is one of documentation, which leads nowhere."""
+
+    @pytest.fixture
+    def client(self, cluster: Cluster, namespace: str) -> Client:
+        """A client of the administrator."""
+        return cluster.client(namespace=namespace)
+
+    @pytest.fixture
+    async def web(self, client: Client) -> AsyncIterator[None]:
+        """The pod and the Service `web`."""
+        await create_web(client, "192.0.2.1", 8080)
+        yield
+        await client.delete(core.Pod, "web", grace_period_seconds=0)
+
+    @pytest.fixture
+    async def browse(self, cluster: Cluster, namespace: str) -> AsyncIterator[Browser]:
+        """A browser of either cluster."""
+        async with browsing(cluster, namespace) as made:
+            yield made
+
     @pytest.mark.parametrize(
         ("path", "status", "message"),
         [
@@ -265,26 +288,20 @@ class TestFailures:
             ("/services/a:b:c:d/proxy/x", 400, 'invalid service request "a:b:c:d"'),
             ("/pods/ftp:web:80/proxy/x", 400, 'invalid pod request "ftp:web:80"'),
             ("/pods/new:80/proxy/x", 400, "address not allowed"),
-            (
-                "/pods/web:1/proxy/x",
-                503,
-                "error trying to reach service: dial tcp {host}:1: connect: connection refused",
-            ),
         ],
     )
-    async def test_messages(
-        self, client: Client, browse: Browser, web: str, path: str, status: int, message: str
-    ) -> None:
+    @pytest.mark.usefixtures("web")
+    async def test_messages(self, client: Client, browse: Browser, path: str, status: int, message: str) -> None:
         spec = core.PodSpec(containers=[core.Container(name="app", image="app")])
         await client.create(core.Pod(metadata=ObjectMeta(name="new"), spec=spec))
-        expected = message.format(host=web.rpartition(":")[0])
-        assert await browse.message(path) == (status, expected)
+        assert await browse.message(path) == (status, message)
 
     async def test_loopback_addresses_are_rejected(self, client: Client, browse: Browser) -> None:
         await run_pod(client, "near", "127.0.0.1")
         assert await browse.message("/pods/near:80/proxy/") == (400, "address not allowed")
 
-    async def test_endpoints_that_are_not_pods_are_rejected(self, client: Client, browse: Browser, web: str) -> None:
+    @pytest.mark.usefixtures("web")
+    async def test_endpoints_that_are_not_pods_are_rejected(self, client: Client, browse: Browser) -> None:
         endpoints = await client.get(core.Endpoints, "web")
         assert endpoints.subsets is not None
         assert endpoints.subsets[0].addresses is not None
@@ -297,7 +314,7 @@ class TestFailures:
         ("method", "verb"),
         [("GET", "get"), ("POST", "create"), ("PUT", "update"), ("PATCH", "patch"), ("DELETE", "delete")],
     )
-    async def test_other_users_need_a_permission(self, cluster: Cluster, web: str, method: str, verb: str) -> None:
+    async def test_other_users_need_a_permission(self, cluster: Cluster, method: str, verb: str) -> None:
         if not getattr(cluster, "rbac", True):  # an embedded one that allows everything
             async with Cluster(rbac=True) as strict:
                 await self.refused(strict, "default", method, verb)
@@ -309,10 +326,12 @@ class TestFailures:
             await cluster.client_as("joe").request(method, f"/api/v1/namespaces/{namespace}/services/web:80/proxy/x")
 
 
-class TestLoopback:
-    """Pods on this machine, which only an embedded cluster proxies to."""
+class TestPrograms:
+    async def test_closed_ports_are_reported(self, browse: Browser, web: str) -> None:
+        expected = "error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused"
+        assert await browse.message("/pods/web:1/proxy/x") == (503, expected)
 
-    async def test_loopback_addresses_of_pods_are_proxied_to(self) -> None:
+    async def test_large_pages_pass_unchanged(self) -> None:
         large = b"<p>" + base64.b64encode(os.urandom(3 * 2**18)) + b'<a href="/x">'  # its links are not rewritten
 
         async def page(request: ServerRequest) -> ServerResponse:
