@@ -12,6 +12,7 @@ from kubewright.cluster._state import SERVICE_RANGE, State
 from kubewright.cluster.access import CreationByUpdate, NoEscalation
 from kubewright.cluster.admission.webhooks import add_webhooks
 from kubewright.cluster.certificates import add_certificates
+from kubewright.cluster.classes import DefaultIngressClass, DefaultStorageClass, Priorities
 from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
@@ -66,7 +67,8 @@ def install_features(dispatcher: Dispatcher, *, runs_pods: bool = False) -> None
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
     state.admission.add(ClaimResize(state))
-    state.admission.add(RuntimeClasses(state))
+    for plugin in (RuntimeClasses, Priorities, DefaultStorageClass, DefaultIngressClass):
+        state.admission.add(plugin(state))
     if dispatcher.access.authorizer.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))
         state.admission.add(NoEscalation(dispatcher.access.authorizer))

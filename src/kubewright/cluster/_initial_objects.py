@@ -1,5 +1,5 @@
 """The objects that kube-apiserver creates itself: namespaces, the `kubernetes` Service with its endpoints, the range of
-cluster IPs, APIServices, and with RBAC the default roles."""
+cluster IPs, priority classes, APIServices, and with RBAC the default roles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kubewright.cluster._state import State
 from kubewright.cluster.access import add_default_roles
+from kubewright.cluster.classes import PRIORITY_CLASSES
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry._api_services import add_api_services
 
@@ -19,6 +20,7 @@ _LOOPBACK: Final = "127.0.0.1"
 _PORT: Final = 6443
 _ENDPOINTS: Final = "/endpoints"
 _SLICES: Final = "discovery.k8s.io/endpointslices"
+_PRIORITIES: Final = "scheduling.k8s.io/priorityclasses"
 _RANGES: Final = "networking.k8s.io/servicecidrs"
 
 
@@ -30,6 +32,8 @@ def add_initial_objects(state: State, *, rbac: bool = False) -> None:
     _add(state, "/services", _service(str(state.service_range[1])))
     for storage, content in _endpoints(_UNREACHABLE, _PORT, state.now()).items():
         _add(state, storage, content)
+    for name, content in PRIORITY_CLASSES.items():
+        _add(state, _PRIORITIES, _priority_class(name, content, state.now()))
     add_api_services(state)
     if rbac:
         add_default_roles(state)
@@ -100,6 +104,12 @@ def _range(cidr: str, now: str) -> JSONObject:
         "spec": {"cidrs": [cidr]},
         "status": {"conditions": [condition]},
     }
+
+
+def _priority_class(name: str, content: JSONObject, now: str) -> JSONObject:
+    fields = {f"f:{field}": {} for field in sorted(content)}
+    managed = [_managed("kube-apiserver", "scheduling.k8s.io/v1", now, fields)]
+    return {"metadata": {"name": name, "generation": 1, "managedFields": managed}, **content}
 
 
 def _endpoints(address: str, port: int, now: str) -> dict[str, JSONObject]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kubewright.cluster._state import State
 from kubewright.cluster.access._authorizer import Authorizer
@@ -22,6 +22,24 @@ from kubewright.cluster.registry._field_managers import manager_name_of, manager
 from kubewright.cluster.registry._store import NAMESPACE_MISMATCH
 
 __all__ = ["review"]
+
+_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)  # in the order of the Go struct
 
 
 class _Context(NamedTuple):
@@ -93,7 +111,8 @@ def _errors(obj: JSONObject, call: Call) -> list[FieldError]:
         metadata.pop("namespace", None)
     if metadata:
         text = "must be empty except for namespace" if local else "must be empty"
-        errors.append(invalid("metadata", obj["metadata"], text))
+        ordered = {name: obj["metadata"][name] for name in sorted(obj["metadata"], key=_METADATA.index)}
+        errors.append(invalid("metadata", ordered, text))
     if local and resource is not None and resource.get("namespace", "") != obj["metadata"]["namespace"]:
         namespace = resource.get("namespace", "")
         errors.append(invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace"))

@@ -1,4 +1,4 @@
-"""Deletes claims and volumes when no object uses them any more."""
+"""Deletes claims, volumes and attributes classes when no object uses them any more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from kubewright.cluster._state import State
 from kubewright.cluster.controllers._writing import controller_user, type_of, update
 from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._failures import Failure
 from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.storage._storage import Entry, Event, RevisionConflict
@@ -15,10 +16,16 @@ __all__ = ["VolumeProtection"]
 
 _CLAIMS: Final = "/persistentvolumeclaims"
 _VOLUMES: Final = "/persistentvolumes"
+_CLASSES: Final = "storage.k8s.io/volumeattributesclasses"
 _PODS: Final = "/pods"
-_CLAIMS_USER: Final = controller_user("pvc-protection-controller")
-_VOLUMES_USER: Final = controller_user("pv-protection-controller")
-_PROTECTIONS: Final = {_CLAIMS: "kubernetes.io/pvc-protection", _VOLUMES: "kubernetes.io/pv-protection"}
+_PROTECTIONS: Final = {
+    _CLAIMS: ("kubernetes.io/pvc-protection", controller_user("pvc-protection-controller")),
+    _VOLUMES: ("kubernetes.io/pv-protection", controller_user("pv-protection-controller")),
+    _CLASSES: (
+        "kubernetes.io/vac-protection",
+        controller_user("volumeattributesclass-protection-controller"),
+    ),
+}
 
 
 class VolumeProtection:
@@ -42,11 +49,11 @@ class VolumeProtection:
     async def work(self, budget: WorkBudget) -> None:
         """Removes the finalizer of everything that is unused."""
         self._look = False
-        for storage, protection in _PROTECTIONS.items():
+        for storage, (protection, user) in _PROTECTIONS.items():
             for entry in list(self._state.storage.entries(storage)):
                 if b'"deletionTimestamp"' in entry.raw:
                     try:
-                        await self._release(storage, protection, entry, budget)
+                        await self._release(storage, protection, user, entry, budget)
                     except RevisionConflict:  # it changed during admission
                         self._look = True
                     except Failure:  # admission rejected the write, possibly temporarily
@@ -59,7 +66,7 @@ class VolumeProtection:
         """Retries after admission rejected a write."""
         self._look, self.later = True, False
 
-    async def _release(self, storage: str, protection: str, entry: Entry, budget: WorkBudget) -> None:
+    async def _release(self, storage: str, protection: str, user: User, entry: Entry, budget: WorkBudget) -> None:
         type_ = type_of(self._state, storage)
         assert type_ is not None
         obj = decoded(type_, entry)
@@ -70,13 +77,15 @@ class VolumeProtection:
         if storage == _CLAIMS:
             if await self._is_mounted(entry, budget):
                 return
+        elif storage == _CLASSES:
+            if await self._is_referenced(entry, budget):
+                return
         elif (obj.get("status") or {}).get("phase") == "Bound":
             return
         left = [each for each in finalizers if each != protection]
         changed = {**metadata, "finalizers": left}
         if not left:
             del changed["finalizers"]
-        user = _CLAIMS_USER if storage == _CLAIMS else _VOLUMES_USER
         await update(self._state, type_, entry, {**obj, "metadata": changed}, user)
 
     async def _is_mounted(self, claim: Entry, budget: WorkBudget) -> bool:
@@ -89,6 +98,25 @@ class VolumeProtection:
             await budget.spend(SCANNED)
         # Pods that were written during the scan.
         return any(each.revision > scanned and _uses(each, claim) for each in storage.entries(_PODS, claim.namespace))
+
+    async def _is_referenced(self, attributes_class: Entry, budget: WorkBudget) -> bool:
+        """Returns whether a claim or volume has the class, or is about to get it."""
+        name = attributes_class.name
+        for entry in [*self._state.storage.entries(_CLAIMS), *self._state.storage.entries(_VOLUMES)]:
+            if name.encode() in entry.raw and name in _classes_of(entry):
+                return True
+            await budget.spend(SCANNED)
+        return False
+
+
+def _classes_of(entry: Entry) -> set[str]:
+    obj = entry.decode()
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    return {
+        spec.get("volumeAttributesClassName", ""),
+        status.get("currentVolumeAttributesClassName", ""),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName", ""),
+    }
 
 
 def _uses(entry: Entry, claim: Entry) -> bool:

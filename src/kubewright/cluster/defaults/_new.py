@@ -14,11 +14,9 @@ _PATIENCE: Final = 300
 
 
 def complete_pod(obj: JSONObject) -> None:
-    """Sets the phase, QoS class, priority and default tolerations of a new pod."""
+    """Sets the phase, QoS class and default tolerations of a new pod."""
     spec = part(obj, "spec")
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     add_default_tolerations(spec)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.machinery._cron_schedules import Schedule, schedule_problem
     from kubewright.cluster.machinery._duplicate_fields import duplicate_fields
     from kubewright.cluster.machinery._go_types import go_type_of, read_metadata, reader_of
+    from kubewright.cluster.machinery._json_syntax import syntax_problem
     from kubewright.cluster.machinery._resources import ReadProblem, ResourceType, UnreadableObject
     from kubewright.cluster.machinery._responses import ApiResponse
     from kubewright.cluster.machinery._slow_callbacks import SlowCallbacks
@@ -35,6 +36,7 @@ __all__ = [
     "read_metadata",
     "reader_of",
     "schedule_problem",
+    "syntax_problem",
 ]
 
 _MODULES = {
@@ -48,6 +50,7 @@ _MODULES = {
     "duplicate_fields": "_duplicate_fields",
     "Schedule": "_cron_schedules",
     "schedule_problem": "_cron_schedules",
+    "syntax_problem": "_json_syntax",
     "REFUSED_PAGES": "_unsupported",
     "REFUSED_SUBRESOURCES": "_unsupported",
     "REFUSED_WRITES": "_unsupported",

@@ -180,6 +180,8 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
     subresource = rest[2] if len(rest) > 2 else ""
     if subresource and subresource not in type_.subresources:
         raise no_such_resource()
+    if name and not subresource and type_.verbs == ("create",):
+        raise no_such_resource()  # reviews have no names
     query: dict[str, str] = {}
     for key, value in request.query:
         query.setdefault(key, value)

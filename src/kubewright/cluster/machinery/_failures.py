@@ -112,9 +112,12 @@ def already_exists(type_: ResourceType, name: str) -> Failure:
 
 def conflict(type_: ResourceType, name: str, problem: str, *, as_kind: bool = False) -> Failure:
     """409: the stored object is not what the writer expects. Preconditions of deletes name the kind."""
-    named = f"{type_.kind}.{type_.group}" if type_.group else type_.kind
-    what = named if as_kind else type_.qualified
-    details = _details(type_, name) | ({"kind": type_.kind} if as_kind else {})
+    details = _details(type_, name)
+    what = type_.qualified
+    if as_kind:
+        group = type_.storage.partition("/")[0]  # all versions of Events are stored in the core group
+        what = f"{type_.kind}.{group}" if group else type_.kind
+        details = {part: value for part, value in details.items() if part != "group" or group} | {"kind": type_.kind}
     return Failure(409, "Conflict", f'Operation cannot be fulfilled on {what} "{name}": {problem}', details)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubewright.cluster.machinery._json_syntax import syntax_problem
 from kubewright.yaml import MAX_DEPTH
 
 __all__ = ["UnreadableJSON", "UnreadableNumber", "check_depth", "decode_json", "rounded"]
@@ -42,7 +43,7 @@ def decode_json(body: bytes, *, untyped: bool = False) -> Any:
     except msgspec.DecodeError as error:
         if _OUT_OF_RANGE in str(error):
             raise UnreadableNumber("json: cannot unmarshal number into Go value of type float64") from None
-        raise UnreadableJSON(str(error)) from None
+        raise UnreadableJSON(syntax_problem(body) or str(error)) from None
     except RecursionError:
         raise _too_deep() from None
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH:

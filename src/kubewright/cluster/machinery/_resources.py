@@ -115,6 +115,8 @@ class Strategy:
     """Whether the name is only checked if there are no other errors: the real server has no rule for this kind."""
     randomizes_names = True
     """Whether a generated name is `generateName` with a random suffix."""
+    annotations_of_fields: frozenset[str] = frozenset()
+    """Annotations that contain fields of older versions. Responses with metadata alone omit them."""
     garbage_collection_default = "Background"
     """The propagation policy of a delete that names none: `Background` or `Orphan`."""
 

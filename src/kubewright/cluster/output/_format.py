@@ -97,7 +97,7 @@ class OutputFormat:
         if self.form == "Table":
             return encode(self.table(state, [obj], {}, first=True))
         if self.form:
-            return self._prefix(self.form) + b'"metadata":' + encode(obj["metadata"]) + b"}"
+            return self._prefix(self.form) + b'"metadata":' + encode(self._metadata(obj)) + b"}"
         return encode(obj)
 
     def table(self, state: State, objects: Iterable[JSONObject], metadata: JSONObject, *, first: bool) -> JSONObject:
@@ -118,12 +118,26 @@ class OutputFormat:
         if self.include == "Object":
             return obj
         version = f"meta.k8s.io/{self.version}"
-        return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
+        return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": self._metadata(obj)}
+
+    def _metadata(self, obj: JSONObject) -> JSONObject:
+        """Returns the metadata for a response without the object."""
+        metadata: JSONObject = obj["metadata"]
+        annotations = metadata.get("annotations") or {}
+        if not (hidden := self.type.strategy.annotations_of_fields & annotations.keys()):
+            return metadata
+        left = {name: value for name, value in annotations.items() if name not in hidden}
+        made = {**metadata, "annotations": left}
+        if not left:
+            del made["annotations"]
+        return made
 
     def _partial(self, entry: Entry) -> bytes:
         metadata = bytes(_metadata_of.decode(entry.raw).metadata)
         if isinstance(self.type.conversion, AsyncConversion):  # the conversion may change labels and annotations
             metadata = encode(decoded(self.type, entry)["metadata"])
+        elif self.type.strategy.annotations_of_fields:
+            metadata = encode(self._metadata(decoded(self.type, entry)))
         return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
 
     def _check(self, *, of_list: bool) -> None:

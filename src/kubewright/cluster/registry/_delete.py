@@ -38,6 +38,7 @@ __all__ = [
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _UNDELETABLE_NAMESPACES: Final = ("default", "kube-system", "kube-public")
+_OWN_PRECONDITIONS: Final = ("namespaces", "customresourcedefinitions.apiextensions.k8s.io")
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -228,6 +229,14 @@ async def admit_deletion(state: State, attributes: Attributes, old: JSONObject, 
 def check_preconditions(type_: ResourceType, obj: JSONObject, options: DeleteOptions) -> None:
     """Raises `Failure` if the object is not the one that the preconditions name."""
     name, metadata = obj["metadata"]["name"], obj["metadata"]
+    if type_.qualified in _OWN_PRECONDITIONS:
+        for field, given, found in (
+            ("UID", options.uid, metadata["uid"]),
+            ("ResourceVersion", options.resource_version, metadata["resourceVersion"]),
+        ):
+            if given is not None and given != found:
+                text = f"Precondition failed: {field} in precondition: {given}, {field} in object meta: {found}"
+                raise conflict(type_, name, text)
     if options.uid is not None and options.uid != metadata["uid"]:
         text = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "

@@ -190,18 +190,18 @@ def _next_page(state: State, call: Call, selection: Selection, text: str, limit:
 def _page(
     state: State, call: Call, selection: Selection, revision: int, after: str, limit: int
 ) -> tuple[list[Entry], JSONObject]:
-    entries = state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision)
+    entries = iter(state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision))
     chosen: Iterator[Entry] = entries if selection.selects_all else filter(selection.matches, entries)
     metadata: JSONObject = {"resourceVersion": str(min(revision, state.storage.revision))}
     if not limit:
         return list(chosen), metadata
     page = [entry for _, entry in zip(range(limit), chosen, strict=False)]
-    if len(page) == limit and (following := next(chosen, None)) is not None:
+    # As on the real server, objects that are not selected count: the next page may be empty.
+    if len(page) == limit and next(entries, None) is not None:
         start = page[-1].key.removeprefix(f"{call.namespace}/" if call.namespace else "")
         metadata["continue"] = _write_token(revision, f"{start}\0")
         if selection.selects_all:
-            metadata["remainingItemCount"] = 1 + sum(1 for _ in chosen)
-        del following
+            metadata["remainingItemCount"] = 1 + sum(1 for _ in entries)
     return page, metadata
 
 

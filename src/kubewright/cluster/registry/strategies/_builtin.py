@@ -17,10 +17,11 @@ from kubewright.cluster.registry.strategies import _behavior
 from kubewright.cluster.registry.validation._workloads import key_errors
 from kubewright.names import label_problems, path_segment_problems, subdomain_problems
 
-__all__ = ["BuiltinStrategy", "ImmutableDataStrategy", "NamespaceStrategy", "SecretStrategy"]
+__all__ = ["BuiltinStrategy", "ImmutableDataStrategy", "NamespaceStrategy", "NodeStrategy", "SecretStrategy"]
 
 
 _MAX_DATA: Final = 1024 * 1024
+_NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 
 
@@ -100,6 +101,16 @@ def _text_at(obj: Any, path: str) -> str:
     if obj is None:
         return ""
     return str(obj).lower() if isinstance(obj, bool) else str(obj)
+
+
+class NodeStrategy(BuiltinStrategy):
+    """Nodes, which run no pods until they are ready."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Adds the taint that the controller of nodes removes when the node is ready."""
+        taints = obj["spec"].get("taints") or []
+        if not any(all(each.get(name) == value for name, value in _NOT_READY.items()) for each in taints):
+            obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
 
 
 class NamespaceStrategy(BuiltinStrategy):

@@ -8,6 +8,7 @@ from kubewright.cluster.registry.strategies._builtin import (
     BuiltinStrategy,
     ImmutableDataStrategy,
     NamespaceStrategy,
+    NodeStrategy,
     SecretStrategy,
 )
 from kubewright.cluster.registry.strategies._roles import ROLE_STRATEGIES
@@ -22,10 +23,13 @@ from kubewright.cluster.registry.strategies._specs import (
     IngressStrategy,
     LeaseStrategy,
     NetworkPolicyStrategy,
+    PriorityClassStrategy,
     RuntimeClassStrategy,
 )
 from kubewright.cluster.registry.strategies._volumes import (
+    AttributesClassStrategy,
     ClaimStrategy,
+    DriverStrategy,
     StorageCapacityStrategy,
     VolumeAttachmentStrategy,
     VolumeStrategy,
@@ -46,6 +50,7 @@ __all__ = ["strategy_for"]
 _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "ConfigMap"): ImmutableDataStrategy,
     ("", "Namespace"): NamespaceStrategy,
+    ("", "Node"): NodeStrategy,
     ("", "Secret"): SecretStrategy,
     ("", "Pod"): PodStrategy,
     ("", "Service"): ServiceStrategy,
@@ -68,7 +73,10 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("node.k8s.io", "RuntimeClass"): RuntimeClassStrategy,
+    ("scheduling.k8s.io", "PriorityClass"): PriorityClassStrategy,
+    ("storage.k8s.io", "CSIDriver"): DriverStrategy,
     ("storage.k8s.io", "CSIStorageCapacity"): StorageCapacityStrategy,
+    ("storage.k8s.io", "VolumeAttributesClass"): AttributesClassStrategy,
     ("storage.k8s.io", "VolumeAttachment"): VolumeAttachmentStrategy,
     **ROLE_STRATEGIES,
 }

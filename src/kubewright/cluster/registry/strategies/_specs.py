@@ -19,6 +19,10 @@ from kubewright.cluster.registry.validation._coordination import lease_errors
 from kubewright.cluster.registry.validation._endpoints import endpoint_slice_errors, endpoints_errors
 from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
+from kubewright.cluster.registry.validation._priority_classes import (
+    priority_class_errors,
+    priority_class_update_errors,
+)
 from kubewright.cluster.registry.validation._runtime_classes import runtime_class_errors
 
 __all__ = [
@@ -32,6 +36,7 @@ __all__ = [
     "IngressStrategy",
     "LeaseStrategy",
     "NetworkPolicyStrategy",
+    "PriorityClassStrategy",
     "RuntimeClassStrategy",
     "SpecStrategy",
 ]
@@ -150,6 +155,19 @@ class AddressRangeStrategy(SpecStrategy):
         return errors
 
 
+class PriorityClassStrategy(SpecStrategy):
+    """PriorityClasses, whose value and policy are immutable."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of a new class."""
+        return priority_class_errors(obj)
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects changes of the value and the policy; as on the real server, nothing else is validated."""
+        return priority_class_update_errors(obj, old)
+
+
 class EndpointAddressStrategy(BuiltinStrategy):
     """Kinds with addresses of endpoints. Errors of a stored object are accepted until its endpoints change."""
 
@@ -186,6 +204,11 @@ class EndpointSliceStrategy(EndpointAddressStrategy):
     """EndpointSlices."""
 
     endpoints_field = "endpoints"
+
+    def increments_generation(self, obj: JSONObject, old: JSONObject) -> bool:
+        """Returns whether the endpoints or labels changed."""
+        changed = (obj["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {})
+        return changed or super().increments_generation(obj, old)
 
     def errors(self, obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the addresses."""

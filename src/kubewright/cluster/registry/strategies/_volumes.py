@@ -9,7 +9,14 @@ from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._claims import claim_errors, claim_update_errors
 from kubewright.cluster.registry.validation._common import label_selector_errors
 
-__all__ = ["ClaimStrategy", "StorageCapacityStrategy", "VolumeAttachmentStrategy", "VolumeStrategy"]
+__all__ = [
+    "AttributesClassStrategy",
+    "ClaimStrategy",
+    "DriverStrategy",
+    "StorageCapacityStrategy",
+    "VolumeAttachmentStrategy",
+    "VolumeStrategy",
+]
 
 
 class VolumeStrategy(BuiltinStrategy):
@@ -21,10 +28,29 @@ class VolumeStrategy(BuiltinStrategy):
         obj["status"] = {"phase": "Pending"}
         if not claim:
             obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
-        protection = "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection"
-        finalizers = metadata.get("finalizers") or []
-        if protection not in finalizers:
-            metadata["finalizers"] = [*finalizers, protection]
+        _protect(obj, "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection")
+
+
+class AttributesClassStrategy(BuiltinStrategy):
+    """VolumeAttributesClasses, which are protected by a finalizer while in use."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Sets the finalizer."""
+        _protect(obj, "kubernetes.io/vac-protection")
+
+
+class DriverStrategy(BuiltinStrategy):
+    """CSIDrivers, whose generation counts from zero."""
+
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Removes the generation of new objects."""
+        obj["metadata"].pop("generation", None)
+
+
+def _protect(obj: JSONObject, finalizer: str) -> None:
+    finalizers = obj["metadata"].get("finalizers") or []
+    if finalizer not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
 
 
 class StorageCapacityStrategy(SpecStrategy):

@@ -222,6 +222,7 @@ class DaemonSetStrategy(SelectingStrategy):
     """DaemonSets, which count the versions of their template."""
 
     names_pods = False
+    annotations_of_fields = frozenset({TEMPLATE_GENERATION})
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
