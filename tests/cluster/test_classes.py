@@ -105,7 +105,7 @@ async def test_objects_without_a_class_get_the_default_one(
 
     async def defaulted() -> bool:
         made = await create(client, path, {"metadata": {"name": "a"}, **sample}, dryRun="All")
-        return made["spec"].get(field) == namespace
+        return bool(made["spec"].get(field) == namespace)
 
     await until(defaulted)
     named = await create(client, path, {"metadata": {"name": "b"}, "spec": {**sample["spec"], field: "other"}})

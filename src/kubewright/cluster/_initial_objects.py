@@ -107,7 +107,7 @@ def _range(cidr: str, now: str) -> JSONObject:
 
 
 def _priority_class(name: str, content: JSONObject, now: str) -> JSONObject:
-    fields = {f"f:{field}": {} for field in sorted(content)}
+    fields: JSONObject = {f"f:{field}": {} for field in sorted(content)}
     managed = [_managed("kube-apiserver", "scheduling.k8s.io/v1", now, fields)]
     return {"metadata": {"name": name, "generation": 1, "managedFields": managed}, **content}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.machinery._resources import JSONObject
@@ -56,7 +54,7 @@ class DefaultStorageClass(_ClassDefaulter):
     field = "storageClassName"
     annotation = "volume.beta.kubernetes.io/storage-class"
     storage = "storage.k8s.io/storageclasses"
-    marks: Final = (
+    marks = (
         "storageclass.kubernetes.io/is-default-class",
         "storageclass.beta.kubernetes.io/is-default-class",
     )
@@ -70,4 +68,4 @@ class DefaultIngressClass(_ClassDefaulter):
     field = "ingressClassName"
     annotation = "kubernetes.io/ingress.class"
     storage = "networking.k8s.io/ingressclasses"
-    marks: Final = ("ingressclass.kubernetes.io/is-default-class",)
+    marks = ("ingressclass.kubernetes.io/is-default-class",)
