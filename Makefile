@@ -5,7 +5,7 @@ BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo controlplane browser test test-all differential faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
+.PHONY: help setup demo controlplane kubectls browser test test-all differential faults attacks fuzz soak check sbom format generate scaffold bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -24,6 +24,9 @@ demo: setup ## Run an operator on an embedded cluster and watch it work, until C
 
 controlplane: setup ## Provide etcd, kube-apiserver, kube-controller-manager and kubectl (built on first use)
 	$(BIN)/kubewright controlplane setup
+
+kubectls: setup ## Build kubectl of other releases for their smoke tests; RELEASES="1.32 1.37" picks
+	$(RUN) tests.cluster.clients.kubectl_versions $(RELEASES)
 
 browser: ## Find a Chromium for the tests of the console, or install Debian's
 	@tools/browser

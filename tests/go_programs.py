@@ -29,6 +29,7 @@ class GoProgram:
         version: the version of the program. A new version is built again.
         digest_of_sources: whether any change of the module is built again, too.
         package: the package for `go build`.
+        main: a file of the program that is not in the module, because several modules share it.
         tests: whether the tests of the package are built instead (`go test -c`).
         values: variables that the linker sets.
         beside: a function that adds files to the program's folder after a build, from Go and that folder.
@@ -38,6 +39,7 @@ class GoProgram:
     module: Path
     version: str
     package: str = "."
+    main: Path | None = None
     tests: bool = False
     digest_of_sources: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
@@ -45,8 +47,8 @@ class GoProgram:
 
     def binary(self) -> Path:
         """Returns the path of the program, and builds it if necessary. Skips the test if Go cannot be installed."""
-        folder = cache_directory() / self.name / f"{self._key()}-{platform_name()}"
-        binary = folder / self.name
+        binary = self._path()
+        folder = binary.parent
         if binary.is_file():
             return binary
         try:
@@ -63,6 +65,14 @@ class GoProgram:
                     (new / self.name).rename(binary)
         return binary
 
+    @property
+    def is_built(self) -> bool:
+        """Whether the program is in the cache."""
+        return self._path().is_file()
+
+    def _path(self) -> Path:
+        return cache_directory() / self.name / f"{self._key()}-{platform_name()}" / self.name
+
     def _key(self) -> str:
         if not self.digest_of_sources:
             return self.version
@@ -71,6 +81,8 @@ class GoProgram:
 
     def _build(self, go: Go, folder: Path) -> None:
         shutil.copytree(self.module, folder / "module")
+        if self.main is not None:
+            shutil.copyfile(self.main, folder / "module" / self.main.name)
         linked = " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in self.values.items())])
         command = ["test", "-c"] if self.tests else ["build"]
         done = subprocess.run(
