@@ -12,7 +12,7 @@ help: ## Show this list
 
 setup: .venv/.ready ## Make .venv with everything that is needed to work on Kubewright
 
-.venv/.ready: requirements/dev.lock pyproject.toml
+.venv/.ready: requirements/dev.lock pyproject.toml src/kubewright/version.py
 	@$(PYTHON) -c 'import sys; sys.exit("Kubewright needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
@@ -79,6 +79,9 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 
 sbom: setup ## Write a bill of materials of the runtime dependencies (CycloneDX) to build/kubewright.cdx.json
 	$(RUN) tools.sbom build/kubewright.cdx.json
+
+release: setup ## Build sdist and wheel of the last commit, install and try each extra, write SBOM, notes and checksums to dist/
+	$(RUN) tools.release
 
 format: setup ## Format the code and fix what can be fixed
 	$(BIN)/ruff format .
