@@ -23,23 +23,24 @@ from kubewright.scaffold import (
     scaffolded,
 )
 from kubewright.scaffold import _versions as scaffold_versions  # private: replaces the templates of this release
+from kubewright.version import VERSION
 from tests.full_disk import no_file_larger_than
 from tools.scaffold_version import REFERENCE
 
 pytestmark = pytest.mark.timeout(300)  # on a busy machine
 
-FIRST_RECORD = """\
+FIRST_RECORD = f"""\
 # What this project is. Written by `kubewright init` and `kubewright create`; the other commands read it.
 name = "guest-book"
 domain = "my.domain"
 repo = "https://code.example.com/guest-book"
-scaffold = "0.1.0.dev0"
+scaffold = "{VERSION}"
 """
 
 
 def project_of(version: int, folder: Path) -> None:
     """The project with all that can be created, as an earlier release wrote it."""
-    for path, text in scaffolded(REFERENCE, scaffold=version, kubewright="0.1.0.dev0").items():
+    for path, text in scaffolded(REFERENCE, scaffold=version, kubewright=VERSION).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     kinds = "".join(
@@ -86,7 +87,7 @@ def first(path: str) -> str:
 
 def test_reads_from_the_modules_what_the_first_record_lacks(project: Path) -> None:
     record = Record.read(project)
-    assert (record.scaffold, record.kubewright) == (1, "0.1.0.dev0")
+    assert (record.scaffold, record.kubewright) == (1, VERSION)
     assert record.kinds == REFERENCE.kinds
 
 

@@ -117,7 +117,7 @@ def test_every_extra_has_a_smoke_test() -> None:
 def test_the_smoke_test_passes_in_this_environment(extra: str, tmp_path: Path) -> None:
     command = [
         sys.executable,
-        ROOT / "tools" / "release" / "smoke.py",
+        str(ROOT / "tools" / "release" / "smoke.py"),
         kubewright.__version__,
         *([extra] if extra else []),
     ]

@@ -83,12 +83,12 @@ def checks_rules() -> None:
 
 
 def has_a_console() -> None:
-    from nicegui import ui
+    import nicegui
 
     from kubewright.console import Console
 
-    assert ui
-    assert Console
+    assert nicegui.__version__
+    assert Console.__name__ == "Console"
 
 
 def builds_with_go() -> None:
@@ -100,7 +100,7 @@ def builds_with_go() -> None:
 def traces() -> None:
     from kubewright.observe import Tracing
 
-    assert Tracing()
+    assert Tracing().tracer is not None
 
 
 def reads_pydantic() -> None:
