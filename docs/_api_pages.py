@@ -19,24 +19,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-ROOMS = (
-    "api",
-    "client",
-    "crd",
-    "codegen",
-    "cache",
-    "queue",
-    "events",
-    "observe",
-    "controller",
-    "webhook",
-    "operator",
-    "olm",
-    "testing",
-    "clock",
-)
+from tools.public_api import ROOMS, members, shown, signature
+
 _FOLDER = "api"
-_WIDTH = 100
 
 
 def setup(app: Sphinx) -> dict[str, object]:
@@ -97,29 +82,6 @@ def class_entry(name: str, cls: type) -> Iterator[str]:
             yield from signature_and_prose(member, value)
 
 
-def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties of a class and of its private bases, in the order of the source."""
-    seen: set[str] = set()
-    for owner in cls.__mro__:
-        public_elsewhere = owner is not cls and not owner.__module__.rpartition(".")[2].startswith("_")
-        if public_elsewhere or not owner.__module__.startswith("kubewright"):
-            continue
-        for name, value in vars(owner).items():
-            function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-            documented = isinstance(function, property) or inspect.isfunction(function)
-            # A method that only passes on to another class's is described there.
-            borrowed = getattr(function, "__qualname__", owner.__qualname__).partition(".")[0] != owner.__qualname__
-            if (
-                not name.startswith("_")
-                and name not in seen
-                and documented
-                and not borrowed
-                and inspect.getdoc(function)
-            ):
-                seen.add(name)
-                yield name, function
-
-
 def function_entry(name: str, function: Any) -> Iterator[str]:
     """A function of a door."""
     yield f"## {name}"
@@ -142,52 +104,6 @@ def constructor(cls: type) -> list[str]:
     except (TypeError, ValueError, NameError):  # a name that is imported for type checkers only
         return []
     return [] if text == f"{cls.__name__}()" else ["", text]
-
-
-def signature(name: str, function: Any) -> str:
-    """A signature as it is written in the source, on several lines when it is long."""
-    found = inspect.signature(function)
-    parts, star = [], False
-    for parameter in found.parameters.values():
-        if parameter.name in ("self", "cls"):
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            parts.append("*")
-            star = True
-        star = star or parameter.kind is parameter.VAR_POSITIONAL
-        parts.append(parameter_text(parameter))
-    answer = "" if found.return_annotation is found.empty else f" -> {annotation(found.return_annotation)}"
-    line = f"{name}({', '.join(parts)}){answer}"
-    if len(line) <= _WIDTH:
-        return line
-    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){answer}"
-
-
-def parameter_text(parameter: inspect.Parameter) -> str:
-    """One parameter."""
-    prefix = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-    text = prefix + parameter.name
-    typed = parameter.annotation is not parameter.empty
-    if typed:
-        text += f": {annotation(parameter.annotation)}"
-    if parameter.default is not parameter.empty:
-        text += f" = {shown(parameter.default)}" if typed else f"={shown(parameter.default)}"
-    return text
-
-
-def annotation(given: Any) -> str:
-    """A type as people write it."""
-    if isinstance(given, str):
-        return given.strip("\"'")
-    text: str = given.__name__ if inspect.isclass(given) and not hasattr(given, "__args__") else str(given)
-    return re.sub(r"\b(?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)", r"\1", text)
-
-
-def shown(value: object) -> str:
-    """A default or a constant, short and the same in every build."""
-    text = annotation(value) if hasattr(value, "__args__") else repr(value)
-    text = re.sub(r"<[^>]*>", "...", text)
-    return text if len(text) <= 200 else "..."
 
 
 def prose(thing: object) -> str:

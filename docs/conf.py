@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the extension beside this file
+sys.path.insert(1, str(Path(__file__).parents[1]))  # for tools
 
 import kubewright
 
