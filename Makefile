@@ -40,6 +40,15 @@ test: setup ## Run the tests that need only Python; WORKERS=0 runs them in one p
 test-all: controlplane browser ## Run every test, including those on a real control plane and in a browser
 	$(PYTEST)
 
+compat: setup ## Run the tests that depend on the API server on other versions, VERSIONS="1.34 1.35 1.37" (builds them, slow)
+	$(RUN) tools.compat $(or $(VERSIONS),1.34 1.35 1.37) $(if $(TESTS),-- $(TESTS))
+
+test-pythons: setup ## Run the tests that need only Python on every interpreter found, 3.11 to 3.14
+	$(RUN) tools.pythons $(if $(TESTS),-- $(TESTS))
+
+test-lowest: setup ## Run the tests that need only Python with the lowest versions of direct dependencies
+	$(RUN) tools.pythons --lock requirements/lowest.lock --only $$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])') $(if $(TESTS),-- $(TESTS))
+
 differential: controlplane ## Compare every generated request on both servers; UPDATE=1 shortens the list of differences
 	$(RUN) tests.cluster.differential.generated $(if $(UPDATE),--update) $(if $(REPORT),--report $(REPORT))
 
@@ -115,7 +124,8 @@ lock: setup ## Resolve requirements/*.lock from pyproject.toml
 	$(RUN) pip install --quiet uv
 	$(RUN) uv pip compile pyproject.toml --group dev   --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/dev.lock
 	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock
+	$(RUN) uv pip compile pyproject.toml --all-extras --group dev --resolution lowest-direct --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/lowest.lock
 	$(RUN) uv pip compile pyproject.toml --group fuzz  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/fuzz.lock
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench .venv-fuzz .fuzz benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs .venv-bench .venv-fuzz .fuzz benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

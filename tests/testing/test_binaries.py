@@ -323,3 +323,63 @@ def test_recovers_from_killed_setup(tmp_path: Path) -> None:
     folder = setup_binaries(Progress(quiet=True))
 
     assert sorted(path.name for path in folder.iterdir()) == sorted(BINARIES), "what was left behind is gone"
+
+
+OTHER = "1.35.4"
+
+
+def write_go_for_other(folder: Path, log: Path) -> None:
+    """A `go` that describes, resolves and builds another version, and notes each module that it builds in `log`."""
+    write_scripts(folder.with_name("built-by-go"), BINARIES, OTHER)
+    source = folder.with_name("kubernetes")
+    source.mkdir()
+    staging = '{"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}}'
+    described = f'{{"Go": "1.25.0", "Replace": [{staging}]}}'
+    program = f"""#!/bin/sh
+case "$1 $2" in
+  "env GOVERSION") echo go1.26.0;;
+  "mod download") echo '{{"Dir": "{source}"}}';;
+  "mod edit") echo '{described}';;
+  "mod tidy") touch go.sum;;
+  build*) cat go.mod >> {log}
+    while [ "$1" != -o ]; do shift; done
+    out="$2"; shift 2
+    for package; do cp {folder.with_name("built-by-go")}/"${{package##*/}}" "$out"; done;;
+  *) exit 9;;
+esac
+"""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "go").write_text(program)
+    (folder / "go").chmod(0o755)
+
+
+@pytest.mark.promise(
+    "The control plane for tests", "Other versions of Kubernetes are built from their published modules, and cached."
+)
+def test_builds_another_version_with_the_pinned_etcd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = write_scripts(binaries_folder(), ["etcd"])
+    monkeypatch.setenv("KUBEWRIGHT_KUBERNETES_VERSION", OTHER)
+    write_go_for_other(tmp_path / "bin", tmp_path / "modules")
+
+    folder = setup_binaries(Progress(quiet=True))
+
+    assert OTHER in str(folder)
+    assert (folder / "etcd").resolve() == (pinned / "etcd").resolve()
+    assert OTHER in subprocess.check_output([folder / "kube-apiserver"], text=True)
+    module = (tmp_path / "modules").read_text()
+    assert f"require k8s.io/kubernetes v{OTHER}\n" in module
+    assert "\tk8s.io/api => k8s.io/api v0.35.4\n" in module
+    (tmp_path / "bin" / "go").unlink()
+    assert setup_binaries(Progress(quiet=True)) == folder
+
+
+def test_rejects_a_version_that_is_not_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEWRIGHT_KUBERNETES_VERSION", "../1.35")
+    with pytest.raises(SetupError, match=r"KUBEWRIGHT_KUBERNETES_VERSION is '\.\./1\.35', expected a release"):
+        find_binaries()
+
+
+def test_does_not_use_binaries_of_the_pinned_version_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_scripts(binaries_folder(), BINARIES)
+    monkeypatch.setenv("KUBEWRIGHT_KUBERNETES_VERSION", OTHER)
+    assert find_binaries(Progress(quiet=True)) is None

@@ -15,14 +15,15 @@ import pytest
 
 from kubewright.api import core, meta, rbac
 from kubewright.client import Client, Forbidden, Unauthorized
-from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
+from kubewright.testing import ControlPlane, ControlPlaneError
 from kubewright.testing._ports import free_port  # private: loses the race for a port, which is rare otherwise
+from kubewright.testing.binaries import kubernetes_version
 
 pytestmark = pytest.mark.control_plane
 
 
 async def test_it_serves_the_pinned_version(client: Client) -> None:
-    assert (await client.server_version()).git_version == f"v{KUBERNETES_VERSION}"
+    assert (await client.server_version()).git_version == f"v{kubernetes_version()}"
 
 
 def test_kubectl_works_with_the_kubeconfig(control_plane: ControlPlane) -> None:

@@ -16,11 +16,11 @@ from kubewright.deployment._webhooks import webhook_findings
 from kubewright.manifests import Project, objects
 from kubewright.operator import Operator, for_reviewing
 from kubewright.rbac import CLUSTER, OWN, WATCHED, Permission
+from kubewright.version import TESTED_KUBERNETES
 
 __all__ = ["Finding", "examine"]
 
-_OLDEST_MINOR: Final = 29
-_NEWEST_MINOR: Final = 36
+_OLDEST_MINOR: Final = 29  # older ones lack features that Kubewright uses
 Definition = apiextensions.CustomResourceDefinition
 
 
@@ -92,15 +92,15 @@ async def _write_loops(client: Client, operator: Operator) -> Finding | None:
 
 def _version(git_version: str, minor: str) -> Finding:
     number = int("".join(character for character in minor if character.isdigit()) or 0)
+    oldest, newest = (minor for _, minor in TESTED_KUBERNETES)
+    tested = f"1.{oldest} to 1.{newest}" if oldest < newest else f"1.{newest}"
     what = f"the API server is {git_version}"
     if number < _OLDEST_MINOR:
-        return Finding(
-            "warning",
-            what,
-            f"Kubewright is tested with 1.{_NEWEST_MINOR}; much older servers lack features that it uses",
-        )
-    if number > _NEWEST_MINOR:
-        return Finding("warning", what, f"it is newer than 1.{_NEWEST_MINOR}, with which Kubewright is tested")
+        advice = f"Kubewright is tested with {tested}; servers before 1.{_OLDEST_MINOR} lack features that it uses"
+        return Finding("warning", what, advice)
+    if not oldest <= number <= newest:
+        age = "older" if number < oldest else "newer"
+        return Finding("warning", what, f"it is {age} than the versions that Kubewright is tested with: {tested}")
     return Finding("ok", what)
 
 

@@ -96,20 +96,16 @@ class _Supervisor:
 
     def reap(self) -> None:
         """Reports processes that have ended, after killing everything that they left behind."""
-        while True:
-            try:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return
-            if ended is None:
-                return
-            known = self._running.pop(ended.si_pid, None)
+        while (ended := _next_ended()) is not None:
+            pid, status = ended
+            known = self._running.pop(pid, None)
             if known is not None:  # before its number can be used again
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(ended.si_pid, signal.SIGKILL)
+                    os.killpg(pid, signal.SIGKILL)
                 if known[1]:
                     _kill_marked(known[1], self._orphans)
-            _, status = os.waitpid(ended.si_pid, 0)
+            if status is None:
+                _, status = os.waitpid(pid, 0)
             if known is not None:
                 del self._pids[known[0]]
                 self._wrapped.discard(known[0])
@@ -139,6 +135,21 @@ class _Supervisor:
                 os.waitpid(-1, 0)
             except ChildProcessError:
                 return
+
+
+def _next_ended() -> tuple[int, int | None] | None:
+    """Returns a process that has ended. Its number stays reserved, and it has no status, until it is waited for.
+
+    macOS has `waitid` since Python 3.13. Without it, the process is waited for here; its group keeps the number.
+    """
+    try:
+        if hasattr(os, "waitid"):
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            return None if found is None else (found.si_pid, None)
+        pid, status = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return (pid, status) if pid else None
 
 
 def _children(pid: int) -> list[int]:

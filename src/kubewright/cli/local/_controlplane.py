@@ -41,11 +41,11 @@ def setup(output: Output) -> None:
     Example:
       kubewright controlplane setup
     """
-    from kubewright.testing import KUBERNETES_VERSION, setup_binaries
+    from kubewright.testing.binaries import kubernetes_version, setup_binaries
 
     folder = setup_binaries()
-    output.line(f"The control plane of Kubernetes {KUBERNETES_VERSION} is ready in {folder}")
-    output.document(kubernetes=KUBERNETES_VERSION, folder=str(folder))
+    output.line(f"The control plane of Kubernetes {kubernetes_version()} is ready in {folder}")
+    output.document(kubernetes=kubernetes_version(), folder=str(folder))
 
 
 @command.command("path")

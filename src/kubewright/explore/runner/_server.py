@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import resource
@@ -55,7 +56,8 @@ def _forked(target: str, plan: Plan, devnull: int) -> Outcome:
         try:
             os.close(reader)
             os.dup2(devnull, 2)
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            with contextlib.suppress(ValueError, OSError):  # macOS has no limit of the address space
+                resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
             _run(target, plan, writer)
             status = 0

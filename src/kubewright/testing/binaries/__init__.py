@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         KUBE_CONTROLLER_MANAGER,
         KUBECTL,
         KUBERNETES_VERSION,
+        kubernetes_version,
         platform_name,
     )
 
@@ -40,6 +41,7 @@ __all__ = [
     "download_module",
     "find_binaries",
     "find_go",
+    "kubernetes_version",
     "lock",
     "platform_name",
     "scratch",
@@ -60,6 +62,7 @@ _MODULES = {
     "download_module": "_go",
     "find_binaries": "_setup",
     "find_go": "_go",
+    "kubernetes_version": "_versions",
     "lock": "_cache",
     "platform_name": "_versions",
     "scratch": "_cache",

@@ -22,7 +22,7 @@ from pathlib import Path
 from kubewright.durations import format_duration
 from kubewright.progress import Progress
 from kubewright.testing._errors import SetupError
-from kubewright.testing.binaries._versions import BINARIES, KUBERNETES_VERSION, platform_name
+from kubewright.testing.binaries._versions import BINARIES, kubernetes_version, platform_name
 from kubewright.yaml import InvalidYAML, load_yaml
 
 __all__ = ["Archive", "fetch_archive", "find_archive"]
@@ -43,10 +43,10 @@ class Archive:
 
 
 def find_archive(progress: Progress) -> Archive | None:
-    """Returns the archive of the pinned release for this platform; None if there is none or the index is unreachable.
+    """Returns the archive of the wanted release for this platform; None if there is none or the index is unreachable.
 
     `KUBEWRIGHT_ENVTEST_INDEX` is the URL of another index, or empty to use none. Of several patch versions of the
-    pinned minor release, the pinned one is used, otherwise the newest.
+    wanted minor release, the wanted one is used, otherwise the newest.
     """
     index_url = os.environ.get("KUBEWRIGHT_ENVTEST_INDEX", _INDEX)
     if not index_url:
@@ -113,7 +113,7 @@ def _read_index(url: str) -> object:
 def _choose(index: object) -> Archive | None:
     releases = index.get("releases") if isinstance(index, dict) else None
     found: dict[tuple[int, ...], Archive] = {}
-    minor = KUBERNETES_VERSION.rpartition(".")[0]
+    minor = kubernetes_version().rpartition(".")[0]
     for release, files in releases.items() if isinstance(releases, dict) else ():
         # Anchored, to exclude release candidates.
         if not re.fullmatch(rf"v{re.escape(minor)}\.\d+", str(release)) or not isinstance(files, dict):
@@ -124,8 +124,8 @@ def _choose(index: object) -> Archive | None:
             found[tuple(map(int, version.split(".")))] = Archive(version, str(entry["selfLink"]), str(entry["hash"]))
     if not found:
         return None
-    pinned = tuple(map(int, KUBERNETES_VERSION.split(".")))
-    return found.get(pinned) or found[max(found)]
+    wanted = tuple(map(int, kubernetes_version().split(".")))
+    return found.get(wanted) or found[max(found)]
 
 
 def _unpack(packed: Path, folder: Path) -> list[Path]:

@@ -3,11 +3,15 @@
 The small Go module in `_gomodule/` pins every module by version and checksum, with Kubernetes' staging modules replaced
 by their published versions (`go install` rejects Kubernetes because of those replacements). Nothing is resolved at
 build time, so the same sources are built everywhere.
+
+For another version than the pinned one, the module is generated: it requires that version, and Go resolves the rest and
+verifies it with its checksum database.
 """
 
 from __future__ import annotations
 
 import collections
+import json
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -16,8 +20,8 @@ from pathlib import Path
 
 from kubewright.progress import Progress, Step
 from kubewright.testing._errors import SetupError
-from kubewright.testing.binaries._go import Go, find_go
-from kubewright.testing.binaries._versions import ETCD, KUBERNETES_VERSION
+from kubewright.testing.binaries._go import Go, download_module, find_go
+from kubewright.testing.binaries._versions import BINARIES, ETCD, KUBERNETES_VERSION, kubernetes_version
 
 __all__ = ["build_binaries"]
 
@@ -40,9 +44,45 @@ def build_binaries(names: Iterable[str], folder: Path, progress: Progress) -> li
     for group in ([ETCD] if ETCD in wanted else [], kubernetes):
         if group:
             with progress.step(f"build {', '.join(group)} with Go {go.version}") as step:
-                _go_build(go, group, module, folder, step)
+                other = group != [ETCD] and kubernetes_version() != KUBERNETES_VERSION
+                source = _module_of(kubernetes_version(), folder / "generated", go) if other else module
+                _go_build(go, group, source, folder, step)
             built += [folder / name for name in group]
     return built
+
+
+def _module_of(version: str, folder: Path, go: Go) -> Path:
+    """Writes a module that builds Kubernetes of a version, and resolves its requirements. Raises SetupError."""
+    folder.mkdir()
+    source = download_module("k8s.io/kubernetes", f"v{version}", go)
+    described = json.loads(_go(go, folder, "mod", "edit", "-json", str(source / "go.mod")))
+    # Kubernetes replaces its staging modules by folders, which a published module does not have.
+    staging = [one["Old"]["Path"] for one in described.get("Replace") or () if one["New"]["Path"].startswith("./")]
+    published = f"v0.{version.partition('.')[2]}"
+    tools = "".join(f"\tk8s.io/kubernetes/cmd/{name}\n" for name in BINARIES if name != ETCD)
+    replaced = "".join(f"\t{path} => {path} {published}\n" for path in staging)
+    (folder / "go.mod").write_text(
+        f"module kubewright/controlplane\n\ngo {described['Go']}\n\ntool (\n{tools})\n\n"
+        f"require k8s.io/kubernetes v{version}\n\nreplace (\n{replaced})\n"
+    )
+    _go(go, folder, "mod", "tidy")
+    return folder
+
+
+def _go(go: Go, folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [go.executable, *arguments],
+        cwd=folder,
+        env=go.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = "\n".join(done.stderr.splitlines()[-_LAST_LINES:])
+        raise SetupError(f"go {' '.join(arguments[:2])} failed for Kubernetes {kubernetes_version()}:\n{last}")
+    return done.stdout
 
 
 def _go_build(go: Go, names: list[str], module: Path, folder: Path, step: Step) -> None:
@@ -90,9 +130,9 @@ def _follow(process: subprocess.Popen[str], step: Step) -> collections.deque[str
 
 
 def _ldflags() -> str:
-    major, minor, _ = KUBERNETES_VERSION.split(".")
+    major, minor, _ = kubernetes_version().split(".")
     values = {
-        "gitVersion": f"v{KUBERNETES_VERSION}",
+        "gitVersion": f"v{kubernetes_version()}",
         "gitMajor": major,
         "gitMinor": minor,
         "gitTreeState": "archive",

@@ -2,7 +2,8 @@
 
 For each binary, the first source with the right version is used: the folder in `KUBEBUILDER_ASSETS`; the cache
 directory; the published envtest archive (it has no kube-controller-manager); a build from source. The right version is
-the pinned minor release, as the binary reports it. Downloaded and built binaries are stored in the cache.
+the minor release of `kubernetes_version`, as the binary reports it. Downloaded and built binaries are stored in the
+cache.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kubewright.testing.binaries._versions import (
     ETCD_VERSION,
     KUBECTL,
     KUBERNETES_VERSION,
+    kubernetes_version,
     platform_name,
 )
 
@@ -55,13 +57,17 @@ def setup_binaries(progress: Progress | None = None) -> Path:
             _provide([name for name in BINARIES if name not in found], folder, progress)
             found = _find(quietly)
     if missing := [name for name in BINARIES if name not in found]:
-        raise SetupError(f"no source provides {', '.join(missing)} of Kubernetes {KUBERNETES_VERSION}")
+        raise SetupError(f"no source provides {', '.join(missing)} of Kubernetes {kubernetes_version()}")
     return _one_folder(found)
 
 
 def binaries_folder() -> Path:
-    """Returns the folder in the cache for the pinned version on this platform."""
-    return cache_directory() / "controlplane" / f"v{KUBERNETES_VERSION}-{platform_name()}"
+    """Returns the folder in the cache for the version of the control plane on this platform."""
+    return _folder_of(kubernetes_version())
+
+
+def _folder_of(version: str) -> Path:
+    return cache_directory() / "controlplane" / f"v{version}-{platform_name()}"
 
 
 def binary_version(binary: Path) -> str | None:
@@ -83,7 +89,11 @@ def _find(progress: Progress) -> dict[str, Path]:
     if assets := os.environ.get("KUBEBUILDER_ASSETS"):
         found = _right_ones(Path(assets).absolute(), BINARIES, progress, "KUBEBUILDER_ASSETS")
     missing = [name for name in BINARIES if name not in found]
-    return found | _right_ones(binaries_folder(), missing, progress, "the cache")
+    found |= _right_ones(binaries_folder(), missing, progress, "the cache")
+    if ETCD not in found and kubernetes_version() != KUBERNETES_VERSION:
+        # All versions of Kubernetes are tested with the same etcd.
+        found |= _right_ones(_folder_of(KUBERNETES_VERSION), [ETCD], progress, "the cache")
+    return found
 
 
 def _right_ones(folder: Path, names: Iterable[str], progress: Progress, source: str) -> dict[str, Path]:
@@ -102,7 +112,7 @@ def _right_ones(folder: Path, names: Iterable[str], progress: Progress, source: 
 
 
 def _wanted(name: str) -> str:
-    return (ETCD_VERSION if name == ETCD else KUBERNETES_VERSION).rpartition(".")[0] + ".x"
+    return (ETCD_VERSION if name == ETCD else kubernetes_version()).rpartition(".")[0] + ".x"
 
 
 def _is_right(name: str, version: str) -> bool:
