@@ -7,15 +7,32 @@ from pathlib import Path
 import pytest
 
 from kubewright.testing import setup_binaries
+from tests.docs.environments import other_environment
 from tests.docs.markdown import ROOT, blocks, name
 from tests.docs.tutorials import Tutorial, TutorialError, steps
+from tests.manifests.helm import helm_binary
 
 TUTORIALS = sorted([*(ROOT / "docs" / "tutorials").glob("*.md"), *(ROOT / "docs" / "migration").glob("*.md")])
 
 
+ON_A_REAL_CLUSTER = {
+    "cluster start --workloads --run-pods --rbac": "controlplane start --with-controllers --run-pods",
+    "cluster start --write-kubeconfig": "controlplane start --with-controllers --write-kubeconfig",
+    "The embedded cluster is ready": "The control plane is ready",
+    "\n  kubectl get namespaces\n": "\n  /binaries/kubectl get namespaces\n",
+    "Ctrl-C stops the cluster; it deletes all its data.": "Press Ctrl-C to stop it and delete all its data.",
+    "The cluster has stopped.": "The control plane has stopped.",
+}
+"""The commands and outputs that differ if a page starts a real control plane instead of an embedded cluster."""
+
+
 def uses_kubectl(page: Path) -> bool:
     """Reports whether a page runs kubectl, which plain tests do not have."""
-    return any("$ kubectl " in step.block.code for step in steps(page))
+    return shows(page, "$ kubectl ")
+
+
+def shows(page: Path, command: str) -> bool:
+    return any(command in step.block.code for step in steps(page))
 
 
 @pytest.mark.promise("The control plane for tests", "Tutorials print what they show, from an empty folder.")
@@ -26,11 +43,22 @@ async def test_tutorial_prints_what_it_shows(page: Path, tmp_path: Path) -> None
         assert await tutorial.run() > 3
 
 
+@pytest.mark.promise("The control plane for tests", "Tutorials that deploy print the same on a real kube-apiserver.")
 @pytest.mark.control_plane
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("cluster", ["embedded", "real"])
 @pytest.mark.parametrize("page", [each for each in TUTORIALS if uses_kubectl(each)], ids=name)
-async def test_tutorial_with_kubectl_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
-    async with Tutorial(page, tmp_path, programs={"kubectl": setup_binaries() / "kubectl"}) as tutorial:
+async def test_tutorial_with_kubectl_prints_what_it_shows(page: Path, cluster: str, tmp_path: Path) -> None:
+    binaries = setup_binaries()
+    programs = {"kubectl": binaries / "kubectl"}
+    if shows(page, "$ helm "):
+        programs["helm"] = helm_binary()
+    variables = {"KUBEBUILDER_ASSETS": str(binaries)}  # the folder of the cache: HOME is another one
+    folders = {"old": other_environment()} if shows(page, "$ old/bin/") else {}
+    replaced = ON_A_REAL_CLUSTER if cluster == "real" else {}
+    async with Tutorial(
+        page, tmp_path, programs=programs, folders=folders, variables=variables, replaced=replaced
+    ) as tutorial:
         assert await tutorial.run() > 3
 
 

@@ -35,7 +35,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -127,24 +127,41 @@ def steps(page: Path) -> list[Step]:
 
 
 class Tutorial:
-    """A run of a page in a folder. Leaving the block interrupts what still runs, and kills what does not end."""
+    """A run of a page in a folder. Leaving the block interrupts what still runs, and kills what does not end.
 
-    def __init__(self, page: Path, folder: Path, *, programs: Mapping[str, Path] | None = None) -> None:
+    `programs` are on the path, and `folders` appear in the folder of the page. `replaced` has texts of terminal
+    sessions and their replacements, to run the page on another cluster.
+    """
+
+    def __init__(
+        self,
+        page: Path,
+        folder: Path,
+        *,
+        programs: Mapping[str, Path] | None = None,
+        folders: Mapping[str, Path] | None = None,
+        variables: Mapping[str, str] | None = None,
+        replaced: Mapping[str, str] | None = None,
+    ) -> None:
         self.page, self.folder, self.home = page, folder / "work", folder / "home"
+        self._replaced = replaced or {}
         self._terminals: dict[str, _Terminal] = {}
         programs_folder = folder / "programs"
         for each in (self.folder, self.home, programs_folder):
             each.mkdir()
         for program, path in (programs or {}).items():
             (programs_folder / program).symlink_to(path)
+        for each, path in (folders or {}).items():
+            (self.folder / each).symlink_to(path)
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:{programs_folder}:{os.defpath}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPYCACHEPREFIX": str(self.home / "pycache"),  # not among the files of the page
         }
         if cache := os.environ.get("KUBEWRIGHT_CACHE_DIR"):  # of the tier: a plain test builds nothing
             self.environment["KUBEWRIGHT_CACHE_DIR"] = cache
+        self.environment |= variables or {}
 
     async def __aenter__(self) -> Tutorial:
         return self
@@ -160,8 +177,14 @@ class Tutorial:
             if "caption" in step.block.options:
                 self._write(step)
             else:
-                await self._execute(step)
+                await self._execute(self._on_this_cluster(step))
         return len(found)
+
+    def _on_this_cluster(self, step: Step) -> Step:
+        code = step.block.code
+        for old, new in self._replaced.items():
+            code = code.replace(old, new)
+        return replace(step, block=replace(step.block, code=code))
 
     def _write(self, step: Step) -> None:
         name = step.block.options["caption"]
