@@ -82,6 +82,7 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(RUN) tools.generate_schemas --check
 	$(RUN) tools.unsupported --check
 	$(RUN) tools.promises --check
+	$(RUN) tools.diagrams --check
 	$(RUN) tools.words
 	$(RUN) tools.collected
 	$(RUN) tools.audit requirements/*.lock
