@@ -159,10 +159,10 @@ def _arrows(diagram: Diagram) -> Iterator[str]:
             f' marker-end="url(#a)"{dashes}/>'
         )
         if arrow.label:
-            horizontal = start.row == end.row
-            aside = 10 if (x2 - x1) * (y2 - y1) <= 0 else -10  # of a line that falls to the right: on its left
-            x, y = (x1 + x2) / 2 + (0 if horizontal else aside), (y1 + y2) / 2 + (-7 if horizontal else 4)
-            anchor = "middle" if horizontal else "start" if aside > 0 else "end"
+            vertical = start.column == end.column
+            above = 7 if start.row == end.row else 18  # a line that rises or falls needs more room
+            x, y = (x1 + x2) / 2 + (10 if vertical else 0), (y1 + y2) / 2 + (4 if vertical else -above)
+            anchor = "start" if vertical else "middle"
             yield _text(x, y, arrow.label, size=12, fill=_LINE, anchor=anchor)
 
 
