@@ -84,6 +84,7 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(RUN) tools.promises --check
 	$(RUN) tools.diagrams --check
 	$(RUN) tools.words
+	$(RUN) tools.prose
 	$(RUN) tools.collected
 	$(RUN) tools.audit requirements/*.lock
 
