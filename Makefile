@@ -83,6 +83,7 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(RUN) tools.unsupported --check
 	$(RUN) tools.promises --check
 	$(RUN) tools.diagrams --check
+	$(RUN) tools.recording --check
 	$(RUN) tools.words
 	$(RUN) tools.prose
 	$(RUN) tools.collected
