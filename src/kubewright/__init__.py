@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from kubewright.durations import Duration as Duration
     from kubewright.operator import Operator as Operator
     from kubewright.operator import Running as Running
+    from kubewright.operator import World as World
     from kubewright.webhook import AdmissionRequest as AdmissionRequest
     from kubewright.webhook import AdmissionWarning as AdmissionWarning
     from kubewright.webhook import ConversionError as ConversionError
@@ -150,6 +151,7 @@ _MODULES = {
     "Duration": "kubewright.durations",
     "Operator": "kubewright.operator",
     "Running": "kubewright.operator",
+    "World": "kubewright.operator",
     "AdmissionRequest": "kubewright.webhook",
     "AdmissionWarning": "kubewright.webhook",
     "ConversionError": "kubewright.webhook",

@@ -35,12 +35,13 @@ class Dependency(Generic[T]):
     Raises TypeError if that is not an async generator function without parameters.
     """
 
-    __slots__ = ("dry_run", "name", "start")
+    __slots__ = ("dry_run", "name", "simulated", "start")
 
     def __init__(
         self,
         start: Callable[[], AsyncIterator[T]],
         dry_run: Literal["same"] | Callable[[], AsyncIterator[T]] | None = None,
+        simulated: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
         self.name: str = getattr(start, "__name__", repr(start))
         _check_start("provides", start)
@@ -49,6 +50,10 @@ class Dependency(Generic[T]):
         self.start = start
         self.dry_run = dry_run
         """What a dry run of the operator uses: "same", or a function that yields a replacement."""
+        if simulated is not None and not callable(simulated):
+            raise TypeError(f"provides(simulated=...) takes a class or function of one argument, not {simulated!r}")
+        self.simulated = simulated
+        """What the laboratory and the explorer use: makes a stand-in from the state of the external system, a dict."""
 
     def replaced_by(self, value: T) -> Replacement:
         """Replaces the function's value in one run: `running(cluster, replace=[http.replaced_by(fake)])`."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kubewright.operator._operator import Component, Operator
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
+    from kubewright.operator.definition import Exemption, World
     from kubewright.operator.dry_run import DryRunRefused, DryRunReport
     from kubewright.operator.loading import LoadError, load_operator
     from kubewright.operator.process import ExitCode
@@ -44,6 +45,7 @@ __all__ = [
     "Component",
     "DryRunRefused",
     "DryRunReport",
+    "Exemption",
     "ExitCode",
     "Killed",
     "LoadError",
@@ -53,6 +55,7 @@ __all__ = [
     "Running",
     "SettingError",
     "Settings",
+    "World",
     "for_installing",
     "for_reviewing",
     "load_operator",
@@ -63,6 +66,7 @@ _MODULES = {
     "Component": "_operator",
     "DryRunRefused": "kubewright.operator.dry_run",
     "DryRunReport": "kubewright.operator.dry_run",
+    "Exemption": "kubewright.operator.definition",
     "ExitCode": "kubewright.operator.process",
     "Killed": "kubewright.programs",
     "LoadError": "kubewright.operator.loading",
@@ -72,6 +76,7 @@ _MODULES = {
     "Running": "_running",
     "SettingError": "kubewright.operator.settings",
     "Settings": "kubewright.operator.settings",
+    "World": "kubewright.operator.definition",
     "for_installing": "kubewright.operator.access",
     "for_reviewing": "kubewright.operator.access",
     "load_operator": "kubewright.operator.loading",

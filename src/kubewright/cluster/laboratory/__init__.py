@@ -11,6 +11,8 @@
 - `lab.journal`: every request and every write in order, with user, verb, object, status and bodies.
 - `lab.history(Foo, "web", "default")`: each revision of an object, with time, user, manager, verb and changes.
 - `lab.compact()`: drops the history.
+- `lab.external(neutron)`: simulates an external system, with faults in its calls.
+- `with lab.invariants(operator)`: checks the operator's invariants after every write.
 
 Everything applies to in-process clients and to HTTP clients. Only the order of `reordered_watch` is random, and depends
 on the cluster's seed; all times are those of the cluster's clock. A fault or disturbance lasts until its block ends,
@@ -19,8 +21,10 @@ its `end` is called, or the cluster stops. A laboratory costs nothing until it i
 
 from __future__ import annotations
 
+from kubewright.cluster.laboratory._external import External, ExternalCall
 from kubewright.cluster.laboratory._faults import Failing, Fault
 from kubewright.cluster.laboratory._history import Change, Revision
+from kubewright.cluster.laboratory._invariants import InvariantBroken, Invariants
 from kubewright.cluster.laboratory._journal import JournalEntry
 from kubewright.cluster.laboratory._laboratory import Laboratory
 from kubewright.cluster.laboratory._pace import Latency, WriteBudget, WriteBudgetExceeded
@@ -31,9 +35,13 @@ from kubewright.cluster.laboratory._watches import Disturbance
 __all__ = [
     "Change",
     "Disturbance",
+    "External",
+    "ExternalCall",
     "Failing",
     "Fault",
     "Incoming",
+    "InvariantBroken",
+    "Invariants",
     "JournalEntry",
     "Laboratory",
     "Latency",

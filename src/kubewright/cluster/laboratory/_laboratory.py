@@ -25,11 +25,11 @@ from kubewright.cluster.laboratory._held import Held
 from kubewright.cluster.laboratory._history import Revision, revision_of
 from kubewright.cluster.laboratory._journal import Journal, JournalEntry
 from kubewright.cluster.laboratory._pace import Latency, Pace, WriteBudget
+from kubewright.cluster.laboratory._programs import Programs
 from kubewright.cluster.laboratory._requests import Incoming, Matches, Served, matcher
 from kubewright.cluster.laboratory._resources import Kind, known_resource_of, storage_of
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.cluster.laboratory._snapshots import Snapshot, rewind, take
-from kubewright.cluster.laboratory._watch_faults import WatchFaults
 from kubewright.cluster.machinery._authors import AUTHOR, CONTROLLER_MANAGER, Author
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, PlainFailure
@@ -43,7 +43,7 @@ Serve: TypeAlias = Callable[[Call], Awaitable[ApiResponse]]
 _IN_HOOK: Final[ContextVar[bool]] = ContextVar("kubewright-laboratory-hook", default=False)
 
 
-class Laboratory(WatchFaults):
+class Laboratory(Programs):
     """Fault injection for a cluster; `cluster.lab` creates it on first use.
 
     `writes` counts the write requests since then; `journal` has them all, with the writes of the cluster itself.

@@ -13,6 +13,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.operator.definition._checks import BUILT_IN_CHECKS, Check, check_health_check
     from kubewright.operator.definition._definition import OperatorDefinition
+    from kubewright.operator.definition._expectations import Exemption, Invariant, World, broken_invariants
     from kubewright.operator.definition._kinds import define_kinds, defined_kinds
     from kubewright.operator.definition._stages import STAGES, Stage, check_component, check_stage
 
@@ -20,8 +21,12 @@ __all__ = [
     "BUILT_IN_CHECKS",
     "STAGES",
     "Check",
+    "Exemption",
+    "Invariant",
     "OperatorDefinition",
     "Stage",
+    "World",
+    "broken_invariants",
     "check_component",
     "check_health_check",
     "check_stage",
@@ -33,9 +38,13 @@ __all__ = [
 _MODULES = {
     "BUILT_IN_CHECKS": "_checks",
     "Check": "_checks",
+    "Exemption": "_expectations",
+    "Invariant": "_expectations",
     "OperatorDefinition": "_definition",
     "STAGES": "_stages",
     "Stage": "_stages",
+    "World": "_expectations",
+    "broken_invariants": "_expectations",
     "check_component": "_stages",
     "check_health_check": "_checks",
     "check_stage": "_stages",

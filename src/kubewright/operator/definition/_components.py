@@ -58,13 +58,17 @@ class ComponentRegistration:
     def provides(self, start: Callable[[], AsyncIterator[T]]) -> Dependency[T]: ...
     @overload
     def provides(
-        self, *, dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]]
+        self,
+        *,
+        dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]] | None = None,
+        simulated: Callable[[dict[str, Any]], Any] | None = None,
     ) -> Callable[[Callable[[], AsyncIterator[T]]], Dependency[T]]: ...
     def provides(
         self,
         start: Callable[[], AsyncIterator[T]] | None = None,
         *,
         dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]] | None = None,
+        simulated: Callable[[dict[str, Any]], Any] | None = None,
     ) -> Any:
         """Registers a function that makes a dependency of reconcilers, such as an HTTP client: `ctx.use(http)`.
 
@@ -78,14 +82,17 @@ class ComponentRegistration:
 
         `@operator.provides(dry_run="same")` declares that a dry run of the operator may use it, because it only reads.
         `dry_run=fake_http` names a function that yields a replacement for dry runs.
+
+        `simulated=SimulatedBucket` names a class or function that makes a stand-in for the laboratory (`lab.external`)
+        and the explorer. It takes the state of the external system, a dict that outlives the operator and is empty at
+        the start of each run; keep plain values in it. Each call of a public async method is a request at which faults
+        occur. A method `unavailable()` of the stand-in returns the exception of such a fault. Default:
+        ConnectionError.
         """
         if start is None:
-            return lambda given: self._provide(given, dry_run)
-        return self._provide(start, dry_run)
+            return lambda given: self._provide(Dependency(given, dry_run, simulated))
+        return self._provide(Dependency(start, dry_run, simulated))
 
-    def _provide(
-        self, start: Callable[[], AsyncIterator[T]], dry_run: Literal["same"] | Callable[[], AsyncIterator[Any]] | None
-    ) -> Dependency[T]:
-        dependency = Dependency(start, dry_run)
+    def _provide(self, dependency: Dependency[T]) -> Dependency[T]:
         self.dependencies.append(dependency)
         return dependency

@@ -14,6 +14,7 @@ from kubewright.clock import Clock, check_clock
 from kubewright.observe import Metrics
 from kubewright.operator.definition._components import ComponentRegistration
 from kubewright.operator.definition._controllers import ControllerRegistration
+from kubewright.operator.definition._expectations import ExpectationRegistration
 from kubewright.operator.definition._webhooks import WebhookRegistration
 from kubewright.operator.settings import Options, Settings, check_options
 from kubewright.rbac import Permission
@@ -26,7 +27,7 @@ ExternalCalls: TypeAlias = Literal["none", "provided"]
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentRegistration):
+class OperatorDefinition(ControllerRegistration, WebhookRegistration, ComponentRegistration, ExpectationRegistration):
     """The name of an operator, its settings, and all registrations."""
 
     def __init__(
