@@ -10,9 +10,11 @@ changes and replaces what differs, and deletes it when the object is deleted.
 """
 
 import argparse
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from neutron import Neutron, NeutronError
+from simulated_neutron import SimulatedNeutron
 
 import kubewright as kw
 from kubewright.api import meta
@@ -50,15 +52,20 @@ class Network(kw.Resource[NetworkSpec, NetworkStatus]):
 
 
 operator = kw.Operator("network-controller", concurrency=2, resync=30)
-neutron = Neutron()
-operator.attach(lambda running: neutron)  # opened and closed with the operator
+
+
+@operator.provides(simulated=SimulatedNeutron)
+async def neutron() -> AsyncIterator[Neutron]:
+    """Connects to Neutron. The explorer uses a simulated one."""
+    async with Neutron() as client:
+        yield client
 
 
 @operator.reconciles(Network)
 async def sync(network: Network, ctx: kw.Context[Network]) -> None:
     """Makes Neutron match the Network. Each resync repairs drift."""
     try:
-        changed = await match(network)
+        changed = await match(network, ctx.use(neutron))
     except NeutronError as error:
         report_failure(ctx, error)
         raise  # retried with backoff
@@ -71,14 +78,14 @@ async def sync(network: Network, ctx: kw.Context[Network]) -> None:
 async def clean_up(network: Network, ctx: kw.Context[Network]) -> None:
     """Deletes the network in Neutron, also if the Network was deleted while the operator was down."""
     try:
-        for found in await neutron.networks(network.metadata.uid):
-            await neutron.delete_network(found["id"])
+        for found in await ctx.use(neutron).networks(network.metadata.uid):
+            await ctx.use(neutron).delete_network(found["id"])
     except NeutronError as error:
         report_failure(ctx, error)
         raise
 
 
-async def match(network: Network) -> bool:
+async def match(network: Network, neutron: Neutron) -> bool:
     """Creates, changes and deletes in Neutron what differs. Returns whether anything did."""
     name, tag = network.metadata.name, network.metadata.uid
     first, *surplus = await neutron.networks(tag) or [await neutron.create_network(name, tag)]
@@ -91,10 +98,10 @@ async def match(network: Network) -> bool:
     if first["name"] != name:
         await neutron.rename_network(first["id"], name)
         changed = True
-    return await match_subnet(first["id"], network.spec) or changed
+    return await match_subnet(first["id"], network.spec, neutron) or changed
 
 
-async def match_subnet(network: str, spec: NetworkSpec) -> bool:
+async def match_subnet(network: str, spec: NetworkSpec, neutron: Neutron) -> bool:
     """Does the same for the subnet. Neutron cannot change a CIDR, so the subnet is replaced."""
     changed, fitting = False, False
     for subnet in await neutron.subnets(network):

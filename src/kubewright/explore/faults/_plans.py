@@ -27,6 +27,8 @@ def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
     ranked: list[tuple[int, Fault]] = []
     for sent in boundaries:
         ranked += _at_request(sent)
+    for called in _boundaries(outcome.calls):
+        ranked += _at_call(called)
     ranked += _at_steps(story, outcome, subject)
     ranked += _at_rest(outcome, subject)
     ranked.sort(key=lambda each: each[0])
@@ -73,6 +75,14 @@ def _at_request(sent: Sent) -> Iterator[tuple[int, Fault]]:
     yield 6, Fault("fail", at, status=429)
     yield 6, Fault("fail", at, status=504, after=True)
     yield 6, Fault("lost", at)
+
+
+def _at_call(called: Sent) -> Iterator[tuple[int, Fault]]:
+    """Yields the faults of a call of an external system."""
+    yield 0, Fault("external-crash", called.number, after=True)
+    yield 1, Fault("external-fail", called.number, after=True)
+    yield 1, Fault("external-fail", called.number)
+    yield 3, Fault("external-crash", called.number)
 
 
 def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:

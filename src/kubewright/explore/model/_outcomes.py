@@ -96,8 +96,10 @@ class Outcome(msgspec.Struct):
     """Steps of the user that the server refused, with the message."""
     hits: list[bool] = []
     """Whether each fault of the plan occurred."""
-    invariants: list[tuple[float, str]] = []
-    """Invariants of the user that were false."""
+    calls: list[Sent] = []
+    """Calls of external systems, numbered from 1: `resource` is the system, `verb` the method."""
+    invariants: list[tuple[float, str, str]] = []
+    """Invariants of the user that were false: time, name, and the reason with the write."""
     escapes: list[str] = []
     """Calls that escape determinism: real clocks, sockets, threads."""
     over_budget: bool = False

@@ -23,6 +23,8 @@ FaultKind: TypeAlias = Literal[
     "remove",
     "label",
     "slow-garbage",
+    "external-crash",
+    "external-fail",
 ]
 
 
@@ -79,8 +81,9 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     """A disturbance of a run.
 
     Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`) occur at the operator's write number
-    `at`, counted from 1. The others occur at the step number `at` of the story, counted from 0. Watches are slow from
-    before that step, and a `downtime` contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
+    `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an external system. The others
+    occur at the step number `at` of the story, counted from 0. Watches are slow from before that step, and a `downtime`
+    contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
     """
 
     kind: FaultKind

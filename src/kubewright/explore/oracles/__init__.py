@@ -9,13 +9,14 @@ from __future__ import annotations
 from kubewright.explore.oracles._bystanders import bystanders_kept
 from kubewright.explore.oracles._deletions import deleted_alive, orphans
 from kubewright.explore.oracles._ends import compared, converged, fields_kept
-from kubewright.explore.oracles._errors import exceptions, undeclared
+from kubewright.explore.oracles._errors import broken_invariants, exceptions, undeclared
 from kubewright.explore.oracles._isolation import collisions, deleted_of_another, made_by_operator
 from kubewright.explore.oracles._readiness import ready_too_early, ready_while_children_are_not, unobserved_generation
 from kubewright.explore.oracles._rest import written_at_rest
 from kubewright.explore.oracles._stability import generated_again
 
 __all__ = [
+    "broken_invariants",
     "bystanders_kept",
     "collisions",
     "compared",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kubewright.durations import format_duration
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds import creators
+from kubewright.explore.worlds import EXTERNAL, Masks, creators
 
 __all__ = ["deleted_alive", "orphans"]
 
@@ -42,13 +44,21 @@ def deleted_alive(expected: Outcome, actual: Outcome, ignored: frozenset[Key] = 
     return []
 
 
-def orphans(outcome: Outcome, checkpoint: Checkpoint) -> list[Finding]:
-    """After the user deleted everything, no object exists that the operator created."""
+def orphans(outcome: Outcome, checkpoint: Checkpoint, masks: Masks | None = None) -> list[Finding]:
+    """After the user deleted everything, no object exists that the operator created, also in external systems."""
     made = creators(outcome.writes)
-    left = sorted(key for key in checkpoint.world if made.get(key) == "operator")
+    masks = masks or Masks()
+    left = sorted(
+        key
+        for key, obj in checkpoint.world.items()
+        if (made.get(key) == "operator" or _has_items(key, obj, masks)) and not masks.hides_object(key)
+    )
     if not left:
         return []
-    lines = tuple(f"{resource} {namespace}/{name}" for resource, namespace, name in left)
+    lines = tuple(
+        f"an item in {name}" if resource.startswith(EXTERNAL) else f"{resource} {namespace}/{name}"
+        for resource, namespace, name in left
+    )
     return [
         Finding(
             "orphans",
@@ -57,3 +67,11 @@ def orphans(outcome: Outcome, checkpoint: Checkpoint) -> list[Finding]:
             subject=left[0][0],
         )
     ]
+
+
+def _has_items(key: Key, obj: dict[str, Any], masks: Masks) -> bool:
+    """Returns whether an external system still stores something. Numbers are counters, and no items."""
+    return key[0].startswith(EXTERNAL) and any(
+        held and not isinstance(held, int | float) and not masks.hides(key, ("state", name))
+        for name, held in obj["state"].items()
+    )

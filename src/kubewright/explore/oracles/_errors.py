@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubewright.durations import format_duration
 from kubewright.explore.model import Finding, Outcome
 
-__all__ = ["exceptions", "undeclared"]
+__all__ = ["broken_invariants", "exceptions", "undeclared"]
 
 _MISTAKES: Final = frozenset(
     {
@@ -42,6 +43,19 @@ def exceptions(outcome: Outcome) -> list[Finding]:
         if "does not fit its model" in failure.message:
             return [Finding("decode", f"the operator cannot decode an object: {failure.message}", subject="decode")]
     return []
+
+
+def broken_invariants(outcome: Outcome) -> list[Finding]:
+    """Every invariant of the user holds after every write."""
+    return [
+        Finding(
+            "invariant",
+            f"invariant {name} is broken: {reason}",
+            (f"{format_duration(time)} after the start",),
+            subject=name,
+        )
+        for time, name, reason in outcome.invariants
+    ]
 
 
 def undeclared(outcome: Outcome) -> list[Finding]:

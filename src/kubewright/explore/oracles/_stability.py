@@ -37,7 +37,11 @@ def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Fi
 def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]]:
     """Returns the values of each masked field, by object and its uid."""
     found: dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]] = {}
-    masked = [(resource, path) for resource, path in masks.leaves if path[0] not in ("status", "metadata")]
+    masked = [
+        (resource, path)
+        for resource, path in masks.leaves
+        if path[0] not in ("status", "metadata") and not masks.exempts(resource, path)
+    ]
     for write in outcome.writes:
         if write.after is None or write.actor != "operator":
             continue

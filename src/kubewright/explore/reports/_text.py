@@ -23,6 +23,7 @@ from kubewright.explore.model import (
 __all__ = ["fault_words", "finding_lines", "step_words", "story_lines", "summary_lines"]
 
 _MOST_LINES = 60
+_READS = ("get", "list", "find")
 
 
 def step_words(step: Step) -> str:
@@ -81,6 +82,11 @@ def fault_words(fault: Fault) -> str:
         case "edit":
             field = ".".join(str(part) for part in fault.path)
             return f"another client sets {field} of {place} to {fault.value!r} after step {fault.at + 1}"
+        case "external-crash":
+            when = "after" if fault.after else "before"
+            return f"the operator is killed {when} its call {fault.at} of an external system and restarted immediately"
+        case "external-fail":
+            return f"call {fault.at} of an external system fails{effect}"
         case _:
             return f"{fault.kind} at {fault.at}"
 
@@ -121,6 +127,11 @@ def _writes(outcome: Outcome, step: int) -> Iterator[str]:
         fault = f"; {sent.fault}" if sent.fault else ""
         line = f"write {sent.number}: operator {sent.verb} {target}{result}{same}{fault}{again}"
         timed.append((sent.time, sent.number, f"   {format_duration(sent.time):>9}  {line}"))
+    for call in outcome.calls:
+        if call.step == step and (call.fault or not call.verb.startswith(_READS)):
+            fault = f"; {call.fault}" if call.fault else ""
+            line = f"call {call.number}: operator calls {call.resource}.{call.verb}{fault}"
+            timed.append((call.time, 0, f"   {format_duration(call.time):>9}  {line}"))
     for write in outcome.writes:
         if write.step == step and write.actor != "operator" and _is_shown(write):
             did = "created" if write.before is None else "deleted" if write.after is None else "changed"

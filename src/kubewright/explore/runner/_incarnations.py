@@ -67,7 +67,8 @@ class Incarnations:
         try:
             self.operator = load_operator(self._target)
             client = self._cluster.client(user=User(OPERATOR, ("system:masters",)))
-            running = self.operator.running(client, clock=self._clock, **_SETTINGS)
+            simulated = self._stage.prepare(self.operator)
+            running = self.operator.running(client, clock=self._clock, replace=simulated, **_SETTINGS)
             self._starting = running
             async with running:
                 self.running = running

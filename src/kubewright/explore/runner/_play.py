@@ -102,7 +102,8 @@ class _Run:
                 break
         outcome, stage = self.outcome, self.stage
         outcome.requests, outcome.hits, outcome.over_budget = stage.requests, stage.hits, stage.over_budget
-        outcome.writes = self.recorder.writes
+        outcome.writes, outcome.calls = self.recorder.writes, stage.calls
+        outcome.invariants = self.recorder.broken
         outcome.failures = self.problems.found
         outcome.watched = sorted(stage.watched)
         outcome.permitted = self.operator.permitted()

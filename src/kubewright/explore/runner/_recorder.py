@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from kubewright.cluster import Cluster
 from kubewright.cluster.laboratory import JournalEntry
 from kubewright.explore.model import Write
 from kubewright.explore.runner._actors import ACTORS
-from kubewright.explore.worlds import scrubbed
+from kubewright.explore.worlds import EXTERNAL, scrubbed
+from kubewright.operator.definition import Invariant, broken_invariants
 
 __all__ = ["NOISE", "Recorder"]
 
@@ -43,6 +46,10 @@ class Recorder:
         self.changes = 0
         self.step = 0
         self._initial: set[tuple[str, str, str]] = set()
+        self.invariants: dict[str, Invariant] = {}
+        """Invariants of the operator that held until now."""
+        self.broken: list[tuple[float, str, str]] = []
+        self._world = cluster.lab.world()
 
     def start(self) -> None:
         """Starts to record. Objects that exist now are not part of checkpoints unless they change."""
@@ -70,6 +77,10 @@ class Recorder:
         self._initial.discard(write.key)
         if previous is None or gone or scrubbed(previous.decode()) != scrubbed(event.entry.decode()):
             self.changes += 1
+        for name, reason in broken_invariants(self.invariants, self._world) if self.invariants else ():
+            del self.invariants[name]
+            what = f"{write.verb} of {write.resource} {write.namespace}/{write.name} by {write.actor or 'the cluster'}"
+            self.broken.append((write.time, name, f"{reason}, after {what}"))
 
     def world(self) -> dict[tuple[str, str, str], dict[str, Any]]:
         """Returns the objects that exist now, except initial ones and noise."""
@@ -78,6 +89,9 @@ class Recorder:
             key = self._key(storage, entry)
             if key[0] not in NOISE and key not in self._initial:
                 found[key] = entry.decode()
+        for name, external in self._cluster.lab.externals.items():
+            state = msgspec.to_builtins(external.state, str_keys=True)
+            found[f"{EXTERNAL}{name}", "", name] = {"metadata": {"name": name}, "state": state}
         return found
 
     def _key(self, storage: str, entry: Any) -> tuple[str, str, str]:

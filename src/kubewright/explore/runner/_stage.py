@@ -8,18 +8,23 @@ from typing import Final
 
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.laboratory import Failing, Incoming, Served
+from kubewright.cluster.laboratory import ExternalCall, Failing, Incoming, Served
+from kubewright.controller import Replacement
 from kubewright.explore.model import Fault, Plan, Sent
 from kubewright.explore.runner._actors import OPERATOR, Actor, Refused
 from kubewright.explore.runner._recorder import NOISE, Recorder
+from kubewright.operator import Operator
 
 __all__ = ["MOST_WRITES", "OTHER_FIELD", "Stage"]
 
+MOST_CALLS: Final = 20_000
+"""The budget of calls of external systems."""
 MOST_WRITES: Final = 1500
 """The budget of writes of a run. An operator that exceeds it writes in a loop."""
 OTHER_FIELD: Final = "other-client.example.com/field"
 """The annotation of the other client."""
 _REQUEST_FAULTS: Final = frozenset({"crash", "fail", "lost", "hang", "conflict", "forbidden"})
+_CALL_FAULTS: Final = frozenset({"external-crash", "external-fail"})
 _REVIEWS: Final = ("reviews.authorization.k8s.io", "reviews.authentication.k8s.io")
 
 
@@ -44,9 +49,13 @@ class Stage:
         self._forbidden: list[tuple[str, str, float]] = []
         self._down_until = 0.0
         self._at_write: dict[int, list[int]] = {}
+        self.calls: list[Sent] = []
+        self._at_call: dict[int, list[int]] = {}
         for index, fault in enumerate(plan.faults):
             if fault.kind in _REQUEST_FAULTS:
                 self._at_write.setdefault(fault.at, []).append(index)
+            elif fault.kind in _CALL_FAULTS:
+                self._at_call.setdefault(fault.at, []).append(index)
         self._lab.on_request(self._before, user=OPERATOR)
         self._lab.on_request(self._after, when="after", user=OPERATOR, verb="write")
         if plan.conditions.latency:
@@ -133,6 +142,48 @@ class Stage:
                 self.hits[index] = True
                 sent.fault = "the operator was killed after this request took effect"
                 self.crash(fault.seconds)
+
+    # External systems
+
+    def prepare(self, operator: Operator) -> list[Replacement]:
+        """Checks the operator's invariants from now on, and returns its simulated external systems."""
+        self.recorder.invariants = dict(operator.invariants)
+        replacements = []
+        for dependency in operator.dependencies:
+            if dependency.simulated is not None:
+                external = self._lab.external(dependency)
+                external.on_call(self._before_call)
+                external.on_call(self._after_call, when="after")
+                replacements.append(external.replacement)
+        return replacements
+
+    def _before_call(self, call: ExternalCall) -> bool:
+        if self.over_budget:
+            return True
+        number, now = len(self.calls) + 1, self.clock.monotonic()
+        called = Sent(number, now, self.recorder.step, call.method, call.system, "", "", "")
+        called.incarnation = self.incarnation
+        self.calls.append(called)
+        self.over_budget = len(self.calls) > MOST_CALLS
+        return self._strike_call(called, after=False)
+
+    def _after_call(self, call: ExternalCall) -> bool:
+        return self._strike_call(self.calls[-1], after=True)
+
+    def _strike_call(self, called: Sent, *, after: bool) -> bool:
+        """Applies a fault to a call. Returns whether it fails."""
+        moment = "after it took effect" if after else "before it took effect"
+        for index in self._at_call.get(called.number, ()):
+            fault = self.plan.faults[index]
+            if fault.after is not after:
+                continue
+            self.hits[index] = True
+            if fault.kind == "external-fail":
+                called.fault = f"failed {moment}"
+                return True
+            called.fault = f"the operator was killed {moment}"
+            self.crash(fault.seconds)
+        return False
 
     async def interfere(self, resource: str, namespace: str, name: str) -> bool:
         """Changes an object as another client. Returns False if it does not exist."""

@@ -9,6 +9,7 @@ import msgspec
 
 from kubewright.explore.model import Conditions, Finding, Outcome, Story
 from kubewright.explore.oracles import (
+    broken_invariants,
     converged,
     exceptions,
     orphans,
@@ -56,9 +57,11 @@ def learn_masks(outcomes: Sequence[Outcome]) -> Masks:
     return masks
 
 
-def judge_undisturbed(subject: Subject, outcome: Outcome, *, deletes: bool) -> list[Finding]:
+def judge_undisturbed(
+    subject: Subject, outcome: Outcome, *, deletes: bool, masks: Masks | None = None
+) -> list[Finding]:
     """Returns what is wrong with a run without faults, by itself."""
-    findings = [*converged(outcome), *exceptions(outcome), *undeclared(outcome)]
+    findings = [*converged(outcome), *exceptions(outcome), *broken_invariants(outcome), *undeclared(outcome)]
     if findings:
         return findings
     findings += ready_too_early(outcome, subject.key)
@@ -66,5 +69,5 @@ def judge_undisturbed(subject: Subject, outcome: Outcome, *, deletes: bool) -> l
         findings += written_at_rest(outcome, checkpoint)
         findings += unobserved_generation(checkpoint, subject.key, subject.schema)
     if deletes and outcome.checkpoints:
-        findings += orphans(outcome, outcome.checkpoints[-1])
+        findings += orphans(outcome, outcome.checkpoints[-1], masks)
     return findings

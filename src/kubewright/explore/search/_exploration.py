@@ -30,7 +30,7 @@ from kubewright.explore.workloads import (
     rebirth_of,
     scenes_of,
 )
-from kubewright.explore.worlds import TooManyMasks, creators
+from kubewright.explore.worlds import Masks, TooManyMasks, creators
 
 __all__ = ["Budget", "Exploration"]
 
@@ -102,7 +102,8 @@ class Exploration:
                 self.report.error = f"the server refuses the sample: {outcome.refused[0][1]}"
                 return None
             self.report.escapes = sorted({*self.report.escapes, *outcome.escapes})
-        wrong = [judge_undisturbed(subject, outcome, deletes=True) for outcome in outcomes]
+        exempt = Masks(exempt=subject.exemptions)
+        wrong = [judge_undisturbed(subject, outcome, deletes=True, masks=exempt) for outcome in outcomes]
         for finding in wrong[0]:
             # Every undisturbed run must show it, so that no circumstance decides.
             if all(finding.identity in {each.identity for each in others} for others in wrong):
@@ -110,7 +111,7 @@ class Exploration:
         if any(found.oracle == "convergence" for found in wrong[0]):
             return None
         try:
-            masks = learn_masks(outcomes)
+            masks = exempt.merged(learn_masks(outcomes))
         except TooManyMasks as error:
             self.report.error = str(error)
             return None

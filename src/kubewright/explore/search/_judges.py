@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Plan
 from kubewright.explore.oracles import (
+    broken_invariants,
     bystanders_kept,
     collisions,
     compared,
@@ -45,6 +46,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     foreign = kinds & {"remove", "edit"}
     if not foreign:
         findings += exceptions(outcome)
+    findings += broken_invariants(outcome)
     findings += deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults))
     findings += fields_kept(outcome)
     if not foreign:
@@ -82,14 +84,15 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
     if any(reference.broken or reference.refused or not reference.checkpoints for reference in references):
         return []
     for each in (outcome, *references):
-        if (mistakes := exceptions(each)) or (each.over_budget and (mistakes := converged(each))):
+        mistakes = [*exceptions(each), *broken_invariants(each), *(converged(each) if each.over_budget else ())]
+        if mistakes:
             return mistakes
     match scene.judged:
         case "bystanders":
             keys = frozenset(write.key for write in outcome.writes if write.name.endswith(BYSTANDER))
             return bystanders_kept(outcome, keys)
         case "gone":
-            return [*converged(outcome), *orphans(outcome, outcome.checkpoints[-1])]
+            return [*converged(outcome), *orphans(outcome, outcome.checkpoints[-1], masks)]
         case "alone":
             return judge_undisturbed(subject, outcome, deletes=False)
         case "unready":

@@ -11,7 +11,7 @@ import msgspec
 from kubewright.api import info_of
 from kubewright.crd import crd_of
 from kubewright.explore.model import Create
-from kubewright.operator import Operator
+from kubewright.operator import Exemption, Operator
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
 __all__ = ["SampleError", "Subject", "read_subjects"]
@@ -30,6 +30,8 @@ class Subject(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     company: tuple[dict[str, Any], ...] = ()
     """Objects that must exist before it."""
+    exemptions: tuple[Exemption, ...] = ()
+    """The exemptions that the operator declares."""
 
     @property
     def name(self) -> str:
@@ -71,7 +73,8 @@ def read_subjects(operator: Operator, paths: Sequence[Path]) -> list[Subject]:
         if kind is None or ("namespace" not in document.get("metadata", {}) and not _is_custom(kind)):
             continue
         company = tuple(other for index, other in enumerate(documents) if index != number)
-        found.append(_subject(kind, document, company))
+        subject = _subject(kind, document, company)
+        found.append(msgspec.structs.replace(subject, exemptions=tuple(operator.exemptions)))
     if not found:
         wanted = ", ".join(f"{kind} of {version}" for version, kind in kinds) or "none"
         raise SampleError(f"the samples contain no object that the operator reconciles; its kinds are: {wanted}")

@@ -12,6 +12,7 @@ import msgspec
 from kubewright.explore.model import Create, Delete, Pause, Revise, Step, Story, Wait
 from kubewright.explore.workloads._samples import Subject
 from kubewright.explore.workloads._values import Change, changed, changes_of
+from kubewright.explore.worlds import Masks
 
 __all__ = [
     "BYSTANDER",
@@ -114,7 +115,12 @@ def bystanders_of(subject: Subject, children: Sequence[tuple[str, dict[str, Any]
 
 def scenes_of(subject: Subject) -> Iterator[Scene]:
     """Yields the stories without faults, the most likely to show a bug first."""
-    changes = changes_of(subject.object, subject.schema)
+    exempt = Masks(exempt=subject.exemptions)
+    changes = [
+        change
+        for change in changes_of(subject.object, subject.schema)
+        if not exempt.exempts(subject.resource, change.path)
+    ]
     fresh = Story(f"create {subject.title}", (*_company(subject), subject.create(), Wait()))
     yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")
     rest = (*_company(subject), subject.create(), Wait(rest=_REST))

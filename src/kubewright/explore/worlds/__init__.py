@@ -6,11 +6,12 @@ between undisturbed runs; `Masks` hides them. `differences` lists what differs b
 
 from __future__ import annotations
 
-from kubewright.explore.worlds._canonical import Canonical, canonical, creators, scrubbed
+from kubewright.explore.worlds._canonical import EXTERNAL, Canonical, canonical, creators, scrubbed
 from kubewright.explore.worlds._differences import Difference, differences
 from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
 
 __all__ = [
+    "EXTERNAL",
     "Canonical",
     "Difference",
     "Masks",

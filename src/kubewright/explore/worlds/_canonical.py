@@ -13,8 +13,10 @@ import msgspec
 from kubewright.explore.model import Write
 from kubewright.explore.model._outcomes import Key, World
 
-__all__ = ["Canonical", "canonical", "creators", "scrubbed"]
+__all__ = ["EXTERNAL", "Canonical", "canonical", "creators", "scrubbed"]
 
+EXTERNAL: Final = "external/"
+"""How the resource of a simulated external system in a world begins; its name follows."""
 Canonical: TypeAlias = dict[Key, Any]
 """Comparable objects by key; generated names are replaced in keys and values."""
 
@@ -78,11 +80,15 @@ def canonical(world: World, writes: Sequence[Write], *, names: Mapping[str, str]
     """
     actors = {write.key for write in writes if write.actor}
     tokens = _tokens(world, writes, names or {})
-    chosen = {key: obj for key, obj in world.items() if key in actors or key[0] == "persistentvolumeclaims"}
+    kept = ("persistentvolumeclaims", EXTERNAL)
+    chosen = {key: obj for key, obj in world.items() if key in actors or key[0].startswith(kept)}
     found: dict[Key, Any] = {}
     renamed: dict[Key, list[Any]] = {}
     for key, obj in chosen.items():
         resource, namespace, name = key
+        if resource.startswith(EXTERNAL):
+            found[key] = _unordered(_replaced(obj, tokens))
+            continue
         plain = _plain(resource, obj, tokens)
         if name in tokens:
             renamed.setdefault((resource, namespace, tokens[name]), []).append(plain)
@@ -131,6 +137,20 @@ def _plain(resource: str, obj: dict[str, Any], tokens: Mapping[str, str]) -> dic
     if isinstance(status, dict):
         plain["status"] = _status(resource, status, metadata.get("generation"))
     return _replaced(plain, tokens)  # type: ignore[no-any-return]
+
+
+def _unordered(value: Any) -> Any:
+    """Returns the state of an external system without generated identifiers: its items in the order of their content.
+
+    Identifiers and orders in external systems depend on when an item was made.
+    """
+    if isinstance(value, dict):
+        if any(_UID.fullmatch(str(name)) for name in value):
+            return _unordered(list(value.values()))
+        return {name: _unordered(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((_unordered(each) for each in value), key=lambda each: msgspec.json.encode(each))
+    return value
 
 
 def _without_allocated(spec: dict[str, Any], allocated: frozenset[str]) -> dict[str, Any]:

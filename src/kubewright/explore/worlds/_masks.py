@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds._canonical import Canonical
+from kubewright.operator.definition import Exemption
 
 __all__ = ["Masks", "TooManyMasks", "learn", "pointer"]
 
@@ -35,24 +36,34 @@ class Masks:
     """Prefixes of generated names, by resource."""
     objects: frozenset[Key] = frozenset()
     """Objects that exist in some undisturbed runs only."""
+    exempt: tuple[Exemption, ...] = ()
+    """Fields and kinds that the user exempts."""
 
     def hides(self, key: Key, path: Sequence[str | int]) -> bool:
-        """Returns whether a field is masked."""
-        return bool(self.leaves) and (key[0], _general(path)) in self.leaves
+        """Returns whether a field is masked or exempt."""
+        if bool(self.leaves) and (key[0], _general(path)) in self.leaves:
+            return True
+        return self.exempts(key[0], path)
+
+    def exempts(self, resource: str, path: Sequence[str | int]) -> bool:
+        """Returns whether the user exempts a field."""
+        return any(each.resource == resource and _begins(path, each.path) for each in self.exempt)
 
     def hides_object(self, key: Key) -> bool:
-        """Returns whether an object is masked."""
-        return key in self.objects
+        """Returns whether an object is masked or exempt."""
+        return key in self.objects or any(each.resource == key[0] and not each.path for each in self.exempt)
 
     def lines(self) -> list[str]:
         """Returns the masks for a report."""
         found = [f"{resource} {pointer(path)}" for resource, path in sorted(self.leaves)]
         found += [f"{resource} names that start with {prefix}" for resource, prefix in sorted(self.names.items())]
-        return found + [f"{' '.join(key)}" for key in sorted(self.objects)]
+        found += [f"{' '.join(key)}" for key in sorted(self.objects)]
+        return found + [f"{each} (declared)" for each in self.exempt]
 
     def merged(self, other: Masks) -> Masks:
         """Returns the masks of both."""
-        return Masks(self.leaves | other.leaves, {**self.names, **other.names}, self.objects | other.objects)
+        exempt = (*self.exempt, *(each for each in other.exempt if each not in self.exempt))
+        return Masks(self.leaves | other.leaves, {**self.names, **other.names}, self.objects | other.objects, exempt)
 
 
 def learn(worlds: Sequence[Canonical]) -> Masks:
@@ -102,6 +113,13 @@ def _common_start(names: Sequence[str]) -> str:
     first, last = names[0], names[-1]  # sorted: the others are between them
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return "".join(pair[0] for pair in same)
+
+
+def _begins(path: Sequence[str | int], begin: Sequence[str]) -> bool:
+    """Returns whether a path is a field or inside of it."""
+    return len(path) >= len(begin) and all(
+        wanted in (_ANY, str(part)) for part, wanted in zip(path, begin, strict=False)
+    )
 
 
 def _general(path: Sequence[str | int]) -> tuple[str, ...]:

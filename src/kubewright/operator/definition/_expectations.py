@@ -11,6 +11,7 @@ import msgspec
 
 from kubewright.api import Object, decode, info_of
 from kubewright.arguments import check_string
+from kubewright.controller import Dependency
 
 __all__ = ["Exemption", "ExpectationRegistration", "Invariant", "World", "broken_invariants"]
 
@@ -87,7 +88,7 @@ class ExpectationRegistration:
         self.invariants[name] = check
         return check
 
-    def exempt(self, kind: type[Object], field: str = "", *, reason: str) -> None:
+    def exempt(self, kind: type[Object] | Dependency[Any], field: str = "", *, reason: str) -> None:
         """Declares a field whose changes cannot be inverted, or a kind that is kept, such as volumes and passwords.
 
             operator.exempt(Database, "spec.storage", reason="volumes cannot shrink")
@@ -98,12 +99,15 @@ class ExpectationRegistration:
         can be changed back. Without a field, objects of this kind are not compared, and may outlive their owner.
 
         Args:
-            kind: the class of the objects.
+            kind: the class of the objects, or a dependency with a simulation, for the state of an external system.
             field: the path of the field with dots; `*` for every item of a list. A JSON pointer if it starts with `/`.
             reason: why, for the report.
         """
         if not check_string("the reason of an exemption", reason, "volumes cannot shrink").strip():
             raise ValueError("an exemption needs a reason, such as 'volumes cannot shrink'")
+        if isinstance(kind, Dependency):
+            self.exemptions.append(Exemption(f"external/{kind.name}", ("state", *_path_of(field)), reason))
+            return
         info = info_of(kind)
         resource = f"{info.plural}.{info.group}" if info.group else info.plural
         self.exemptions.append(Exemption(resource, _path_of(field), reason))
