@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,9 +11,10 @@ import msgspec
 import pytest
 
 from kubewright.cli import run
-from kubewright.explore import ExploreError, Report, explore, replay
+from kubewright.explore import ExploreError, Report, explore, replay, run_exploration
 from kubewright.explore.model import Fault, Finding, Plan, Story, Wait
 from kubewright.explore.reports import html_report, json_report, junit_report, load_plan, pytest_source, save_plan
+from kubewright.operator import Operator
 
 OPERATORS = Path(__file__).parent / "operators"
 SAMPLE = OPERATORS / "sample.yaml"
@@ -45,11 +48,27 @@ def test_command_reports_findings_and_replays_them(tmp_path: Path, capsys: pytes
     assert replay(plan, target=str(OPERATORS / "generation_correct.py")) == []
 
 
+async def test_explores_an_operator_of_an_imported_module() -> None:
+    name = "explored_generation"
+    spec = importlib.util.spec_from_file_location(name, OPERATORS / "generation_broken.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        report = await explore(module.operator, samples=[SAMPLE], runs=1, workers=1)
+    finally:
+        del sys.modules[name]
+    assert [finding.oracle for finding in report.findings] == ["observed-generation"]
+    with pytest.raises(ExploreError, match="is not a variable of an imported module"):
+        await explore(Operator("local"), samples=[SAMPLE])
+
+
 def test_rejects_samples_without_a_reconciled_kind(tmp_path: Path) -> None:
     sample = tmp_path / "other.yaml"
     sample.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
     with pytest.raises(ExploreError, match="no object that the operator reconciles; its kinds are: Site of explored"):
-        explore(OPERATORS / "rest_correct.py", [sample])
+        run_exploration(OPERATORS / "rest_correct.py", [sample])
 
 
 def test_saved_plans_are_read_back(tmp_path: Path) -> None:

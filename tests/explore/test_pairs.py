@@ -18,7 +18,16 @@ from kubewright.explore.search import (
     judge_undisturbed,
     learn_masks,
 )
-from kubewright.explore.workloads import Subject, changes_of, hasty_life_of, life_of, read_subjects, scenes_of
+from kubewright.explore.workloads import (
+    Subject,
+    bystanders_of,
+    changes_of,
+    hasty_life_of,
+    life_of,
+    read_subjects,
+    rebirth_of,
+    scenes_of,
+)
 from kubewright.explore.worlds import Masks
 from kubewright.operator.loading import load_operator
 
@@ -41,6 +50,59 @@ SCENES = {
     "collision": ("xxxa and", "isolation"),
     "prefix": ("web and web-2, then delete the first", "isolation"),
 }
+FOLDER = Path(__file__).parent / "pairs"
+PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
+    "changed_namespaces": ("set spec.namespaces to ['kube-public']", "changed-spec"),
+    "changed_port": ("set spec.port to", "changed-spec"),
+    "convergence_counter": ("undisturbed", "convergence"),
+    "convergence_suffix": ("undisturbed", "convergence"),
+    "crash_swallowed": (("life", Fault("fail", 1, status=500)), "same-end-state"),
+    "crash_two_steps": (("life", Fault("crash", 1, after=True)), "same-end-state"),
+    "deletion_by_name": ("beside objects of a user", "wrong-deletion"),
+    "duplicates_job": (("life", Fault("crash", 1, after=True)), "same-end-state"),
+    "exception_empty_list": ("set spec.hosts to []", "exception"),
+    "exception_removed_key": ("set spec.labels to {}", "exception"),
+    "external_duplicates": (("life", Fault("external-crash", 1, after=True)), "same-end-state"),
+    "finalizer_despite_failure": (("life", Fault("fail", 5, status=500)), "same-end-state"),
+    "generation_if_changed": ("set spec.owner", "observed-generation"),
+    "invariant_primaries": ("undisturbed", "invariant"),
+    "orphans_first_namespace": ("undisturbed", "orphans"),
+    "others_annotations": (
+        ("life", Fault("label", 1, resource="configmaps", namespace="default", name="web-config")),
+        "other-writers",
+    ),
+    "rbac_secret": ("undisturbed", "rbac"),
+    "rbac_verb": ("undisturbed", "rbac"),
+    "ready_first_child": ("undisturbed", "ready-too-early"),
+    "rest_two_passes": ("let an hour pass", "writes-at-rest"),
+    "rolled_back_option": ("set spec.extra to True", "rolled-back-spec"),
+    "rolled_back_size": ("set spec.replicas to 3", "rolled-back-spec"),
+    "stale_members": (("life", Fault("slow-watch", 0, resource="pods", seconds=60)), "wrong-deletion"),
+    "stale_reference": (("life", Fault("slow-watch", 0, resource="secrets", seconds=60)), "same-end-state"),
+    "unobserved_moment": (("life", Fault("crash", 1, after=True, seconds=HOUR)), "same-end-state"),
+    "unobserved_rename": (("life", Fault("downtime", 2, seconds=120)), "same-end-state"),
+}
+"""The story and fault, or the title of the story, that shows each pair; and the oracle."""
+CLASSES = {
+    "end state after a crash": ("conflict", "crash_swallowed", "crash_two_steps"),
+    "stale reads": ("stale_members", "stale_reference"),
+    "unobserved states": ("memory", "unobserved_moment", "unobserved_rename"),
+    "changed spec": ("removal", "changed_namespaces", "changed_port"),
+    "rolled-back spec": ("rolled_back_option", "rolled_back_size"),
+    "writes at rest": ("rest", "rest_two_passes"),
+    "deletions": ("wrong_deletion", "deletion_by_name"),
+    "orphans": ("orphan", "orphans_first_namespace"),
+    "duplicates": ("duplicates", "duplicates_job", "external_duplicates"),
+    "other writers": ("foreign", "others_annotations"),
+    "isolation": ("collision", "prefix"),
+    "convergence": ("convergence_counter", "convergence_suffix"),
+    "observed generation": ("generation", "generation_if_changed"),
+    "ready": ("ready", "ready_first_child"),
+    "exceptions": ("exception_empty_list", "exception_removed_key"),
+    "permissions": ("rbac_secret", "rbac_verb"),
+    "finalizers": ("finalizer", "finalizer_despite_failure"),
+}
+"""The pairs for each class of bugs that the explorer checks."""
 ALONE = {"ready": "ready-too-early", "generation": "observed-generation"}
 
 
@@ -103,6 +165,73 @@ def test_finds_a_wrong_status_without_faults(pool: Pool, name: str) -> None:
         found[variant] = judge_undisturbed(subject, outcome, deletes=True)
     assert ALONE[name] in [finding.oracle for finding in found["broken"]]
     assert found["correct"] == []
+
+
+@pytest.mark.parametrize("name", [name for name, shown in PAIRS.items() if isinstance(shown[0], tuple)])
+def test_finds_the_fault_in_a_pair(pool: Pool, name: str) -> None:
+    shown, oracle = PAIRS[name]
+    assert isinstance(shown, tuple)
+    story, fault = shown
+    found = {variant: in_story(pool, name, variant, story, fault) for variant in ("broken", "correct")}
+    assert oracle in [finding.oracle for finding in found["broken"]]
+    assert found["correct"] == []
+
+
+@pytest.mark.parametrize("name", [name for name, shown in PAIRS.items() if isinstance(shown[0], str)])
+def test_finds_the_story_in_a_pair(pool: Pool, name: str) -> None:
+    title, oracle = PAIRS[name]
+    assert isinstance(title, str)
+    found = {variant: in_scene(pool, name, variant, title) for variant in ("broken", "correct")}
+    assert oracle in [finding.oracle for finding in found["broken"]]
+    assert found["correct"] == []
+
+
+def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> list[Finding]:
+    """Returns the findings of a fault in one of the stories."""
+    target, subject = pair_of(name, variant)
+    change = changes_of(subject.object, subject.schema)[0]
+    told = {
+        "life": life_of(subject, change),
+        "hasty life": hasty_life_of(subject, change),
+        "rebirth": rebirth_of(subject),
+    }[story]
+    outcomes = [pool.run(Plan(told, (), conditions), target) for conditions in CIRCUMSTANCES[:2]]
+    masks = Masks(exempt=subject.exemptions).merged(learn_masks(outcomes))
+    plan = Plan(told, (fault,))
+    outcome = pool.run(plan, target)
+    assert outcome.broken == ""
+    assert all(outcome.hits)
+    return judge_plan(Baseline(subject, told, outcomes[0], masks), plan, outcome)
+
+
+def in_scene(pool: Pool, name: str, variant: str, title: str) -> list[Finding]:
+    """Returns the findings in a story without faults: `undisturbed`, or one whose name has this title."""
+    target, subject = pair_of(name, variant)
+    run = partial(pool.run, target=target)
+    if title == "undisturbed":
+        story = life_of(subject, changes_of(subject.object, subject.schema)[0])
+        return judge_undisturbed(subject, run(Plan(story)), deletes=True)
+    if title == "beside objects of a user":
+        world = run(Plan(life_of(subject, None))).checkpoints[0].world
+        children = [("ConfigMap", obj) for key, obj in world.items() if key[0] == "configmaps"]
+        scene = bystanders_of(subject, children)
+        assert scene is not None
+    else:
+        scene = next(scene for scene in scenes_of(subject) if title in scene.story.name)
+    return judge_scene(subject, scene, Masks(exempt=subject.exemptions), run, Conditions())
+
+
+def pair_of(name: str, variant: str) -> tuple[str, Subject]:
+    target = f"{FOLDER / name}.py:{variant}"
+    return target, read_subjects(load_operator(target), [FOLDER / f"{name}.yaml"])[0]
+
+
+def test_every_class_of_bugs_has_two_pairs() -> None:
+    listed = [*LIFE, *HASTY, *SCENES, *ALONE, *PAIRS]
+    for name, pairs in CLASSES.items():
+        assert len(pairs) >= 2, name
+        assert set(pairs) <= set(listed), name
+    assert {path.stem for path in FOLDER.glob("*.yaml")} == set(PAIRS)
 
 
 @pytest.mark.promise("The explorer", "The same plan has the same outcome.")

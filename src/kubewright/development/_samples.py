@@ -12,21 +12,11 @@ from kubewright.client import AlreadyExists, ApiError, Client
 from kubewright.development.messages import Applied, Failed, Message
 from kubewright.yaml import InvalidYAML, load_yaml_documents
 
-__all__ = ["SUFFIXES", "Samples", "samples_beside"]
+__all__ = ["SUFFIXES", "Samples"]
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _NO_SAMPLES: Final = ("kustomization.yaml", "kustomization.yml")
 _MANAGER: Final = "kubewright-dev-samples"
-
-
-def samples_beside(targets: Sequence[str], folder: Path) -> list[Path]:
-    """Returns the default samples: `config/samples` of a project, or `example-*.yaml` next to a single file."""
-    usual = folder / "config" / "samples"
-    if usual.is_dir():
-        return [usual]
-    files = [Path(target.rpartition(":")[0] if ".py:" in target else target) for target in targets]
-    found = [sample for file in files if file.suffix == ".py" for sample in file.parent.glob("example-*")]
-    return sorted({path for path in found if path.suffix in SUFFIXES})
 
 
 class Samples:

@@ -1,7 +1,9 @@
 """The explorer: finds crash, staleness and misoperation bugs of an operator, without code of the user.
 
-    report = explore("foo.py", samples=["example-foo.yaml"], minutes=5)
+    report = await explore(operator, samples=["example-foo.yaml"], minutes=5)
     assert report.findings == []
+
+`run_exploration` is the same without an event loop.
 
 It runs the operator thousands of times on embedded clusters in virtual time: stories from the samples and the schema,
 undisturbed and with faults at every write. Oracles compare the ends of the runs. Each finding has a plan, which
@@ -19,10 +21,10 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.explore._explore import ExploreError, Progress, explore, replay
+    from kubewright.explore._explore import ExploreError, Progress, explore, replay, run_exploration, target_of
     from kubewright.explore.model import Finding, Report
 
-__all__ = ["ExploreError", "Finding", "Progress", "Report", "explore", "replay"]
+__all__ = ["ExploreError", "Finding", "Progress", "Report", "explore", "replay", "run_exploration", "target_of"]
 
 _MODULES = {
     "ExploreError": "_explore",
@@ -31,6 +33,8 @@ _MODULES = {
     "Report": "kubewright.explore.model",
     "explore": "_explore",
     "replay": "_explore",
+    "run_exploration": "_explore",
+    "target_of": "_explore",
 }
 
 if not TYPE_CHECKING:

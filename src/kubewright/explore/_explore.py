@@ -1,8 +1,10 @@
-"""`explore` and `replay`: the functions behind the command and the pytest marker."""
+"""`explore`, `run_exploration` and `replay`: the functions behind the command and the pytest marker."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +17,7 @@ from kubewright.explore.workloads import SampleError, read_subjects
 from kubewright.operator import Operator
 from kubewright.operator.loading import load_operator
 
-__all__ = ["ExploreError", "Progress", "explore", "replay"]
+__all__ = ["ExploreError", "Progress", "explore", "replay", "run_exploration", "target_of"]
 
 Progress: TypeAlias = Callable[[Report], None]
 """Called from time to time with the report so far."""
@@ -25,8 +27,52 @@ class ExploreError(Exception):
     """The operator cannot be explored. The message says why."""
 
 
-def explore(
-    target: str | os.PathLike[str],
+async def explore(
+    operator: Operator | str | os.PathLike[str],
+    samples: Sequence[str | os.PathLike[str]],
+    *,
+    minutes: float = 5,
+    runs: int = 0,
+    seed: int = 0,
+    workers: int = 2,
+) -> Report:
+    """Explores an operator, and returns the findings: `assert (await explore(operator, samples=[...])).findings == []`.
+
+    The arguments are those of `run_exploration`. An `Operator` must be a variable of an imported module, because each
+    run imports its program again.
+    """
+    return await asyncio.to_thread(
+        run_exploration, operator, samples, minutes=minutes, runs=runs, seed=seed, workers=workers
+    )
+
+
+def target_of(operator: Operator) -> str:
+    """Returns the program of an operator: `foo.py:operator`, or `package:operator` if a package exports it.
+
+    Raises `ExploreError` if no imported module has it as a variable.
+    """
+    files: list[str] = []
+    for module in list(sys.modules.values()):
+        file: str | None = getattr(module, "__file__", None)
+        if file is None or _is_test(file):
+            continue
+        for name, value in vars(module).items():
+            if value is operator and hasattr(module, "__path__"):
+                return f"{module.__name__}:{name}"  # the modules of a package register their reconcilers
+            if value is operator:
+                files.append(f"{file}:{name}")
+    if files:
+        return files[0]
+    raise ExploreError(f"{operator!r} is not a variable of an imported module: pass the path of its program")
+
+
+def _is_test(file: str) -> bool:
+    """Returns whether a module only imports the operator, as tests do."""
+    return Path(file).name.startswith(("test_", "conftest"))
+
+
+def run_exploration(
+    target: Operator | str | os.PathLike[str],
     samples: Sequence[str | os.PathLike[str]],
     *,
     minutes: float = 5,
@@ -38,7 +84,7 @@ def explore(
     """Explores the operator in a file or module, and returns the findings.
 
     Args:
-        target: the file or module of the operator; `foo.py:name` selects one of several.
+        target: the file or module of the operator; `foo.py:name` selects one of several. Or the operator itself.
         samples: YAML files or folders with at least one object that the operator reconciles.
         minutes: how long to explore.
         runs: the most runs. Default: no limit.
@@ -48,10 +94,13 @@ def explore(
 
     Raises `ExploreError` if the operator or its samples cannot be used, and `LoadError` if there is no operator.
     """
-    operator: Operator = load_operator(os.fspath(target))
+    if isinstance(target, Operator):
+        operator, where = target, target_of(target)
+    else:
+        operator, where = load_operator(target), os.fspath(target)
     try:
         subjects = read_subjects(operator, [Path(sample) for sample in samples])
-        with Pool(os.fspath(target), workers=workers) as pool:
+        with Pool(where, workers=workers) as pool:
             report = Exploration(pool, subjects, Budget(minutes * 60, runs, seed), progress).explore()
     except (SampleError, RunnerError) as error:
         raise ExploreError(str(error)) from error

@@ -21,7 +21,8 @@ that cluster too, and the embedded one has no controllers, like the real one of 
 limits a test of such a module to the real one; so does the use of `control_plane`.
 
 `explored`: the report of an exploration of the operator that the marker `explore` names:
-`@pytest.mark.explore("foo.py", samples=["example-foo.yaml"], minutes=1)`. Paths are relative to the test's file.
+`@pytest.mark.explore(minutes=1)` explores the operator that the test's module imports, with the samples of its project;
+`@pytest.mark.explore("foo.py", samples=["example-foo.yaml"])` names both, relative to the test's file.
 
 Tests that use the real control plane have the marker `control_plane`, so `-m "not control_plane"` deselects them. See
 `pytest --help` for the options `--control-plane-logs`, `--control-plane-controllers` and `--kubewright-rbac`.
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from kubewright.clock import Clock
     from kubewright.cluster import Cluster
     from kubewright.explore import Report
+    from kubewright.operator import Operator
     from kubewright.testing import ControlPlane, FakeNode, RealCluster
 
 try:
@@ -90,6 +92,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cluster-rbac",
         action="store_true",
         help="enforce RBAC on embedded clusters, as on the real one",
+    )
+    group.addoption(
+        "--explore-minutes",
+        type=float,
+        metavar="MINUTES",
+        help="how long each test with the marker `explore` explores, instead of its own limit; 0 skips these tests",
     )
     group.addoption(
         "--control-plane-controllers",
@@ -172,16 +180,49 @@ def _log_directory(config: pytest.Config) -> Path | None:
 
 @pytest.fixture
 def explored(request: pytest.FixtureRequest) -> Report:
-    """The report of an exploration: `assert explored.findings == []`. The marker `explore` names the operator."""
+    """The report of an exploration: `assert explored.findings == []`.
+
+    The marker `explore` has the options of `kubewright.explore.run_exploration`. Default: the operator that the test's
+    module imports, and the samples of its project. Skips the test if there is nothing to explore yet.
+    """
     marker = request.node.get_closest_marker(_EXPLORE)
-    if marker is None or not marker.args:
-        raise pytest.UsageError('explored needs @pytest.mark.explore("operator.py", samples=["sample.yaml"])')
-    from kubewright.explore import explore
+    if marker is None:
+        raise pytest.UsageError("explored needs @pytest.mark.explore(minutes=1)")
+    from kubewright.explore import run_exploration, target_of
+    from kubewright.operator.loading import samples_beside
 
     options = dict(marker.kwargs)
+    minutes = request.config.getoption("--explore-minutes")
+    if minutes is not None:
+        options["minutes"] = minutes
+    if options.get("minutes") == 0:
+        pytest.skip("--explore-minutes is 0")
+    target = _explored(request, marker)
     samples = [request.path.parent / sample for sample in options.pop("samples", ())]
-    target = marker.args[0]
-    return explore(request.path.parent / target if target.endswith(".py") else target, samples, **options)
+    where = target if isinstance(target, str) else target_of(target)
+    samples = samples or samples_beside([where], request.config.rootpath)
+    if not samples:
+        pytest.skip("there are no samples to explore")
+    return run_exploration(target, samples, **options)
+
+
+def _explored(request: pytest.FixtureRequest, marker: pytest.Mark) -> Operator | str:
+    """Returns the operator to explore, or its file or module."""
+    if marker.args:
+        target: str = marker.args[0]
+        return str(request.path.parent / target) if ".py" in target else target
+    from kubewright.operator import Operator
+
+    found = {id(value): value for value in vars(request.module).values() if isinstance(value, Operator)}
+    if len(found) != 1:
+        raise pytest.UsageError(
+            f"{request.path.name} imports {len(found)} operators: name the one to explore,"
+            ' @pytest.mark.explore("operator.py")'
+        )
+    [operator] = found.values()
+    if not operator.registrations():
+        pytest.skip("the operator reconciles nothing yet")
+    return operator
 
 
 @pytest.fixture

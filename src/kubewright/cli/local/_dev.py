@@ -101,7 +101,8 @@ def command(
       kubewright dev --rbac --samples config/samples
       kubewright dev shop.operators --context kind-kind --output json
     """
-    from kubewright.development import Development, Plan, check_targets, samples_beside, view_for
+    from kubewright.development import Development, Plan, check_targets, view_for
+    from kubewright.operator.loading import samples_beside
 
     chosen = targets_or_current_project(targets, settings=False)
     _check(kubeconfig, context, rbac=rbac, nodes=nodes, run_pods=run_pods, write_kubeconfig=write_kubeconfig)

@@ -13,7 +13,7 @@ from kubewright.cli.common._importing import importing
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_or_current_project
-from kubewright.explore import ExploreError, Report, explore, replay
+from kubewright.explore import ExploreError, Report, replay, run_exploration
 from kubewright.explore.reports import (
     finding_lines,
     html_report,
@@ -23,7 +23,7 @@ from kubewright.explore.reports import (
     save_plan,
     summary_lines,
 )
-from kubewright.operator.loading import LoadError
+from kubewright.operator.loading import LoadError, samples_beside
 
 __all__ = ["command"]
 
@@ -85,7 +85,9 @@ def command(
             def progress(report: Report) -> None:
                 step.detail = f"{report.runs} runs, {len(report.findings)} findings"
 
-            report = explore(where, paths, minutes=minutes, runs=budget, seed=seed, workers=workers, progress=progress)
+            report = run_exploration(
+                where, paths, minutes=minutes, runs=budget, seed=seed, workers=workers, progress=progress
+            )
     except LoadError as error:
         raise WrongUse(str(error)) from error
     except ExploreError as error:
@@ -144,8 +146,6 @@ def _write(path: Path, content: str) -> None:
 
 
 def _samples_beside(target: str) -> list[Path]:
-    from kubewright.development import samples_beside
-
     found = samples_beside([target], Path.cwd())
     if not found:
         raise WrongUse("there are no samples: name a YAML file with --samples")

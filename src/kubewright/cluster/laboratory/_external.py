@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from kubewright.cluster.laboratory._scope import Scope
 from kubewright.controller import Dependency, Replacement
+from kubewright.programs import current_program
 
 __all__ = ["CallHook", "External", "ExternalCall"]
 
@@ -123,19 +124,24 @@ class External:
                 return await method(*args, **kwargs)
             made = ExternalCall(self._number(), self.name, name, signature.bind(*args, **kwargs).arguments)
             self.calls.append(made)
-            token = _IN_CALL.set(True)
-            try:
-                await self._ask("before", made)
-                result = await method(*args, **kwargs)
-                await self._ask("after", made)
-            except Exception as error:
-                made.error = error
-                raise
-            finally:
-                _IN_CALL.reset(token)
-            return result
+            served = self._served(made, lambda: method(*args, **kwargs))
+            program = current_program()  # the system is outside of the program: a kill ends neither it nor its hooks
+            return await (served if program is None else program.call(served))
 
         return call
+
+    async def _served(self, call: ExternalCall, work: Callable[[], Awaitable[Any]]) -> Any:
+        token = _IN_CALL.set(True)
+        try:
+            await self._ask("before", call)
+            result = await work()
+            await self._ask("after", call)
+        except Exception as error:
+            call.error = error
+            raise
+        finally:
+            _IN_CALL.reset(token)
+        return result
 
     async def _ask(self, when: str, call: ExternalCall) -> None:
         for each in list(self._hooks[when]):

@@ -109,4 +109,4 @@ class Outcome(msgspec.Struct):
     watched: list[str] = []
     """Resources that the operator watches."""
     permitted: list[str] = []
-    """Resources that the operator's generated roles allow it to write."""
+    """Verbs and resources that the operator's generated roles allow: `create configmaps`."""

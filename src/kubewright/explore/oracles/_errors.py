@@ -59,15 +59,18 @@ def broken_invariants(outcome: Outcome) -> list[Finding]:
 
 
 def undeclared(outcome: Outcome) -> list[Finding]:
-    """The operator writes only kinds that it declares, because its generated roles allow no others."""
+    """The operator sends only writes that it declares, because its generated roles allow no others."""
+    allowed = set(outcome.permitted)
     for sent in outcome.requests:
-        if outcome.permitted and sent.resource not in outcome.permitted:
-            return [
-                Finding(
-                    "rbac",
-                    f"the operator writes {sent.resource}, but declares no write of it: its roles forbid the request",
-                    (f"{sent.verb} of {sent.resource} {sent.namespace}/{sent.name}",),
-                    subject=sent.resource,
-                )
-            ]
+        verb = "patch" if sent.verb == "apply" else sent.verb
+        if not allowed or allowed & {f"{one} {other}" for one in (verb, "*") for other in (sent.resource, "*")}:
+            continue
+        return [
+            Finding(
+                "rbac",
+                f"the operator sends {verb} for {sent.resource}, but does not declare it: its roles forbid the request",
+                (f"{verb} of {sent.resource} {sent.namespace}/{sent.name}",),
+                subject=sent.resource,
+            )
+        ]
     return []

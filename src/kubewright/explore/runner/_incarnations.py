@@ -116,11 +116,11 @@ class Incarnations:
         )
 
     def permitted(self) -> list[str]:
-        """Returns the resources that the generated roles allow to write."""
+        """Returns the verbs and resources that the generated roles allow to write, such as `create configmaps`."""
         if self.operator is None:
             return []
-        found = {each.qualified.partition("/")[0] for each in self.operator.permissions() if each.verb in _WRITES}
-        return sorted(found)
+        needed = [each for each in self.operator.permissions() if each.verb in _WRITES]
+        return sorted({f"{each.verb} {each.qualified.partition('/')[0]}" for each in needed})
 
     def is_busy(self) -> bool:
         """Returns whether a reconcile runs or is due now."""

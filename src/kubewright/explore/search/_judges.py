@@ -41,7 +41,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         return []  # the user could do something else than in the undisturbed run
     findings = converged(outcome)
     if findings:
-        return findings
+        return [*deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults)), *findings]
     kinds = {fault.kind for fault in plan.faults}
     foreign = kinds & {"remove", "edit"}
     if not foreign:

@@ -80,7 +80,8 @@ class ExpectationRegistration:
         The explorer checks it after every write of every run. In a test, `with cluster.lab.invariants(operator)` does.
         The check is a plain function; it fails if it raises or returns False. It must be quick, and must not write.
         """
-        if not callable(check) or inspect.iscoroutinefunction(check):
+        given: object = check
+        if not callable(given) or inspect.iscoroutinefunction(given):
             raise TypeError(f"an invariant is a plain function with one argument, the world; not {check!r}")
         name: str = getattr(check, "__name__", repr(check))
         if name in self.invariants:

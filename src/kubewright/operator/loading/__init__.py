@@ -15,5 +15,15 @@ from kubewright.operator.loading._modules import (
     operator_in,
     split_target,
 )
+from kubewright.operator.loading._samples import samples_beside
 
-__all__ = ["LoadError", "is_file", "load_module", "load_operator", "not_found_message", "operator_in", "split_target"]
+__all__ = [
+    "LoadError",
+    "is_file",
+    "load_module",
+    "load_operator",
+    "not_found_message",
+    "operator_in",
+    "samples_beside",
+    "split_target",
+]
