@@ -82,8 +82,11 @@ def test_only_mistakes_in_the_program_are_exceptions() -> None:
 
 
 def test_undeclared_kinds_are_not_written() -> None:
-    assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["configmaps"])) == []
-    assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["secrets"]))[0].oracle == "rbac"
+    assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["create configmaps"])) == []
+    assert (
+        undeclared(Outcome(requests=[sent(1, "create")], permitted=["patch configmaps", "create secrets"]))[0].oracle
+        == "rbac"
+    )
 
 
 def test_repeated_writes_of_the_same_state_are_writes_at_rest() -> None:
