@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from typing import Any
+from typing import Any, Final
 
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, User
@@ -15,6 +15,11 @@ from kubewright.explore.runner._stage import Stage
 from kubewright.operator import Killed, Operator, Running, load_operator
 
 __all__ = ["Incarnations", "Problems"]
+
+_FIRST_BACKOFF: Final = 10.0
+_LONGEST_BACKOFF: Final = 300.0
+_STARTS: Final = 10
+"""Failed starts in a row after which the operator is not started again."""
 
 
 class Problems(logging.Handler):
@@ -43,7 +48,11 @@ class Problems(logging.Handler):
 
 
 class Incarnations:
-    """Starts the operator, kills it, and starts it again with fresh modules."""
+    """Starts the operator, kills it, and starts it again with fresh modules.
+
+    If the start fails, for instance because of a fault, the operator is started again after a delay that doubles, as a
+    kubelet does. `error` has the exception of an operator that ended by itself after its start, or that never starts.
+    """
 
     def __init__(self, target: str, cluster: Cluster, clock: VirtualClock, stage: Stage) -> None:
         self._target = target
@@ -54,6 +63,7 @@ class Incarnations:
         self.running: Running | None = None
         self.operator: Operator | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._failed_starts = 0
         self.error: BaseException | None = None
         stage.crashed = self._crashed
 
@@ -72,11 +82,22 @@ class Incarnations:
             self._starting = running
             async with running:
                 self.running = running
+                self._failed_starts = 0
                 await asyncio.get_running_loop().create_future()
         except Killed:
             pass
         except Exception as error:
+            self._ended(error)
+
+    def _ended(self, error: Exception) -> None:
+        was_up = self.running is not None
+        self._starting = self.running = None
+        self._failed_starts += 1
+        if was_up or self._failed_starts >= _STARTS or not self._stage.was_disturbed:
             self.error = error
+            return
+        delay = min(_FIRST_BACKOFF * 2.0 ** (self._failed_starts - 1), _LONGEST_BACKOFF)
+        self._clock.call_later(delay, self.start)
 
     def _crashed(self, downtime: float) -> None:
         self.kill()

@@ -90,11 +90,11 @@ class _Run:
         root = logging.getLogger()
         root.handlers = [self.problems]
         root.setLevel(logging.WARNING)
+        self.recorder.start()
         self.operator.start()
-        await self.clock.advance_until(lambda: self.operator.is_up or self.operator.error is not None, limit=600)
+        await self.clock.advance_until(self._has_started, limit=600)
         if self.operator.error is not None:
             raise self.operator.error
-        self.recorder.start()
         for number, step in enumerate(self.plan.story.steps):
             self.recorder.step = number
             await self._step(number, step)
@@ -110,6 +110,10 @@ class _Run:
         if self.operator.error is not None:
             outcome.broken = f"the operator ended: {self.operator.error!r}"
         return outcome
+
+    def _has_started(self) -> bool:
+        """Returns whether the story begins: a user does not wait for an operator that a fault ended."""
+        return self.operator.is_up or self.operator.error is not None or self.stage.was_disturbed
 
     async def _step(self, number: int, step: Step) -> None:
         faults = [(index, fault) for index, fault in enumerate(self.plan.faults) if fault.at == number]

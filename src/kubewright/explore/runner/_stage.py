@@ -66,6 +66,11 @@ class Stage:
         """The virtual time at which the last fault that lasts ends."""
         return max([self._down_until, self._slow_until, *(until for *_, until in self._forbidden)])
 
+    @property
+    def was_disturbed(self) -> bool:
+        """Whether a fault has occurred."""
+        return any(self.hits)
+
     # Requests
 
     async def _before(self, incoming: Incoming) -> Failing | None:
