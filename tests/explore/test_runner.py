@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kubewright.explore.faults import plans_of
 from kubewright.explore.model import Fault, Outcome, Plan
 from kubewright.explore.runner import Pool
-from kubewright.explore.workloads import Subject, life_of, read_subjects
+from kubewright.explore.workloads import Subject, changes_of, life_of, read_subjects
 from kubewright.operator.loading import load_operator
 
 OPERATORS = Path(__file__).parent / "operators"
@@ -51,3 +52,45 @@ def test_starts_an_operator_again_whose_start_failed(pool: Pool, fault: Fault) -
     assert disturbed.hits == [True]
     assert [set(each.world) for each in disturbed.checkpoints] == [set(each.world) for each in usual.checkpoints]
     assert ("configmaps", "default", "settings") in usual.checkpoints[-1].world
+
+
+@pytest.mark.promise("The explorer", "A run that branches off another one equals a run from the beginning.")
+def test_runs_that_branch_off_equal_runs_from_the_beginning(pool: Pool) -> None:
+    target = target_of("ready_correct")
+    subject = subject_of(target)
+    story = life_of(subject, changes_of(subject.object, subject.schema)[0])
+    usual = pool.run(Plan(story), target)
+    assert pool.run(Plan(story), target) == pool.run(Plan(story), target, fresh=True) == usual
+    plans = plans_of(story, usual, subject.key)
+    for plan in plans[:: len(plans) // 12]:
+        assert pool.run(plan, target) == pool.run(plan, target, fresh=True)
+
+
+def test_standby_takes_over_with_caches_that_lag_behind(pool: Pool) -> None:
+    usual, taken = (
+        run(pool, "memory_correct"),
+        run(pool, "memory_correct", Fault("takeover", 1, after=True, seconds=30.0)),
+    )
+    assert taken.hits == [True]
+    assert {sent.incarnation for sent in taken.requests} == {1, 2}
+    later = [sent.time for sent in taken.requests if sent.incarnation == 2]
+    assert min(later) < taken.requests[0].time + 30.0  # before its caches have caught up
+    assert [set(each.world) for each in taken.checkpoints] == [set(each.world) for each in usual.checkpoints]
+
+
+def test_webhook_that_is_down_refuses_all_writes_of_a_kind(pool: Pool) -> None:
+    found = run(pool, "memory_correct", Fault("webhook-down", 2, seconds=300.0))
+    refused = [sent for sent in found.requests if "webhook" in sent.fault]
+    assert len(refused) > 1
+    assert {sent.resource for sent in refused} == {found.requests[1].resource}
+    assert found.checkpoints[0].quiet
+
+
+@pytest.mark.parametrize("resource", ["deployments.apps", "sites.explored.example.com", ""])
+def test_watches_expire_and_reorder_by_kind(pool: Pool, resource: str) -> None:
+    faults = [Fault("expired-watch", 0, resource=resource, seconds=30.0)]
+    faults += [Fault("reordered-watch", 0, resource=resource, seconds=20.0)] if resource else []
+    for fault in faults:
+        usual, found = run(pool, "ready_correct"), run(pool, "ready_correct", fault)
+        assert found.hits == [True]
+        assert [set(each.world) for each in found.checkpoints] == [set(each.world) for each in usual.checkpoints]

@@ -169,6 +169,11 @@ async def test_runs_only_the_named_controllers() -> None:
         await clock.advance(60)
         assert (await client.get(apps.Deployment, "web", "default")).status.available_replicas == 2
         assert len(await client.list(core.Pod, "default")) == 2
+    async with Cluster(clock=clock, seed=1, workloads=Workloads(controllers=())) as cluster:
+        await cluster.client().create(a_deployment(replicas=2))
+        await clock.advance(60)
+        assert len(await cluster.client().list(core.Node)) == 1
+        assert await cluster.client().list(core.Pod, "default") == []
     with pytest.raises(
         ValueError, match="unknown controllers deployment; use some of cronjobs, daemonsets, deployments"
     ):

@@ -57,7 +57,8 @@ class Workloads:
         heartbeat: the seconds after which each node renews its lease. None: never, which saves most of the work of a
             cluster at rest.
         controllers: the controllers that run, for a cluster that starts and runs in less time: `{"deployments",
-            "replicasets"}`. A Deployment needs both of these, a CronJob `jobs` and `job-pods`. Default: all.
+            "replicasets"}`. A Deployment needs both of these, a CronJob `jobs` and `job-pods`. Default: all. With an
+            empty set, there are only nodes and pods.
     """
 
     plan: Plan = usual_plan
@@ -192,9 +193,10 @@ class RunningWorkloads:
                 await stack.enter_async_context(node)
             if self.nodes:
                 await stack.enter_async_context(self._scheduler)
-            running = self._operator.running(self._client, install_crds=False)
-            running.killable = False
-            self._controllers = await stack.enter_async_context(running)
+            if self._operator.registrations():
+                running = self._operator.running(self._client, install_crds=False)
+                running.killable = False
+                self._controllers = await stack.enter_async_context(running)
             self._stack = stack.pop_all()
         return self
 

@@ -68,10 +68,12 @@ def _at_request(sent: Sent) -> Iterator[tuple[int, Fault]]:
     if sent.verb not in ("create", "delete"):
         yield 1, Fault("conflict", at)
         yield 2, Fault("fail", at, status=409)
+    yield 2, Fault("takeover", at, after=True, seconds=30.0)
     yield 3, Fault("crash", at, after=True, seconds=_HOUR)
     yield 4, Fault("fail", at, status=503, after=True)
     yield 4, Fault("hang", at, after=True)
     yield 5, Fault("forbidden", at, seconds=300.0)
+    yield 5, Fault("webhook-down", at, seconds=300.0)
     yield 6, Fault("fail", at, status=429)
     yield 6, Fault("fail", at, status=504, after=True)
     yield 6, Fault("lost", at)
@@ -100,8 +102,13 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
             yield 2, Fault("slow-watch", number, resource=resource, seconds=_BLINK if short else 60.0)
         if blind:
             yield 2, Fault("slow-garbage", number, seconds=60.0)
+        if len(watched) > 1:
+            for resource in watched:
+                yield 3, Fault("reordered-watch", number, resource=resource, seconds=_BLINK if blind else 20.0)
         yield 3, Fault("slow-watch", number, seconds=_BLINK if blind else 30.0)
         yield 4, Fault("expired-watch", number, seconds=_BLINK if blind else 30.0)
+        for resource in watched if len(watched) > 1 else ():
+            yield 5, Fault("expired-watch", number, resource=resource, seconds=_BLINK if blind else 30.0)
 
 
 def _at_rest(outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:

@@ -15,7 +15,10 @@ FaultKind: TypeAlias = Literal[
     "hang",
     "conflict",
     "forbidden",
+    "webhook-down",
+    "takeover",
     "slow-watch",
+    "reordered-watch",
     "expired-watch",
     "downtime",
     "restart",
@@ -80,10 +83,10 @@ class Story(msgspec.Struct, frozen=True):
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     """A disturbance of a run.
 
-    Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`) occur at the operator's write number
-    `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an external system. The others
-    occur at the step number `at` of the story, counted from 0. Watches are slow from before that step, and a `downtime`
-    contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
+    Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`, `webhook-down`, `takeover`) occur at
+    the operator's write number `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an
+    external system. The others occur at the step number `at` of the story, counted from 0. Watches are slow from before
+    that step, and a `downtime` contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
     """
 
     kind: FaultKind

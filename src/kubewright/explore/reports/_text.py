@@ -24,6 +24,19 @@ __all__ = ["fault_words", "finding_lines", "step_words", "story_lines", "summary
 
 _MOST_LINES = 60
 _READS = ("get", "list", "find")
+_STEP_FAULTS = frozenset(
+    {
+        "slow-watch",
+        "reordered-watch",
+        "expired-watch",
+        "slow-garbage",
+        "downtime",
+        "restart",
+        "remove",
+        "label",
+        "edit",
+    }
+)
 
 
 def step_words(step: Step) -> str:
@@ -65,10 +78,16 @@ def fault_words(fault: Fault) -> str:
             return f"another client changes the object just before write {fault.at}"
         case "forbidden":
             return f"writes like number {fault.at} are forbidden for {lasting}"
+        case "webhook-down":
+            return f"an admission webhook is down, so that writes of the kind of write {fault.at} fail for {lasting}"
+        case "takeover":
+            return f"after write {fault.at}, a standby takes over, whose caches lag {lasting} behind"
+        case "reordered-watch":
+            return f"at step {fault.at + 1}, events of {place} arrive first, others up to {lasting} late"
         case "slow-watch":
             return f"events of {place} arrive {lasting} late from step {fault.at + 1} on"
         case "expired-watch":
-            return f"watches expire {lasting} after step {fault.at + 1}, and the operator lists again"
+            return f"watches of {place} expire {lasting} after step {fault.at + 1}, and the operator lists again"
         case "downtime":
             return f"the operator is down during step {fault.at + 1} and for {lasting} afterwards"
         case "slow-garbage":
@@ -107,8 +126,7 @@ def story_lines(plan: Plan, outcome: Outcome) -> list[str]:
 
 
 def _is_at_step(fault: Fault, number: int) -> bool:
-    kinds = ("slow-watch", "expired-watch", "slow-garbage", "downtime", "restart", "remove", "label", "edit")
-    return fault.kind in kinds and fault.at == number
+    return fault.kind in _STEP_FAULTS and fault.at == number
 
 
 def _writes(outcome: Outcome, step: int) -> Iterator[str]:

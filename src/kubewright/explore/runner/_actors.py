@@ -9,12 +9,14 @@ import msgspec
 from kubewright.client import Request, Response, Transport
 from kubewright.cluster import Cluster, User
 
-__all__ = ["ACTORS", "OPERATOR", "Actor", "Refused", "collection_path", "type_of_kind"]
+__all__ = ["ACTORS", "OPERATOR", "STANDBY", "Actor", "Refused", "collection_path", "type_of_kind"]
 
 
 OPERATOR: Final = "explored-operator"
 """The user of the operator."""
-ACTORS: Final = {OPERATOR: "operator", "explore-user": "user", "explore-other": "other"}
+STANDBY: Final = "explored-standby"
+"""The user of its second replica."""
+ACTORS: Final = {OPERATOR: "operator", STANDBY: "operator", "explore-user": "user", "explore-other": "other"}
 """Names for the writers of a run, by user."""
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.clock import Clock
+from kubewright.watchdog import LoopWatchdog
 
 __all__ = ["Determinism", "deterministic"]
 
@@ -56,8 +57,14 @@ def deterministic(target: str, seed: int) -> Iterator[Determinism]:
     asyncio.sleep = _virtual_sleep(determinism, asyncio.sleep)
     time.sleep = _skipped_sleep(determinism, time.sleep)
     time.time = _virtual_time(determinism, time.time)
+    # Its threads measure real time, and a process with threads cannot be forked.
+    LoopWatchdog.start = _not_started  # type: ignore[method-assign]
     sys.addaudithook(determinism.audit)
     yield determinism
+
+
+def _not_started(self: LoopWatchdog) -> None:
+    """Starts nothing."""
 
 
 def _virtual_sleep(determinism: Determinism, real: Callable[..., Any]) -> Callable[..., Any]:

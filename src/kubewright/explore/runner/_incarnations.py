@@ -10,8 +10,9 @@ from typing import Any, Final
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, User
 from kubewright.explore.model import Failure
-from kubewright.explore.runner._actors import OPERATOR
+from kubewright.explore.runner._actors import OPERATOR, STANDBY
 from kubewright.explore.runner._stage import Stage
+from kubewright.explore.runner._standby import SETTINGS, Standby
 from kubewright.operator import Killed, Operator, Running, load_operator
 
 __all__ = ["Incarnations", "Problems"]
@@ -54,8 +55,9 @@ class Incarnations:
     kubelet does. `error` has the exception of an operator that ended by itself after its start, or that never starts.
     """
 
-    def __init__(self, target: str, cluster: Cluster, clock: VirtualClock, stage: Stage) -> None:
+    def __init__(self, target: str, first: Operator, cluster: Cluster, clock: VirtualClock, stage: Stage) -> None:
         self._target = target
+        self._first: Operator | None = first
         self._cluster = cluster
         self._clock = clock
         self._stage = stage
@@ -64,8 +66,10 @@ class Incarnations:
         self.operator: Operator | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._failed_starts = 0
+        self._standby: Standby | None = None
         self.error: BaseException | None = None
         stage.crashed = self._crashed
+        stage.taken_over = self._taken_over
 
     def start(self) -> None:
         """Starts the operator in the background, as a new process does."""
@@ -75,7 +79,7 @@ class Incarnations:
 
     async def _operate(self) -> None:
         try:
-            self.operator = load_operator(self._target)
+            self.operator, self._first = self._first or load_operator(self._target), None
             client = self._cluster.client(user=User(OPERATOR, ("system:masters",)))
             simulated = self._stage.prepare(self.operator)
             running = self.operator.running(client, clock=self._clock, replace=simulated, **_SETTINGS)
@@ -98,6 +102,26 @@ class Incarnations:
             return
         delay = min(_FIRST_BACKOFF * 2.0 ** (self._failed_starts - 1), _LONGEST_BACKOFF)
         self._clock.call_later(delay, self.start)
+
+    async def stand_by(self) -> None:
+        """Starts a second replica, whose caches are in sync and which waits for the leadership."""
+
+        def running() -> Running:
+            client = self._cluster.client(user=User(STANDBY, ("system:masters",)))
+            operator = load_operator(self._target)
+            simulated = self._stage.prepare(operator)
+            return operator.running(client, clock=self._clock, replace=simulated, **{**_SETTINGS, **SETTINGS})
+
+        if self._standby is None:
+            self._standby = Standby(self._cluster, self._clock, running)
+            await self._standby.start()
+
+    def _taken_over(self) -> None:
+        assert self._standby is not None
+        self.kill()
+        self._stage.incarnation += 1
+        self._starting = self.running = self._standby.running
+        self._standby.release()
 
     def _crashed(self, downtime: float) -> None:
         self.kill()

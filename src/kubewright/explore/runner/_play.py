@@ -1,18 +1,19 @@
-"""`play`: runs a plan on an embedded cluster in this process, in virtual time."""
+"""`Run`: runs a plan on an embedded cluster in this process, in virtual time."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from kubewright.api import core
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.nodes import HEARTBEAT_SECONDS, PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from kubewright.explore.model import (
     Checkpoint,
@@ -28,12 +29,14 @@ from kubewright.explore.model import (
     Wait,
 )
 from kubewright.explore.runner._actors import Actor, Refused, type_of_kind
+from kubewright.explore.runner._controllers import controllers_for
 from kubewright.explore.runner._determinism import Determinism
 from kubewright.explore.runner._incarnations import Incarnations, Problems
 from kubewright.explore.runner._recorder import Recorder
 from kubewright.explore.runner._stage import Stage
+from kubewright.operator import load_operator
 
-__all__ = ["play"]
+__all__ = ["Run"]
 
 _START: Final = datetime(2030, 1, 1, tzinfo=UTC)
 _SHORTEST: Final = 90.0
@@ -51,17 +54,6 @@ _PACE: Final = 0.05
 """Virtual seconds between two steps without a wait between them."""
 
 
-async def play(target: str, plan: Plan, escapes: Determinism) -> Outcome:
-    """Runs a plan and returns what happened."""
-    clock = VirtualClock(_START + timedelta(days=plan.conditions.start), longest_hold=10)
-    cluster = Cluster(clock=clock, seed=plan.conditions.seed, workloads=Workloads(plan=_pods(plan.conditions)))
-    await cluster.start()
-    escapes.clock = clock
-    outcome = await _Run(target, plan, cluster, clock).play()
-    outcome.escapes = sorted(escapes.found)
-    return outcome
-
-
 def _pods(conditions: Conditions) -> Callable[[core.Pod], PodPlan]:
     """Returns the behavior of pods: they need a few seconds to become ready, as real ones do."""
 
@@ -71,22 +63,56 @@ def _pods(conditions: Conditions) -> Callable[[core.Pod], PodPlan]:
     return plan
 
 
-class _Run:
-    def __init__(self, target: str, plan: Plan, cluster: Cluster, clock: VirtualClock) -> None:
-        self.plan = plan
-        self.clock = clock
-        self.cluster = cluster
-        self.recorder = Recorder(cluster)
-        self.stage = Stage(plan, cluster, clock, self.recorder)
-        self.operator = Incarnations(target, cluster, clock, self.stage)
-        self.user = Actor(cluster, "user")
-        self.outcome = Outcome()
-        self.problems = Problems(self.stage)
+class Run:
+    """A run of a plan: `start`, then `proceed` with the steps of its story, then `outcome`.
+
+    Between two calls of `proceed`, nothing happens, and no virtual time passes.
+
+    Args:
+        target: the operator.
+        conditions: the circumstances.
+        escapes: notes what is not deterministic.
+        controllers: controllers of the cluster that run in addition to those of the operator's kinds; None for all.
+    """
+
+    def __init__(
+        self, target: str, conditions: Conditions, escapes: Determinism, controllers: frozenset[str] | None
+    ) -> None:
+        self.clock = VirtualClock(_START + timedelta(days=conditions.start), longest_hold=10)
+        escapes.clock = self.clock
+        self._escapes = escapes
+        loaded = load_operator(target)
+        self._controllers = controllers
+        if controllers is not None:
+            kinds = {each.qualified.partition("/")[0] for each in loaded.permissions()}
+            self._controllers = controllers | controllers_for(kinds)
+        self.cluster = Cluster(
+            clock=self.clock,
+            seed=conditions.seed,
+            workloads=Workloads(
+                plan=_pods(conditions),
+                controllers=self._controllers,
+                heartbeat=HEARTBEAT_SECONDS if self._controllers is None or "nodes" in self._controllers else None,
+            ),
+        )
+        self._loaded, self._target, self._conditions = loaded, target, conditions
+        self.played = 0
+        """The steps that were played."""
+        self._refused: list[tuple[int, str]] = []
+        self._checkpoints: list[Checkpoint] = []
         self._last_change = 0.0
         self._seen_changes = 0
         self._horizon = 0.0
 
-    async def play(self) -> Outcome:
+    async def start(self, plan: Plan) -> None:
+        """Starts the cluster and the operator."""
+        await self.cluster.start()
+        self.recorder = Recorder(self.cluster)
+        self.stage = Stage(self._conditions, self.cluster, self.clock, self.recorder)
+        self.stage.arm(plan)
+        self.operator = Incarnations(self._target, self._loaded, self.cluster, self.clock, self.stage)
+        self.user = Actor(self.cluster, "user")
+        self.problems = Problems(self.stage)
         root = logging.getLogger()
         root.handlers = [self.problems]
         root.setLevel(logging.WARNING)
@@ -95,37 +121,65 @@ class _Run:
         await self.clock.advance_until(self._has_started, limit=600)
         if self.operator.error is not None:
             raise self.operator.error
-        for number, step in enumerate(self.plan.story.steps):
-            self.recorder.step = number
-            await self._step(number, step)
+
+    async def proceed(self, steps: Sequence[Step]) -> None:
+        """Plays further steps, unless the operator has exceeded its budget of writes."""
+        if any(fault.kind == "takeover" for fault in self.stage.plan.faults):
+            await self.operator.stand_by()
+        for step in steps:
             if self.stage.over_budget:
-                break
-        outcome, stage = self.outcome, self.stage
-        outcome.requests, outcome.hits, outcome.over_budget = stage.requests, stage.hits, stage.over_budget
-        outcome.writes, outcome.calls = self.recorder.writes, stage.calls
-        outcome.invariants = self.recorder.broken
-        outcome.failures = self.problems.found
-        outcome.watched = sorted(stage.watched)
-        outcome.permitted = self.operator.permitted()
-        if self.operator.error is not None:
-            outcome.broken = f"the operator ended: {self.operator.error!r}"
-        return outcome
+                return
+            self.recorder.step = self.played
+            await self._step(self.played, step)
+            self.played += 1
+
+    def outcome(self) -> Outcome | None:
+        """Returns what happened; None if the run needs controllers of the cluster that do not run."""
+        stage = self.stage
+        touched = {*stage.touched, *(write.resource for write in self.recorder.writes)}
+        if self._controllers is not None and controllers_for(touched) - self._controllers:
+            return None
+        ended = self.operator.error
+        return Outcome(
+            checkpoints=self._checkpoints,
+            requests=stage.requests,
+            calls=stage.calls,
+            invariants=self.recorder.broken,
+            writes=self.recorder.writes,
+            failures=self.problems.found,
+            refused=self._refused,
+            hits=stage.hits,
+            escapes=sorted(self._escapes.found),
+            over_budget=stage.over_budget,
+            broken="" if ended is None else f"the operator ended: {ended!r}",
+            watched=sorted(stage.watched),
+            permitted=self.operator.permitted(),
+        )
+
+    @property
+    def open_connections(self) -> int:
+        """The descriptors that the event loop observes, except its own."""
+        selector = getattr(asyncio.get_running_loop(), "_selector", None)
+        return 0 if selector is None else len(selector.get_map()) - 1
 
     def _has_started(self) -> bool:
         """Returns whether the story begins: a user does not wait for an operator that a fault ended."""
         return self.operator.is_up or self.operator.error is not None or self.stage.was_disturbed
 
     async def _step(self, number: int, step: Step) -> None:
-        faults = [(index, fault) for index, fault in enumerate(self.plan.faults) if fault.at == number]
+        faults = [(index, fault) for index, fault in enumerate(self.stage.plan.faults) if fault.at == number]
         downtime = 0.0
         for index, fault in faults:
             match fault.kind:
                 case "slow-watch":
                     self.stage.slow_down(fault.resource, fault.seconds)
                     self.stage.hits[index] = True
+                case "reordered-watch":
+                    self.stage.reorder(fault.resource, fault.seconds)
+                    self.stage.hits[index] = True
                 case "expired-watch":
-                    self.stage.slow_down("", fault.seconds)
-                    self.clock.call_later(fault.seconds * 0.9, self.stage.expire)
+                    self.stage.slow_down(fault.resource, fault.seconds)
+                    self.clock.call_later(fault.seconds * 0.9, partial(self.stage.expire, fault.resource))
                     self.stage.hits[index] = True
                 case "slow-garbage":
                     self.stage.delay_garbage_collection(fault.seconds)
@@ -149,7 +203,7 @@ class _Run:
         try:
             await self.clock.run(self._request(step), 60)
         except Refused as error:
-            self.outcome.refused.append((number, str(error)))
+            self._refused.append((number, str(error)))
 
     async def _request(self, step: Create | Revise | Delete) -> None:
         if isinstance(step, Create):
@@ -175,7 +229,7 @@ class _Run:
         first = len(self.stage.requests)
         if step.rest and quiet:
             await self.clock.advance(step.rest)
-        self.outcome.checkpoints.append(
+        self._checkpoints.append(
             Checkpoint(
                 step=number,
                 time=self.clock.monotonic(),

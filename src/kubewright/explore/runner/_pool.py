@@ -45,11 +45,11 @@ class _Server:
         assert self._process.stdout is not None
         return _frames.read(self._process.stdout.fileno(), seconds)
 
-    def run(self, target: str, plan: Plan) -> Outcome:
+    def run(self, target: str, plan: Plan, fresh: bool) -> Outcome:
         """Runs a plan."""
         assert self._process.stdin is not None
         try:
-            _frames.write(self._process.stdin.fileno(), (target, plan))
+            _frames.write(self._process.stdin.fileno(), (target, plan, fresh))
             found = self._read(_RUN)
         except (EOFError, TimeoutError, BrokenPipeError) as error:
             raise RunnerError("the process that runs plans ended") from error
@@ -103,11 +103,15 @@ class Pool:
         for server in self._servers:
             server.close()
 
-    def run(self, plan: Plan, target: str = "") -> Outcome:
-        """Runs a plan and waits for its outcome. `target` names another operator."""
+    def run(self, plan: Plan, target: str = "", *, fresh: bool = False) -> Outcome:
+        """Runs a plan and waits for its outcome. `target` names another operator.
+
+        A run continues a process that has played the same first steps before, if there is one. A `fresh` run begins at
+        the beginning; its outcome is the same.
+        """
         server = self._free.get()
         try:
             self.runs += 1
-            return server.run(target or self._target, plan)
+            return server.run(target or self._target, plan, fresh)
         finally:
             self._free.put(server)

@@ -1,32 +1,20 @@
-"""The fork server: one process per run."""
+"""The fork server: one process per run, and processes from which runs branch off."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import os
-import resource
-import signal
 import sys
-import traceback
-from typing import Final
 
 import kubewright as kw
 from kubewright.api import apps, core, meta
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
-from kubewright.explore.model import Outcome, Plan
 from kubewright.explore.runner import _frames
-from kubewright.explore.runner._determinism import deterministic
-from kubewright.explore.runner._play import play
+from kubewright.explore.runner._stems import Stems
 
 __all__ = ["serve"]
-
-_SECONDS: Final = 300.0
-"""Real seconds that a run may take."""
-_CPU_SECONDS: Final = 60
-_MEMORY: Final = 4 << 30
 
 
 def serve() -> None:
@@ -39,56 +27,14 @@ def serve() -> None:
     gc.collect()
     gc.freeze()
     _frames.write(taken, "ready")
+    stems = Stems((given, taken))
     while True:
         try:
-            target, plan = _frames.read(given)
+            target, plan, fresh = _frames.read(given)
         except EOFError:
+            stems.close()
             return
-        _frames.write(taken, _forked(target, plan, devnull))
-
-
-def _forked(target: str, plan: Plan, devnull: int) -> Outcome:
-    """Runs a plan in a child process."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            os.close(reader)
-            os.dup2(devnull, 2)
-            with contextlib.suppress(ValueError, OSError):  # macOS has no limit of the address space
-                resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
-            _run(target, plan, writer)
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(writer)
-    try:
-        found: Outcome = _frames.read(reader, _SECONDS)
-    except EOFError:
-        return Outcome(broken=f"the run ended without a result, or took more than {_CPU_SECONDS} CPU seconds")
-    except TimeoutError:
-        return Outcome(broken=f"the run did not end within {_SECONDS:g} real seconds")
-    finally:
-        os.close(reader)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    return found
-
-
-def _run(target: str, plan: Plan, writer: int) -> None:
-    """Runs a plan and writes its outcome. Nothing is stopped afterwards: the process is only for this run."""
-
-    async def run() -> None:
-        _frames.write(writer, await play(target, plan, escapes))
-        os._exit(0)
-
-    try:
-        with deterministic(target, plan.conditions.seed) as escapes:
-            asyncio.run(run())
-    except BaseException as error:
-        _frames.write(writer, Outcome(broken="".join(traceback.format_exception(error))))
+        _frames.write(taken, stems.run(target, plan, fresh=fresh))
 
 
 async def _warm_up() -> None:

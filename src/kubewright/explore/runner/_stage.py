@@ -10,12 +10,12 @@ from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.laboratory import ExternalCall, Failing, Incoming, Served
 from kubewright.controller import Replacement
-from kubewright.explore.model import Fault, Plan, Sent
-from kubewright.explore.runner._actors import OPERATOR, Actor, Refused
+from kubewright.explore.model import Conditions, Fault, Plan, Sent, Story
+from kubewright.explore.runner._actors import OPERATOR, STANDBY, Actor, Refused
 from kubewright.explore.runner._recorder import NOISE, Recorder
 from kubewright.operator import Operator
 
-__all__ = ["MOST_WRITES", "OTHER_FIELD", "Stage"]
+__all__ = ["CALL_FAULTS", "MOST_WRITES", "OTHER_FIELD", "REQUEST_FAULTS", "STEP_FAULTS", "Stage"]
 
 MOST_CALLS: Final = 20_000
 """The budget of calls of external systems."""
@@ -23,48 +23,67 @@ MOST_WRITES: Final = 1500
 """The budget of writes of a run. An operator that exceeds it writes in a loop."""
 OTHER_FIELD: Final = "other-client.example.com/field"
 """The annotation of the other client."""
-_REQUEST_FAULTS: Final = frozenset({"crash", "fail", "lost", "hang", "conflict", "forbidden"})
-_CALL_FAULTS: Final = frozenset({"external-crash", "external-fail"})
+REQUEST_FAULTS: Final = frozenset(
+    {"crash", "fail", "lost", "hang", "conflict", "forbidden", "webhook-down", "takeover"}
+)
+CALL_FAULTS: Final = frozenset({"external-crash", "external-fail"})
+STEP_FAULTS: Final = frozenset(
+    {"slow-watch", "reordered-watch", "expired-watch", "downtime", "restart", "edit", "remove", "label", "slow-garbage"}
+)
+"""Faults whose `at` is a step; that of `REQUEST_FAULTS` is a write, that of `CALL_FAULTS` a call."""
+_REFUSALS: Final = {403: "forbidden", 500: "failed, because an admission webhook is down"}
 _REVIEWS: Final = ("reviews.authorization.k8s.io", "reviews.authentication.k8s.io")
 
 
 class Stage:
     """Records the operator's writes, applies faults to them, and keeps the state of faults that last."""
 
-    def __init__(self, plan: Plan, cluster: Cluster, clock: VirtualClock, recorder: Recorder) -> None:
-        self.plan = plan
+    def __init__(self, conditions: Conditions, cluster: Cluster, clock: VirtualClock, recorder: Recorder) -> None:
+        self.plan = Plan(Story("", ()))
         self.clock = clock
         self.recorder = recorder
         self.requests: list[Sent] = []
         self.watched: set[str] = set()
-        self.hits = [False] * len(plan.faults)
+        self.touched: set[str] = set()
+        """The resources of the operator's requests."""
+        self.hits: list[bool] = []
         self.over_budget = False
         self.crashed: Callable[[float], None] = lambda downtime: None
         """Kills the operator; it is started again after so many seconds."""
+        self.taken_over: Callable[[], None] = lambda: None
+        """Kills the operator and gives the leadership to its standby."""
         self.incarnation = 0
+        self._user = OPERATOR
         self.other = Actor(cluster, "other")
         self._lab = cluster.lab
         self._serving: dict[int, Sent] = {}
         self._slow_until = 0.0
-        self._forbidden: list[tuple[str, str, float]] = []
+        self._refusing: list[tuple[str, str, float, int]] = []
+        """Verbs and resources of writes that fail, until when, and with which status; an empty verb for all."""
         self._down_until = 0.0
         self._at_write: dict[int, list[int]] = {}
         self.calls: list[Sent] = []
         self._at_call: dict[int, list[int]] = {}
+        for user in (OPERATOR, STANDBY):
+            self._lab.on_request(self._before, user=user)
+            self._lab.on_request(self._after, when="after", user=user, verb="write")
+            if conditions.latency:
+                self._lab.latency(conditions.latency, user=user)
+
+    def arm(self, plan: Plan) -> None:
+        """Sets the faults of the run. The moments at which they occur must be in the future."""
+        self.plan = plan
+        self.hits = [False] * len(plan.faults)
         for index, fault in enumerate(plan.faults):
-            if fault.kind in _REQUEST_FAULTS:
+            if fault.kind in REQUEST_FAULTS:
                 self._at_write.setdefault(fault.at, []).append(index)
-            elif fault.kind in _CALL_FAULTS:
+            elif fault.kind in CALL_FAULTS:
                 self._at_call.setdefault(fault.at, []).append(index)
-        self._lab.on_request(self._before, user=OPERATOR)
-        self._lab.on_request(self._after, when="after", user=OPERATOR, verb="write")
-        if plan.conditions.latency:
-            self._lab.latency(plan.conditions.latency, user=OPERATOR)
 
     @property
     def disturbed_until(self) -> float:
         """The virtual time at which the last fault that lasts ends."""
-        return max([self._down_until, self._slow_until, *(until for *_, until in self._forbidden)])
+        return max([self._down_until, self._slow_until, *(until for *_, until, _ in self._refusing)])
 
     @property
     def was_disturbed(self) -> bool:
@@ -74,6 +93,7 @@ class Stage:
     # Requests
 
     async def _before(self, incoming: Incoming) -> Failing | None:
+        self.touched.add(incoming.resource)
         if incoming.verb == "watch":
             self.watched.add(incoming.resource)
         if not _counts(incoming):
@@ -82,9 +102,9 @@ class Stage:
             await asyncio.get_running_loop().create_future()
         sent = self._recorded(incoming)
         now = self.clock.monotonic()
-        for verb, resource, until in self._forbidden:
-            if (verb, resource) == (sent.verb, sent.resource) and now < until:
-                return _failing(sent, Failing(403), "forbidden")
+        for verb, resource, until, status in self._refusing:
+            if verb in ("", sent.verb) and resource == sent.resource and now < until:
+                return _failing(sent, Failing(status), _REFUSALS[status])
         for index in self._at_write.get(sent.number, ()):
             failing = await self._strike(index, self.plan.faults[index], sent)
             if failing is not None:
@@ -121,9 +141,14 @@ class Stage:
                 failing = _failing(sent, Failing("lost", fault.after), "the response was lost")
             case "hang":
                 failing = _failing(sent, Failing("timeout", fault.after), "no response until the timeout")
-            case "forbidden":
-                self._forbidden.append((sent.verb, sent.resource, self.clock.monotonic() + fault.seconds))
-                failing = _failing(sent, Failing(403), "forbidden")
+            case "forbidden" | "webhook-down":
+                verb, status = (sent.verb, 403) if fault.kind == "forbidden" else ("", 500)
+                self._refusing.append((verb, sent.resource, self.clock.monotonic() + fault.seconds, status))
+                failing = _failing(sent, Failing(status), _REFUSALS[status])
+            case "takeover":
+                # The standby sees everything before this write, and neither the write nor its consequences.
+                self.slow_down("", fault.seconds, STANDBY)
+                return None
             case "conflict":
                 if sent.verb == "create" or not await self.interfere(sent.resource, sent.namespace, sent.name):
                     return None
@@ -147,6 +172,12 @@ class Stage:
                 self.hits[index] = True
                 sent.fault = "the operator was killed after this request took effect"
                 self.crash(fault.seconds)
+            elif fault.kind == "takeover":
+                self.hits[index] = True
+                sent.fault = "the operator lost the leadership after this request, and the standby took over"
+                self._user = STANDBY
+                self._down_until = self.clock.monotonic() + fault.seconds
+                self.taken_over()
 
     # External systems
 
@@ -205,17 +236,23 @@ class Stage:
 
     # Watches
 
-    def slow_down(self, resource: str, seconds: float) -> None:
+    def slow_down(self, resource: str, seconds: float, user: str = "") -> None:
         """Holds back the events of a resource from the operator; empty for all that it watches."""
         self._slow_until = max(self._slow_until, self.clock.monotonic() + seconds)
         for each in [resource] if resource else sorted(self.watched):
-            disturbance = self._lab.frozen_watch(each, user=OPERATOR)
+            disturbance = self._lab.frozen_watch(each, user=user or self._user)
             self.clock.call_later(seconds, disturbance.end)
 
-    def expire(self) -> None:
-        """Ends all watches of the operator and drops the history, so that it lists again."""
+    def reorder(self, first: str, seconds: float) -> None:
+        """Delivers the events of a resource first, and those of the others one kind after the other."""
+        others = [each for each in sorted(self.watched) if each != first]
+        for number, each in enumerate(others, 1):
+            self.slow_down(each, seconds * number / len(others))
+
+    def expire(self, resource: str = "") -> None:
+        """Ends watches of the operator and drops the history, so that it lists again and skips states."""
         self._lab.compact()
-        self._lab.end_watches(user=OPERATOR)
+        self._lab.end_watches(resource, user=self._user)
 
     def delay_garbage_collection(self, seconds: float) -> None:
         """Delays the garbage collector from now on, for as long as the run lasts."""

@@ -29,6 +29,8 @@ from kubewright.explore.worlds import Masks
 __all__ = ["judge_plan", "judge_scene"]
 
 Run = Callable[[Plan], Outcome]
+_STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
+"""Faults after which the operator acts on an earlier state, about which its status is right."""
 
 
 def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding]:
@@ -51,7 +53,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     findings += fields_kept(outcome)
     if not foreign:
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
-    if "slow-watch" not in kinds and not foreign:
+    if not kinds & _STALE and not foreign:
         findings += ready_too_early(outcome, baseline.subject.key, disturbed=True)
     for expected, actual in zip(baseline.outcome.checkpoints, outcome.checkpoints, strict=False):
         unlike = compared(
