@@ -121,3 +121,18 @@ class TestFile:
     def test_reports_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ImagesError, match=r"cannot read .*none\.toml: No such file"):
             Images.read(tmp_path / "none.toml")
+
+
+def test_keeps_the_folders_of_the_interpreter_and_those_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "images.toml"
+    file.write_text('[images.app]\ncommand = ["x"]\nkeep = [".", "/opt/data", "{python}"]\n')
+    found = Images.read(file).find("app")
+    assert found is not None
+    assert {str(tmp_path.resolve()), "/opt/data", sys.prefix, sys.base_prefix} <= set(found.keep)
+
+
+def test_names_a_user_that_this_machine_does_not_have() -> None:
+    assert entry(user="root").user_id == 0
+    assert entry(user=12345).user_id == 12345
+    with pytest.raises(Refused, match="this machine has no user 'nobody-has-it'"):
+        _ = entry(user="nobody-has-it").user_id

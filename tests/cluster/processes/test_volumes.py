@@ -13,7 +13,7 @@ import pytest
 from kubewright.api import core
 from kubewright.api.meta import ObjectMeta
 from kubewright.client import Client
-from kubewright.cluster.processes import ProcessNode
+from kubewright.cluster.processes import Image, Images, ProcessNode
 from tests.cluster.processes.conftest import StartNode, event, is_ready, log, phase, pod, wait
 from tests.patience import until
 
@@ -218,3 +218,22 @@ async def test_mounts_through_bubblewrap(client: Client, start_node: StartNode, 
     await client.delete(core.Pod, "wrapped")
     await client.wait_until_gone(core.Pod, "wrapped")
     assert "term" in await following
+
+
+async def test_a_user_reaches_kept_files_in_a_private_folder_and_no_others(
+    client: Client, start_node: StartNode, tmp_path: Path
+) -> None:
+    private = tmp_path / "private"
+    (private / "program" / "data").mkdir(parents=True)
+    (private / "program" / "data" / "file").write_text("kept")
+    (private / "secret").write_text("not for others")
+    private.chmod(0o700)
+    image = Image(
+        command=["/bin/sh", "-c"], allow_args=True, args=[":"], keep=[str(private / "program")], user="nobody"
+    )
+    await start_node(Images({"sh": image}))
+    script = f"id -un; cat {private}/program/data/file; cat {private}/secret 2>/dev/null || echo refused"
+    await client.create(pod("kept", {"args": [script]}, restartPolicy="Never"))
+    await phase(client, "kept", "Succeeded")
+    assert await log(client, "kept") == ["nobody", "keptrefused"]
+    assert private.stat().st_mode & 0o777 == 0o700

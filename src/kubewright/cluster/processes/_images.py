@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import pwd
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -56,14 +57,16 @@ class Image:
         entrypoint: the command in the real image that `command` stands for. A pod may name it as its `command`.
         rewrite: parts of arguments and of a pod's variables to replace, such as `{"0.0.0.0": "$(POD_IP)"}`: all pods
             share this machine's ports.
-        keep: files and folders of this machine that stay visible below a volume, such as an interpreter in `/tmp`.
+        keep: files and folders of this machine that stay visible below a volume, such as an interpreter in `/tmp`, and
+            for a `user` who may not enter the folders above them. `{python}` stands for this interpreter's folders.
         allow_command: whether a pod's `command` may name any program of this machine.
         allow_args: whether a pod's `args` are used.
         allow_exec: programs that exec sessions, probes and lifecycle hooks may start; `*` stands for any.
         allow_environment: names of guarded variables that a pod may set, such as `PATH`, `PYTHON*` or `LD_*`.
         environment: variables of the program. Those of a pod replace them.
         directory: the working directory. Default: the root folder.
-        user: the user ID, as an image's USER. Only for nodes that run as root.
+        user: the user, as an image's USER: the ID, or the name of a user of this machine. Only for nodes that run as
+            root.
     """
 
     command: Sequence[str]
@@ -77,7 +80,17 @@ class Image:
     allow_environment: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str | None = None
-    user: int | None = None
+    user: int | str | None = None
+
+    @property
+    def user_id(self) -> int | None:
+        """The ID of the user. Raises `Refused` if this machine has no user of that name."""
+        if not isinstance(self.user, str):
+            return self.user
+        try:
+            return pwd.getpwnam(self.user).pw_uid
+        except KeyError:
+            raise Refused(f"this machine has no user {self.user!r}, who is named in the mapping of images") from None
 
     def command_for(self, image: str, command: Sequence[str] | None, args: Sequence[str] | None) -> list[str]:
         """Returns the command of a container with this `command` and these `args`. Raises `Refused`."""
@@ -122,7 +135,7 @@ class Images:
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a file such as `images.toml`, with a table `[images."PATTERN"]` for each. Raises `ImagesError`.
 
-        A relative `directory` is relative to the file.
+        A relative `directory`, and relative paths in `keep`, are relative to the file.
         """
         file = Path(path)
         try:
@@ -135,8 +148,12 @@ class Images:
             raise ImagesError(f'{file} has tables other than [images."PATTERN"]: {", ".join(sorted(content))}')
         tables = content.get("images", {})
         for table in tables.values():
-            if isinstance(table, dict) and isinstance(table.get("directory"), str):
+            if not isinstance(table, dict):
+                continue
+            if isinstance(table.get("directory"), str):
                 table["directory"] = str((file.parent / table["directory"]).resolve())
+            if isinstance(table.get("keep"), list):
+                table["keep"] = [_below(file.parent, each) for each in table["keep"]]
         try:
             return cls(tables)
         except ImagesError as error:
@@ -181,6 +198,15 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name.upper(), pattern) for pattern in patterns)
 
 
+def _below(folder: Path, path: object) -> object:
+    return str((folder / path).resolve()) if isinstance(path, str) and path != _PYTHON else path
+
+
+def _interpreter() -> tuple[str, ...]:
+    """Returns the folders of this interpreter: of its environment, and of the installation behind that."""
+    return tuple(dict.fromkeys((sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)))))
+
+
 def _hint(setting: str) -> str:
     return f"set {setting} for it in the mapping of images"
 
@@ -215,7 +241,8 @@ def _checked(pattern: str, name: str, value: Any) -> Any:
         valid = isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
         expected = "a table of strings"
     elif name == "user":
-        valid, expected = isinstance(value, int) and not isinstance(value, bool) and value >= 0, "a user ID"
+        is_id = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        valid, expected = is_id or (isinstance(value, str) and bool(value)), "a user ID or the name of a user"
     elif name == "directory":
         valid, expected = isinstance(value, str) and os.path.isabs(value), "an absolute path"
     else:
@@ -225,4 +252,6 @@ def _checked(pattern: str, name: str, value: Any) -> Any:
         raise ImagesError(f'image "{pattern}": {name} is {value!r}; expected {expected}')
     if name == "command":
         return tuple(sys.executable if each == _PYTHON else each for each in value)
+    if name == "keep":
+        return tuple(path for each in value for path in (_interpreter() if each == _PYTHON else (each,)))
     return tuple(value) if isinstance(value, list) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from kubewright.cluster.processes._environment import PATH, expanded
 from kubewright.cluster.processes._fields import InvalidReference
 from kubewright.cluster.processes._files import OutsideError, read_bounded
 from kubewright.cluster.processes._images import Image
-from kubewright.cluster.processes._mounts import Bind, bind_of, bubblewrap_command, link_all, planned
+from kubewright.cluster.processes._mounts import Bind, bind_of, bubblewrap_command, closed_folders, link_all, planned
 from kubewright.cluster.processes._state import AnyContainer, ContainerState
 from kubewright.cluster.processes._volumes import PodVolumes, VolumeFailure
 from kubewright.kubelet import Child, LocalProcess
@@ -79,7 +80,7 @@ class Launcher:
         settings["marker"] = f"KUBEWRIGHT_CONTAINER={environment['KUBEWRIGHT_CONTAINER']}"
         termination = self._termination_file(state)
         try:
-            binds = self._binds(container, image, environment, termination)
+            binds = self._binds(container, image, environment, termination, settings.get("user"))
             wrapped = self._mount(state, binds, environment, settings)
         except (OSError, OutsideError) as error:
             raise VolumeFailure(f"cannot mount the volumes of container {state.name}: {error}") from error
@@ -149,7 +150,12 @@ class Launcher:
         return path
 
     def _binds(
-        self, container: AnyContainer, image: Image, environment: Mapping[str, str], termination: Path
+        self,
+        container: AnyContainer,
+        image: Image,
+        environment: Mapping[str, str],
+        termination: Path,
+        user: int | None,
     ) -> list[Bind]:
         binds = [
             Bind(termination, (), container.termination_message_path or _TERMINATION_LOG, read_only=False),
@@ -159,10 +165,17 @@ class Launcher:
             path = mount.sub_path or (expanded(mount.sub_path_expr, environment) if mount.sub_path_expr else "")
             read_only = bool(mount.read_only) or self._volumes.is_read_only(mount.name)
             binds.append(bind_of(source, path, mount.mount_path, read_only=read_only))
-        hiding = [os.path.realpath(bind.target) for bind in binds]
         kept = sorted({os.path.realpath(each) for each in image.keep})
+        if user:
+            binds += [Bind(self._empty_folder(), (), each, read_only=False) for each in closed_folders(kept)]
+        hiding = [os.path.realpath(bind.target) for bind in binds]
         hidden = [each for each in kept if any(each.startswith(f"{target}/") for target in hiding)]
         return binds + [Bind(Path(each), (), each, read_only=False) for each in hidden]
+
+    def _empty_folder(self) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="closed-", dir=self._folder))
+        folder.chmod(0o755)
+        return folder
 
     def _mount(
         self, state: ContainerState, binds: Sequence[Bind], environment: dict[str, str], settings: dict[str, Any]
@@ -183,10 +196,15 @@ class Launcher:
 
 
 def user_of(pod: core.Pod, container: AnyContainer, image: Image) -> dict[str, Any]:
-    """Returns the user and groups of a container, if this process may change them. Raises `InvalidReference`."""
+    """Returns the user and groups of a container, if this process may change them.
+
+    Raises `InvalidReference`, and `Refused` for a user that this machine does not have.
+    """
     of_pod = pod.spec.security_context or core.PodSecurityContext()
     own = container.security_context or core.SecurityContext()
-    user = _first(own.run_as_user, of_pod.run_as_user, image.user)
+    user = _first(own.run_as_user, of_pod.run_as_user)
+    if user is None and os.geteuid() == 0:
+        user = image.user_id
     group = _first(own.run_as_group, of_pod.run_as_group)
     if _first(own.run_as_non_root, of_pod.run_as_non_root) and user == 0:
         raise InvalidReference("container's runAsUser breaks non-root policy")

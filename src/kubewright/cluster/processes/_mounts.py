@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 from kubewright.cluster.processes._files import OutsideError, inside
 from kubewright.supervision import Mounts
 
-__all__ = ["Bind", "MountMode", "bind_of", "bubblewrap_command", "find_mode", "link_all", "planned"]
+__all__ = ["Bind", "MountMode", "bind_of", "bubblewrap_command", "closed_folders", "find_mode", "link_all", "planned"]
 
 MountMode: TypeAlias = Literal["namespace", "bubblewrap", "none"]
 """How volumes appear at their mount paths. `none`: below a folder that `KUBEWRIGHT_POD_ROOT` names."""
@@ -61,6 +61,19 @@ def bind_of(source: Path, path: str, target: str, *, read_only: bool) -> Bind:
     if parts:
         _create(source, parts)
     return Bind(source, parts, target, read_only)
+
+
+def closed_folders(paths: Sequence[str]) -> list[str]:
+    """Returns the outermost folders above these paths that other users may not enter.
+
+    A container of another user gets an empty folder there, which shows the kept paths and nothing else.
+    """
+    found = set()
+    for path in paths:
+        parents = reversed(Path(path).parents)
+        closed = (str(each) for each in parents if not os.stat(each).st_mode & stat.S_IXOTH)
+        found.update([folder] if (folder := next(closed, None)) else [])
+    return sorted(found)
 
 
 def _create(base: Path, parts: Sequence[str]) -> None:
