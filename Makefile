@@ -35,9 +35,9 @@ browser: ## Find a Chromium for the tests of the console, or install Debian's
 PYTEST := $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup ## Run the tests that need only Python; WORKERS=0 runs them in one process
-	$(PYTEST) -m "not control_plane and not browser"
+	$(PYTEST) -m "not control_plane and not browser and not postgres"
 
-test-all: controlplane browser ## Run every test, including those on a real control plane and in a browser
+test-all: controlplane browser ## Run every test: also on a real control plane, in a browser, and with PostgreSQL
 	$(PYTEST)
 
 compat: setup ## Run the tests that depend on the API server on other versions, VERSIONS="1.34 1.35 1.37" (builds them, slow)

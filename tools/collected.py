@@ -5,7 +5,7 @@
     python -m tools.collected --update --reason TEXT   # records that there are fewer, and why
 
 Every test belongs to one tier. `make test` runs the tier `plain`, which needs nothing but Python; `make test-all` adds
-`control_plane` (a real kube-apiserver) and `browser` (Chromium).
+`control_plane` (a real kube-apiserver), `postgres` (a PostgreSQL server) and `browser` (Chromium).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 RECORD: Final = ROOT / "tests" / "collected.toml"
-TIERS: Final = ("plain", "control_plane", "browser")
+TIERS: Final = ("plain", "control_plane", "postgres", "browser")
 
 
 class Shrunk(ValueError):
@@ -43,7 +43,7 @@ class _Counter:
 
 def tier_of(markers: Container[str]) -> str:
     """Returns the tier of a test: the most demanding of its markers."""
-    return next((tier for tier in ("browser", "control_plane") if tier in markers), "plain")
+    return next((tier for tier in ("browser", "control_plane", "postgres") if tier in markers), "plain")
 
 
 def collected() -> dict[str, int]:
@@ -87,7 +87,10 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     for tier, number in now.items():
-        text = text.replace(f"{tier} = {before[tier]}", f"{tier} = {number}", 1)
+        if tier in before:
+            text = text.replace(f"{tier} = {before[tier]}", f"{tier} = {number}", 1)
+        else:
+            text = text.replace("[tests]\n", f"[tests]\n{tier} = {number}\n", 1)
     RECORD.write_text(text + added, encoding="utf-8")
     return 0
 

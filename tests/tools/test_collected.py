@@ -25,7 +25,13 @@ def test_records_the_reason_for_fewer_tests() -> None:
 
 @pytest.mark.parametrize(
     ("markers", "tier"),
-    [(set(), "plain"), ({"control_plane", "promise"}, "control_plane"), ({"control_plane", "browser"}, "browser")],
+    [
+        (set(), "plain"),
+        ({"control_plane", "promise"}, "control_plane"),
+        ({"postgres"}, "postgres"),
+        ({"control_plane", "postgres"}, "control_plane"),
+        ({"control_plane", "browser"}, "browser"),
+    ],
 )
 def test_every_test_has_one_tier(markers: set[str], tier: str) -> None:
     assert tier_of(markers) == tier

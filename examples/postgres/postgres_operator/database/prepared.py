@@ -154,6 +154,9 @@ def _database(made: _Roles, name: str, spec: PreparedSpec | None, admin_role: st
             continue
         own_users = settings is not None and bool(settings.default_users)
         own = made.add(f"{name}_{schema}", owner, ("$user", schema), users=own_users)
-        planned.append(PreparedSchema(schema, f"{name}_{schema}_owner", (*own, *shared)))
+        both = {each.creator for each in (*own, *shared)}
+        audiences = dict.fromkeys((each.reader, each.writer) for each in (*own, *shared))
+        privileges = tuple(Owner(creator, *audience) for creator in sorted(both) for audience in audiences)
+        planned.append(PreparedSchema(schema, f"{name}_{schema}_owner", privileges))
     extensions = dict((spec.extensions if spec is not None else None) or {})
     return PreparedDatabase(name, owner, tuple(planned), extensions, shared)

@@ -1,0 +1,96 @@
+"""A PostgreSQL server of this machine's packages, for tests: without Patroni, and without Kubernetes."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from postgres_operator.database import Address
+
+from kubewright.cluster.services import LoopbackAddresses
+
+PASSWORD = "the superuser's password"
+_FOLDER = Path("/usr/lib/postgresql")
+_SETTINGS = """
+unix_socket_directories = '{folder}'
+password_encryption = scram-sha-256
+fsync = off
+log_statement = all
+"""
+
+
+def installed_versions() -> list[str]:
+    """Returns the major versions of PostgreSQL that are installed, oldest first."""
+    found = [each.parents[1].name for each in _FOLDER.glob("*/bin/initdb")]
+    return sorted((each for each in found if each.isdigit()), key=int)
+
+
+def _why_not() -> str:
+    if not installed_versions():
+        return f"PostgreSQL's server is not installed in {_FOLDER}"
+    if os.geteuid() == 0 and not any(each.pw_name == "postgres" for each in pwd.getpwall()):
+        return "PostgreSQL refuses to run as root, and this machine has no user postgres"
+    return ""
+
+
+marks = [pytest.mark.postgres, pytest.mark.skipif(bool(_why_not()), reason=_why_not() or "installed")]
+"""`pytestmark` of modules that need a server."""
+
+
+class Server:
+    """A running server with the superuser `postgres`."""
+
+    def __init__(self, folder: Path, address: Address) -> None:
+        self.folder = folder
+        self.address = address
+        self.password = PASSWORD
+
+    @property
+    def pid(self) -> int:
+        """The process number of the server."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
+    def log(self) -> str:
+        """Returns the server's log, which contains all statements."""
+        return (self.folder / "log").read_text()
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """Creates a server in a temporary folder and runs it at a loopback address of its own."""
+    user = "postgres" if os.geteuid() == 0 else None
+    programs = _FOLDER / installed_versions()[-1] / "bin"
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    addresses = LoopbackAddresses()
+    try:
+        address = Address(addresses.allocate())
+        secret = folder / "password"
+        secret.write_text(PASSWORD)
+        if user is not None:
+            shutil.chown(folder, user)
+            shutil.chown(secret, user)
+
+        def run(program: str, *arguments: str) -> None:
+            command = [str(programs / program), "-D", str(folder / "data"), *arguments]
+            subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL, env={"LC_ALL": "C"})
+
+        run("initdb", "-U", "postgres", f"--pwfile={secret}", "-A", "scram-sha-256", "--no-sync", "-E", "UTF8")
+        with (folder / "data" / "postgresql.conf").open("a") as file:
+            file.write(f"listen_addresses = '{address.host}'\n" + _SETTINGS.format(folder=folder))
+        with (folder / "data" / "pg_hba.conf").open("a") as file:
+            file.write("host all all all scram-sha-256\n")
+        run("pg_ctl", "-w", "-l", str(folder / "log"), "start")
+        try:
+            yield Server(folder, address)
+        finally:
+            run("pg_ctl", "-m", "immediate", "stop")
+    finally:
+        addresses.close()
+        shutil.rmtree(folder)
