@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +64,15 @@ class Server:
         return (self.folder / "log").read_text()
 
 
+def _wait(programs: Path, address: Address) -> None:
+    for _ in range(1200):
+        command = [str(programs / "pg_isready"), "-q", "-h", address.host, "-t", "1"]
+        if subprocess.run(command, check=False).returncode == 0:
+            return
+        time.sleep(0.1)  # real: another program's start has no event
+    raise TimeoutError(f"the server at {address} did not start")
+
+
 @contextmanager
 def running_server() -> Iterator[Server]:
     """Creates a server in a temporary folder and runs it at a loopback address of its own."""
@@ -86,11 +97,17 @@ def running_server() -> Iterator[Server]:
             file.write(f"listen_addresses = '{address.host}'\n" + _SETTINGS.format(folder=folder))
         with (folder / "data" / "pg_hba.conf").open("a") as file:
             file.write("host all all all scram-sha-256\n")
-        run("pg_ctl", "-w", "-l", str(folder / "log"), "start")
-        try:
-            yield Server(folder, address)
-        finally:
-            run("pg_ctl", "-m", "immediate", "stop")
+        # It ends with this process, also if that is killed.
+        command = ["setpriv", "--pdeathsig", "QUIT", str(programs / "postgres"), "-D", str(folder / "data")]
+        with (
+            (folder / "log").open("wb") as log,
+            subprocess.Popen(command, user=user, cwd=folder, stdout=log, stderr=log, env={"LC_ALL": "C"}) as process,
+        ):
+            try:
+                _wait(programs, address)
+                yield Server(folder, address)
+            finally:
+                process.send_signal(signal.SIGQUIT)
     finally:
         addresses.close()
         shutil.rmtree(folder)

@@ -102,7 +102,7 @@ class TestPods:
 
     def test_names_a_version_that_is_not_installed(self, tmp_path: Path) -> None:
         (tmp_path / "15").mkdir()
-        with pytest.raises(SystemExit, match="PostgreSQL 99 is not installed .* installed: 15"):
+        with pytest.raises(SystemExit, match=r"PostgreSQL 99 is not installed .* installed: 15"):
             launch.programs("99", tmp_path)
         with pytest.raises(SystemExit, match="is not installed"):
             launch.programs("../15", tmp_path)
