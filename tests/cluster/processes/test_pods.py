@@ -10,6 +10,7 @@ import pytest
 from kubewright.api import core
 from kubewright.api.meta import ObjectMeta
 from kubewright.client import ApiError, Client, load_config
+from kubewright.cluster.nodes import write_status
 from kubewright.cluster.processes import Images, ProcessNode, RemoteServerError
 from tests.cluster.processes.conftest import SHELL, StartNode, event, events, is_ready, log, phase, pod, wait
 from tests.patience import until
@@ -342,3 +343,11 @@ async def test_runs_as_the_user_of_the_pod(client: Client, node: ProcessNode) ->
     await client.create(pod("user", {"args": ["id"]}, securityContext=context, restartPolicy="Never"))
     await phase(client, "user", "Succeeded")
     assert "uid=12345 gid=23456 groups=23456,34567" in (await log(client, "user"))[0]
+
+
+async def test_leaves_the_status_of_a_pod_that_replaced_another_one(client: Client, namespace: str) -> None:
+    first = await client.create(pod("same-name", {}))
+    await client.delete(first, grace_period_seconds=0)
+    second = await client.create(pod("same-name", {}))
+    assert await write_status(client, first, {"phase": "Failed"}) is None
+    assert (await client.get(core.Pod, "same-name")).status.phase == second.status.phase

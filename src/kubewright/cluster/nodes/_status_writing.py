@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from kubewright.api import core
-from kubewright.client import Client, StrategicPatch
+from kubewright.client import Client, Invalid, StrategicPatch
 from kubewright.cluster.nodes._pod_status import Status
 
 __all__ = ["write_status"]
 
 
-async def write_status(client: Client, pod: core.Pod, status: Status) -> core.Pod:
-    """Patches the status and returns the pod. Raises `Conflict` if the pod was replaced by one of the same name."""
+async def write_status(client: Client, pod: core.Pod, status: Status) -> core.Pod | None:
+    """Patches the status and returns the pod. Returns None if the pod was replaced by one of the same name."""
     metadata = pod.metadata
     patch = StrategicPatch({"metadata": {"uid": metadata.uid}, "status": status})
-    return await client.patch(core.Pod, metadata.name, patch, metadata.namespace, subresource="status")
+    try:
+        return await client.patch(core.Pod, metadata.name, patch, metadata.namespace, subresource="status")
+    except Invalid as error:
+        # The patch would change the uid of the other pod, and the server says that it is immutable.
+        if any(cause.field == "metadata.uid" for cause in error.causes):
+            return None
+        raise
