@@ -212,7 +212,8 @@ class PatroniPods:
                     return [await cursor.fetchall() if cursor.description else []]
             return None
 
-        return (await until(attempt, statement, every=0.5))[0]
+        found: list[list[tuple[Any, ...]]] = await until(attempt, statement, every=0.5)
+        return found[0]
 
     def signal(self, pod: core.Pod, number: signal.Signals) -> None:
         """Sends a signal to all processes of a pod."""

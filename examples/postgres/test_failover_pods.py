@@ -6,15 +6,19 @@ The pods come from a StatefulSet that is written in `patroni_pods`, so that thes
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 import pytest_asyncio
-from patroni_pods import NAME, PatroniPods, Relays
+from patroni_pods import NAME, PASSWORDS, PatroniPods, Relays
 from postgres_server import marks
 
+from kubewright.api import core
+from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.cluster.processes import Images
 from kubewright.cluster.workloads import Workloads
@@ -64,3 +68,87 @@ async def test_logs_in_through_the_services_with_the_password_of_the_secret(pods
     await until(replayed, "the write on the replica", every=0.2)
     assert await pods.query("SELECT pg_is_in_recovery()", f"{NAME}-repl") == [(True,)]
     assert await pods.query("SELECT pg_is_in_recovery()") == [(False,)]
+
+
+async def other_primary(pods: PatroniPods, lost: str, number: int) -> None:
+    """Waits for the promoted replica: it has the writes before, the Endpoints follow it, and it accepts others."""
+    promoted = await pods.leader(other_than=lost)
+    await pods.endpoints_follow(promoted.name)
+    found = await pods.query("SELECT max(number) FROM writes")
+    assert found == [(number,)]
+    await pods.query(f"INSERT INTO writes VALUES ({number + 1})")
+
+
+async def same_everywhere(pods: PatroniPods) -> None:
+    """Waits until the former primary is a replica with the same rows: no write was lost, and none was invented."""
+    await pods.healthy(2)
+    rows = await pods.query("SELECT number FROM writes ORDER BY 1")
+
+    async def equal() -> bool:
+        return await pods.query("SELECT number FROM writes ORDER BY 1", f"{NAME}-repl") == rows
+
+    await until(equal, "the rows of the replica", every=0.2)
+
+
+async def write_on_primary(pods: PatroniPods) -> tuple[core.Pod, int]:
+    """Writes a number through the master Service. Returns the primary's pod, and the number."""
+    await pods.healthy(2)
+    await pods.query("CREATE TABLE IF NOT EXISTS writes (number int PRIMARY KEY)")
+    ((number,),) = await pods.query("SELECT coalesce(max(number), 0) + 1 FROM writes")
+    await pods.query(f"INSERT INTO writes VALUES ({number})")
+    leader = await pods.leader()
+    return await pods.client.get(core.Pod, leader.name), number
+
+
+@pytest.mark.promise("Postgres example", "A replica that replaces a killed primary has every acknowledged write.")
+async def test_a_replica_with_all_writes_replaces_a_killed_primary(pods: PatroniPods) -> None:
+    primary, number = await write_on_primary(pods)
+    (node,) = await pods.client.list(core.Node)
+    # The pod is not scheduled again until the replica is promoted, as if its machine were lost.
+    await pods.client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": True}}))
+    try:
+        pods.signal(primary, signal.SIGKILL)
+        await pods.client.delete(core.Pod, primary.metadata.name, grace_period_seconds=0)
+        await other_primary(pods, primary.metadata.name, number)
+    finally:
+        await pods.client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": None}}))
+    await same_everywhere(pods)
+
+
+async def test_a_replica_replaces_a_frozen_primary_which_then_follows(pods: PatroniPods) -> None:
+    primary, number = await write_on_primary(pods)
+    pods.signal(primary, signal.SIGSTOP)
+    try:
+        await other_primary(pods, primary.metadata.name, number)
+    finally:
+        pods.signal(primary, signal.SIGCONT)
+    await same_everywhere(pods)
+
+
+async def test_a_primary_without_the_api_server_stops_writing_and_is_replaced(pods: PatroniPods) -> None:
+    primary, number = await write_on_primary(pods)
+    index = int(primary.metadata.name.rpartition("-")[2])
+    await pods.relays.cut(index)
+    try:
+        await other_primary(pods, primary.metadata.name, number)
+        # Patroni demotes it on its own: it accepts no write that the new primary does not know.
+        assert await read_only(primary)
+    finally:
+        await pods.relays.restore(index)
+    await same_everywhere(pods)
+
+
+async def read_only(pod: core.Pod) -> bool:
+    """Waits until a server at a pod's own address is read-only or does not answer."""
+
+    async def check() -> bool:
+        try:
+            async with await psycopg.AsyncConnection.connect(
+                host=pod.status.pod_ip, user="postgres", password=PASSWORDS["postgres"], connect_timeout=5
+            ) as connection:
+                row = await (await connection.execute("SELECT pg_is_in_recovery()")).fetchone()
+                return row == (True,)
+        except psycopg.OperationalError:
+            return True
+
+    return await until(check, "the end of the primary", every=0.2)
