@@ -38,7 +38,8 @@ NAME = "acid-test"
 IMAGE = "ghcr.io/zalando/spilo-17:4.0-p2"
 PASSWORDS = {"postgres": "the superuser's", "standby": "the standby's"}
 # The shortest that Patroni accepts; the limits leave room for a busy machine.
-TIMES = {"ttl": 20, "loop_wait": 2, "retry_timeout": 8}
+PATRONI = {"ttl": 20, "loop_wait": 2, "retry_timeout": 8, "synchronous_mode": True}
+PARAMETERS = {"max_connections": "40"}
 LABELS = {APPLICATION_LABEL: APPLICATION_VALUE, CLUSTER_LABEL: NAME}
 
 
@@ -239,7 +240,7 @@ def _service(name: str, selector: dict[str, str] | None) -> core.Service:
 
 
 def _stateful_set(replicas: int, relays: int) -> apps.StatefulSet:
-    bootstrap = configuration({"max_connections": "40"}, {**TIMES, "synchronous_mode": True})
+    bootstrap = configuration(PARAMETERS, PATRONI)
     version = installed_versions()[-1]
     environment = pod_environment(
         cluster=NAME, version=version, superuser_secret="postgres", standby_secret="standby", bootstrap=bootstrap

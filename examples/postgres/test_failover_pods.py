@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import pytest_asyncio
-from patroni_pods import NAME, PASSWORDS, PatroniPods, Relays
+from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods, Relays
+from postgres_operator.database import Database, address_of, synchronize, wanted
+from postgres_operator.patroni import Member, PatroniRefused, configuration
 from postgres_server import marks
 
 from kubewright.api import core
@@ -68,6 +70,58 @@ async def test_logs_in_through_the_services_with_the_password_of_the_secret(pods
     await until(replayed, "the write on the replica", every=0.2)
     assert await pods.query("SELECT pg_is_in_recovery()", f"{NAME}-repl") == [(True,)]
     assert await pods.query("SELECT pg_is_in_recovery()") == [(False,)]
+
+
+async def test_the_database_is_synchronized_through_the_master_service(pods: PatroniPods) -> None:
+    await pods.healthy(2)
+    address = address_of(await pods.client.get(core.Service, NAME))
+    assert address is not None
+    target = wanted(NAME, users={"app": ["createdb"]}, databases={"shop": "app"}, passwords={"app": "x", **PASSWORDS})
+    async with Database.connect(address, PASSWORDS["postgres"]) as database:
+        assert await synchronize(database, target)
+        assert not await synchronize(database, target)
+
+
+async def test_a_reloaded_parameter_needs_no_restart(pods: PatroniPods) -> None:
+    await pods.healthy(2)
+    changed = configuration({**PARAMETERS, "work_mem": "7MB"}, PATRONI)
+    async with pods.patroni() as patroni:
+        assert await patroni.configure(changed)
+        assert not await patroni.configure(changed)
+
+    async def reloaded() -> bool:
+        return [await pods.query("SHOW work_mem", service) for service in (NAME, f"{NAME}-repl")] == [[("7MB",)]] * 2
+
+    await until(reloaded, "the reload of both members", every=0.5)
+    assert not any(member.pending_restart for member in await pods.members())
+
+
+async def test_a_parameter_that_needs_a_restart_is_pending_until_then(pods: PatroniPods) -> None:
+    """The steps of a rolling restart: replicas first, then a switch-over, which restarts the former primary."""
+    before = await pods.healthy(2)
+    leader = next(each for each in before if each.is_leader)
+    async with pods.patroni() as patroni:
+        assert await patroni.configure(configuration({"max_connections": "50"}, PATRONI))
+
+        async def pending() -> list[Member] | None:
+            members = await patroni.members()
+            return members if all(each.pending_restart for each in members) else None
+
+        members = await until(pending, "members that need a restart", every=0.5)
+        (replica,) = [each for each in members if not each.is_leader]
+        await patroni.restart(replica)
+        await patroni.restart(replica)  # it needs none any more, so nothing happens
+        await patroni.restart(leader)  # a primary is not restarted: it is switched over
+        members = await pods.healthy(2)
+        assert [each.name for each in members if each.pending_restart] == [leader.name]
+        await patroni.switchover(leader.name, replica.name)
+        with pytest.raises(PatroniRefused, match="leader name does not match"):
+            await patroni.switchover(leader.name, replica.name)
+    members = await pods.healthy(2)
+    assert next(each for each in members if each.is_leader).name == replica.name
+    for service in (NAME, f"{NAME}-repl"):
+        assert await pods.query("SHOW max_connections", service) == [("50",)]
+        assert await pods.query("SHOW work_mem", service) == [("4MB",)], "a removed parameter has its default again"
 
 
 async def other_primary(pods: PatroniPods, lost: str, number: int) -> None:
