@@ -121,7 +121,7 @@ class TestOperations:
 
     async def test_a_restart_that_is_not_needed_any_more_is_done(self) -> None:
         answers = ["restart conditions are not satisfied", "restart already in progress"]
-        requests = []
+        requests: list[dict[str, Any]] = []
 
         async def answer(request: web.Request) -> web.Response:
             if request.path == "/cluster":
