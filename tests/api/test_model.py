@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pytest
 
-from kubewright.api import Model, apps, encode
+from kubewright.api import Model, apps, decode, encode
 from kubewright.api.wire import wire_name
 
 
@@ -131,3 +131,14 @@ def test_errors_of_user_models_propagate() -> None:
 
     with pytest.raises(TypeError, match=r"^my own$"):
         Odd(number=1)
+
+
+def test_keeps_python_names_of_class_with_rename() -> None:
+    class Settings(Model, rename=str):
+        pod_role_label: str = "role"
+
+    class More(Settings):
+        min_instances: int | None = None
+
+    assert encode(More(min_instances=2)) == b'{"pod_role_label":"role","min_instances":2}'
+    assert decode(More, b'{"min_instances":3}').min_instances == 3

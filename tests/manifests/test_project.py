@@ -13,6 +13,7 @@ from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
 from kubewright.cli import cli
 from kubewright.manifests import Image, Project, objects
 from kubewright.manifests.manager import ServiceMonitor, metrics_cert_manager_objects
+from kubewright.operator import Page, PageRequest, Running
 from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
 
 O = TypeVar("O", bound=Object)  # noqa: E741
@@ -166,6 +167,21 @@ def test_program_that_serves_plain_metrics_needs_no_cluster_role_for_them() -> N
     plain = project(operator=operator(namespaces=["team-a"], metrics_secure=False))
     assert plain.metrics_secure is False
     assert [one for one in objects(plain) if isinstance(one, rbac.ClusterRoleBinding)] == []
+
+
+def test_readers_of_metrics_may_read_own_pages() -> None:
+    with_pages = operator()
+
+    @with_pages.page("/queue")
+    async def queue(running: Running, request: PageRequest) -> Page:
+        return Page(b"")
+
+    [reader] = [
+        one.rules
+        for one in objects(project(operator=with_pages))
+        if isinstance(one, rbac.ClusterRole) and one.metadata.name.endswith("-metrics-reader")
+    ]
+    assert to_dict(reader) == [{"nonResourceURLs": ["/metrics", "/queue"], "verbs": ["get"]}]
 
 
 def test_secure_metrics_bring_roles_for_reviews_and_readers() -> None:

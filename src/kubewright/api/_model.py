@@ -4,6 +4,7 @@ A model is a `msgspec.Struct` with the settings that Kubernetes needs:
 
 - Attributes are snake_case, JSON names are camelCase: `deployment_name` is `deploymentName`. A trailing underscore
   avoids Python's keywords: `from_` is `from`. `msgspec.field(name="podIP")` sets the JSON name where it differs.
+  `class Settings(Model, rename=str)` keeps all names of the class and its subclasses as they are in Python.
 - Constructors take keyword arguments only.
 - `None` means absent. Every other value is sent, even 0, "", an empty list, or the default. (Go's omitempty and
   msgspec's `omit_defaults` drop such values.)
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform, get_origin
 
@@ -129,6 +131,7 @@ if TYPE_CHECKING:
             omit_empty: bool = False,
             dict: bool = False,  # noqa: A002
             gc: bool = False,
+            rename: Callable[[str], str] | None = None,
             tag: str | None = None,
             tag_field: str | None = None,
         ) -> None: ...

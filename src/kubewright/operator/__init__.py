@@ -31,11 +31,12 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.operator._idempotence import NotIdempotent
-    from kubewright.operator._operator import Component, Operator
+    from kubewright.operator._operator import Component, Operator, PageFunction
     from kubewright.operator._running import Running
     from kubewright.operator.access import for_installing, for_reviewing
     from kubewright.operator.definition import Exemption, World
     from kubewright.operator.dry_run import DryRunRefused, DryRunReport
+    from kubewright.operator.endpoints import Page, PageRequest
     from kubewright.operator.loading import LoadError, load_operator
     from kubewright.operator.process import ExitCode
     from kubewright.operator.settings import Options, SettingError, Settings
@@ -52,6 +53,9 @@ __all__ = [
     "NotIdempotent",
     "Operator",
     "Options",
+    "Page",
+    "PageFunction",
+    "PageRequest",
     "Running",
     "SettingError",
     "Settings",
@@ -73,6 +77,9 @@ _MODULES = {
     "NotIdempotent": "_idempotence",
     "Operator": "_operator",
     "Options": "kubewright.operator.settings",
+    "Page": "kubewright.operator.endpoints",
+    "PageFunction": "_operator",
+    "PageRequest": "kubewright.operator.endpoints",
     "Running": "_running",
     "SettingError": "kubewright.operator.settings",
     "Settings": "kubewright.operator.settings",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from kubewright.clock import Clock
 from kubewright.controller import Replacement
 from kubewright.durations import Duration, check_duration
-from kubewright.operator.definition import OperatorDefinition, Stage, check_component, check_stage
+from kubewright.operator.definition import OperatorDefinition, Stage, check_component, check_page_path, check_stage
 from kubewright.operator.settings import Options, check_options
 
 if TYPE_CHECKING:
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from kubewright.operator._clusters import HasClient, HasKubeconfig
     from kubewright.operator._running import Running
     from kubewright.operator.dry_run import DryRunReport
+    from kubewright.operator.endpoints import Page, PageRequest
 
-__all__ = ["Component", "Operator"]
+__all__ = ["Component", "Operator", "PageFunction"]
 
 Component: TypeAlias = "Callable[[Running], AbstractAsyncContextManager[Any]]"
 """Returns the context manager that is entered when the component starts and left when it stops."""
+
+PageFunction: TypeAlias = "Callable[[Running, PageRequest], Awaitable[Page]]"
+"""Returns a page of a running operator."""
 
 
 class Operator(OperatorDefinition):
@@ -95,6 +99,30 @@ class Operator(OperatorDefinition):
         check_stage(stage)
         check_component(component)
         self.components[stage].append(component)
+
+    def page(self, path: str) -> Callable[[PageFunction], PageFunction]:
+        """Serves a page of the operator beside `/metrics`, with the same protection.
+
+            @operator.page("/queue")
+            async def queue(running: kw.Running, request: PageRequest) -> Page:
+                return Page(str(len(running.controller(Foo).queue)).encode())
+
+        It is served at `metrics_bind`, for GET and HEAD, also while the operator starts. Where metrics are secure, a
+        client needs the verb `get` for the nonResourceURL of the path. The generated ClusterRole
+        `<operator>-metrics-reader` includes it.
+
+        Args:
+            path: the path, such as "/queue". The page is called for the paths below it, too: `request.below`.
+
+        Raises ValueError for a path that another page has.
+        """
+        check_page_path(path, self.pages)
+
+        def register(function: PageFunction) -> PageFunction:
+            self.pages[path] = function
+            return function
+
+        return register
 
     def running(
         self,

@@ -118,7 +118,7 @@ def metrics_access(project: Project) -> list[Object]:
     """Returns the roles of secure metrics: one for the manager to review tokens, one for clients to read them."""
     auth, reader = f"{project.prefix}-metrics-auth", f"{project.prefix}-metrics-reader"
     account = rbac.Subject(kind="ServiceAccount", name=project.prefix, namespace=project.namespace)
-    read = rbac.PolicyRule(non_resource_urls=["/metrics"], verbs=["get"])
+    read = rbac.PolicyRule(non_resource_urls=["/metrics", *sorted(project.operator.pages)], verbs=["get"])
     return [
         rbac.ClusterRole(metadata=ObjectMeta(name=auth, labels=project.labels), rules=rules_of(for_reviewing())),
         rbac.ClusterRoleBinding(

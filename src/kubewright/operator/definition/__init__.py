@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from kubewright.operator.definition._checks import BUILT_IN_CHECKS, Check, check_health_check
+    from kubewright.operator.definition._checks import BUILT_IN_CHECKS, Check, check_health_check, check_page_path
     from kubewright.operator.definition._definition import OperatorDefinition
     from kubewright.operator.definition._expectations import Exemption, Invariant, World, broken_invariants
     from kubewright.operator.definition._kinds import define_kinds, defined_kinds
@@ -29,6 +29,7 @@ __all__ = [
     "broken_invariants",
     "check_component",
     "check_health_check",
+    "check_page_path",
     "check_stage",
     "define_kinds",
     "defined_kinds",
@@ -47,6 +48,7 @@ _MODULES = {
     "broken_invariants": "_expectations",
     "check_component": "_stages",
     "check_health_check": "_checks",
+    "check_page_path": "_checks",
     "check_stage": "_stages",
     "define_kinds": "_kinds",
     "defined_kinds": "_kinds",

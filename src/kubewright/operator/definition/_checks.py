@@ -1,4 +1,4 @@
-"""Health checks: their type, and the validation of a new one.
+"""Health checks and pages: the type of a check, and the validation of new ones.
 
 A check is a function without arguments, plain or async. It succeeds if it returns None or True. If it returns a string,
 it failed, and the endpoint shows the string as the reason. If it returns False or raises, it failed, and the reason is
@@ -11,12 +11,12 @@ of the probe gets no response, and its timeout fails the probe.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, TypeAlias
 
 from kubewright.arguments import check_string
 
-__all__ = ["BUILT_IN_CHECKS", "Check", "check_health_check"]
+__all__ = ["BUILT_IN_CHECKS", "Check", "check_health_check", "check_page_path"]
 
 Check: TypeAlias = Callable[[], "bool | str | Awaitable[bool | str | None] | None"]
 """A health check. The module's docstring has the contract."""
@@ -24,6 +24,8 @@ Check: TypeAlias = Callable[[], "bool | str | Awaitable[bool | str | None] | Non
 BUILT_IN_CHECKS: Final = ("ping", "caches", "stopping", "webhooks")
 """The names of the checks that every operator has."""
 
+_BUILT_IN_PAGES: Final = ("metrics", "healthz", "readyz", "debug")
+_PATH: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9_.-]{0,62}){1,8}")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 
 
@@ -35,3 +37,11 @@ def check_health_check(name: str, check: Check, taken: Mapping[str, Check]) -> N
         raise ValueError(f"there is already a check {name!r}: use another name")
     if not callable(check):
         raise TypeError(f"a check is a function without arguments, not {check!r}")
+
+
+def check_page_path(path: str, taken: Collection[str]) -> None:
+    """Raises for a path that cannot be served or is in use."""
+    if not _PATH.fullmatch(check_string("the path of a page", path, "/status")):
+        raise ValueError(f"the path of a page is like /status, without a slash at the end, not {path!r}")
+    if path in taken or path.split("/")[1] in _BUILT_IN_PAGES:
+        raise ValueError(f"there is already a page {path!r}: use another path")

@@ -1,8 +1,8 @@
-"""Registration of components, dependencies and health checks."""
+"""Registration of components, dependencies, health checks and pages."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any, Literal, TypeVar, overload
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ComponentRegistration:
-    """The part of an operator that registers components, dependencies and health checks."""
+    """The part of an operator that registers components, dependencies, health checks and pages."""
 
     @cached_property
     def components(self) -> dict[Stage, list[Callable[[Any], AbstractAsyncContextManager[Any]]]]:
@@ -37,6 +37,11 @@ class ComponentRegistration:
     @cached_property
     def ready_checks(self) -> dict[str, Check]:
         """The checks of `/readyz` by name."""
+        return {}
+
+    @cached_property
+    def pages(self) -> dict[str, Callable[[Any, Any], Awaitable[Any]]]:
+        """The operator's own pages by path; each takes the `Running` and the request."""
         return {}
 
     def health_check(self, name: str, check: Check) -> None:

@@ -3,7 +3,7 @@
 | page | address | clients |
 |---|---|---|
 | `/healthz`, `/readyz` | `health_bind` | plain HTTP, every client: the kubelet has no token |
-| `/metrics` | `metrics_bind` | HTTPS for authorized clients; plain HTTP for every client if it is not secure |
+| `/metrics`, own pages | `metrics_bind` | HTTPS for authorized clients; plain HTTP for every client if not secure |
 | `/debug/kubewright` | both | on loopback for every client; elsewhere only where metrics are secure |
 
 Metrics are secure unless the settings disable it or the address is on loopback (`Settings.has_secure_metrics`).
@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
@@ -83,7 +84,9 @@ def sites_of(operator: OperatorDefinition, run: RunState) -> list[Site]:
     if settings.health_bind is not None:
         at(settings.health_bind, secure=False).update(_health_pages(operator, run))
     if settings.metrics_bind is not None:
-        at(settings.metrics_bind, secure=settings.has_secure_metrics)["/metrics"] = _metrics_page(operator)
+        pages = at(settings.metrics_bind, secure=settings.has_secure_metrics)
+        pages["/metrics"] = _metrics_page(operator)
+        pages.update((path, partial(page, run)) for path, page in operator.pages.items())
     addresses = [(host, port) for host, port, _ in sites if port]  # port 0 is a different port for each server
     if len(addresses) != len(set(addresses)):
         raise SettingError(

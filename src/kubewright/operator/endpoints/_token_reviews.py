@@ -95,7 +95,7 @@ class TokenReviews:
         }
         if (await _post(self._client, _ACCESS, "SubjectAccessReview", spec, _AccessReview)).status.allowed:
             return ALLOWED
-        role = f", such as {self._operator}-metrics-reader" if path == "/metrics" else ""
+        role = "" if path.startswith("/debug/") else f", such as {self._operator}-metrics-reader"
         return Decision(
             403,
             f"{who.user.username} may not get {path}: bind it to a ClusterRole with the verb get and the"
