@@ -1,0 +1,133 @@
+"""Pods are replaced one at a time: replicas first, then a switch-over, then the former primary.
+
+Each call does one step and returns what the cluster waits for. The next change of a pod triggers the next step, and a
+failover in between changes only which pod is next.
+"""
+
+from collections.abc import Sequence
+
+import kubewright as kw
+from kubewright.api import apps, core, is_condition_true
+from postgres_operator.children import ordinal_of, selector_of
+from postgres_operator.engine import Engine, Members
+from postgres_operator.kinds import Postgresql
+from postgres_operator.patroni import PRIMARY, ROLE_LABEL, Member
+
+REVISION = "controller-revision-hash"
+
+
+def pods_of(cluster: Postgresql, ctx: kw.Context[Postgresql]) -> list[core.Pod]:
+    """Returns the pods of a cluster by their number."""
+    found = ctx.list(core.Pod, cluster.metadata.namespace, labels=selector_of(cluster))
+    return sorted(found, key=lambda pod: ordinal_of(pod.metadata.name))
+
+
+def is_ready(pod: core.Pod) -> bool:
+    """Returns whether a pod is ready and stays."""
+    return pod.metadata.deletion_timestamp is None and is_condition_true(pod.status, "Ready")
+
+
+def primary_of(pods: Sequence[core.Pod]) -> core.Pod | None:
+    """Returns the pod that Patroni marks as the primary, if it is ready."""
+    found = [pod for pod in pods if pod.metadata.labels.get(ROLE_LABEL) == PRIMARY and is_ready(pod)]
+    return found[0] if found else None
+
+
+async def switch_before_shrinking(
+    ctx: kw.Context[Postgresql], engine: Engine, pods: Sequence[core.Pod], size: int
+) -> bool:
+    """Moves the primary to a pod that stays before a scale-down. Returns whether the scale-down must wait."""
+    if size == 0 or all(ordinal_of(pod.metadata.name) < size for pod in pods):
+        return False
+    async with engine.patroni(pods) as patroni:
+        members = await patroni.members()
+        leader = next((member for member in members if member.is_leader), None)
+        if leader is None:
+            return True  # a failover is in progress; without a primary, no pod can be chosen to stay
+        if ordinal_of(leader.name) < size:
+            return False
+        staying = [member for member in members if member.is_running and ordinal_of(member.name) < size]
+        await _switch_over(ctx, patroni, leader, staying)
+    return True
+
+
+async def replace_outdated(
+    ctx: kw.Context[Postgresql],
+    engine: Engine,
+    stateful_set: apps.StatefulSet,
+    pods: Sequence[core.Pod],
+) -> str | None:
+    """Does the next step of a rolling update. Returns what the update waits for, None if all pods are up to date."""
+    if (stateful_set.status.observed_generation or 0) < (stateful_set.metadata.generation or 0):
+        return "the StatefulSet controller has not observed the new template yet"
+    current = stateful_set.status.update_revision
+    outdated = [pod for pod in pods if pod.metadata.labels.get(REVISION) != current]
+    if not outdated:
+        return None
+    broken = [pod for pod in pods if not is_ready(pod)]
+    if broken:
+        # A pod that cannot start, for instance because of its image, is replaced without waiting for it.
+        stuck = [pod for pod in broken if pod in outdated and pod.metadata.deletion_timestamp is None]
+        others_ready = len(broken) == 1 or len(broken) == len(pods)
+        if stuck and others_ready:
+            return await _replace(ctx, stuck[-1])
+        return f"pod {broken[0].metadata.name} is not ready"
+    async with engine.patroni(pods) as patroni:
+        members = await patroni.members()
+        leader = next((member for member in members if member.is_leader), None)
+        if leader is None:
+            return "there is no primary"
+        replicas = [pod for pod in outdated if pod.metadata.name != leader.name]
+        if replicas:
+            waiting = _not_running(members)
+            return waiting or await _replace(ctx, replicas[-1])
+        if len(pods) == 1:
+            return await _replace(ctx, outdated[0])
+        return await _switch_over(ctx, patroni, leader, [member for member in members if member.is_running])
+
+
+async def restart_pending(ctx: kw.Context[Postgresql], patroni: Members, pods: Sequence[core.Pod]) -> str | None:
+    """Restarts the next member whose parameters require it. Returns what it waits for, None if no member does."""
+    members = await patroni.members()
+    pending = [member for member in members if member.pending_restart]
+    if not pending:
+        return None
+    leader = next((member for member in members if member.is_leader), None)
+    if leader is None:
+        return "there is no primary"
+    if waiting := _not_running(members):
+        return waiting
+    replicas = [member for member in pending if member is not leader]
+    if replicas:
+        ctx.record("Restarting", f"restarting {replicas[-1].name} for its parameters")
+        await patroni.restart(replicas[-1])
+        return f"{replicas[-1].name} was restarted for its parameters"
+    if len(members) == 1:
+        return await _replace(ctx, next(pod for pod in pods if pod.metadata.name == leader.name))
+    return await _switch_over(ctx, patroni, leader, [member for member in members if member.is_running])
+
+
+async def _replace(ctx: kw.Context[Postgresql], pod: core.Pod) -> str:
+    ctx.record("ReplacingPod", f"replacing pod {pod.metadata.name}")
+    await ctx.delete(pod)
+    return f"pod {pod.metadata.name} is being replaced"
+
+
+async def _switch_over(
+    ctx: kw.Context[Postgresql], patroni: Members, leader: Member, candidates: Sequence[Member]
+) -> str:
+    """Moves the primary to the replica with the least lag."""
+    replicas = sorted(
+        (member for member in candidates if not member.is_leader),
+        key=lambda member: (member.role != "sync_standby", member.lag if member.lag is not None else 1 << 62),
+    )
+    if not replicas:
+        return f"no replica can take over from {leader.name}"
+    ctx.record("Switchover", f"moving the primary from {leader.name} to {replicas[0].name}")
+    await patroni.switchover(leader.name, replicas[0].name)
+    return f"the primary moves from {leader.name} to {replicas[0].name}"
+
+
+def _not_running(members: Sequence[Member]) -> str | None:
+    stopped = [member.name for member in members if not member.is_running]
+    return f"{stopped[0]} is not running" if stopped else None

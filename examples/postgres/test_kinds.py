@@ -1,0 +1,112 @@
+"""Tests of the custom resources: upstream's manifests, and what is refused or named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from postgres_operator.kinds import (
+    Configuration,
+    OperatorConfiguration,
+    Postgresql,
+    problems_of,
+    unsupported_in,
+    unsupported_settings,
+)
+from worlds import MANIFESTS, minimal
+
+import kubewright as kw
+from kubewright.api import JSON, from_yaml, info_of, to_dict
+from kubewright.crd import crd_of
+
+
+def test_kinds_have_the_names_of_upstream() -> None:
+    names = crd_of(Postgresql).spec.names
+    assert (names.kind, names.plural, names.short_names, info_of(Postgresql).namespaced) == (
+        "postgresql",
+        "postgresqls",
+        ["pg"],
+        True,
+    )
+    names = crd_of(OperatorConfiguration).spec.names
+    assert (names.kind, names.plural, names.short_names) == (
+        "OperatorConfiguration",
+        "operatorconfigurations",
+        ["opconfig"],
+    )
+
+
+def test_columns_are_those_of_upstream() -> None:
+    columns = crd_of(Postgresql).spec.versions[0].additional_printer_columns or []
+    assert [column.name for column in columns] == [
+        "Team",
+        "Version",
+        "Pods",
+        "Volume",
+        "CPU-Request",
+        "Memory-Request",
+        "Age",
+        "Status",
+    ]
+
+
+@pytest.mark.parametrize("name", ["minimal", "complete"])
+def test_manifests_are_valid(name: str) -> None:
+    cluster = from_yaml(Postgresql, (MANIFESTS / f"{name}.yaml").read_text())
+    kw.validate(cluster)
+    assert problems_of(cluster, Configuration()) == []
+
+
+def test_names_fields_without_an_effect() -> None:
+    cluster = from_yaml(Postgresql, (MANIFESTS / "complete.yaml").read_text())
+    assert unsupported_in(cluster.spec) == ["spec.enableConnectionPooler", "spec.maintenanceWindows"]
+    assert unsupported_in(minimal(enable_logical_backup=False).spec) == []  # asks for nothing
+
+
+def test_names_settings_without_an_effect() -> None:
+    content: JSON = {
+        "docker_image": "x",
+        "etcd_host": "",
+        "kubernetes": {"pdb_name_format": "{cluster}", "watched_namespace": "*"},
+        "aws_or_gcp": {"aws_region": "eu-central-1"},
+    }
+    assert unsupported_settings(Configuration, content) == [
+        "configuration.etcd_host",
+        "configuration.kubernetes.watched_namespace",
+        "configuration.aws_or_gcp",
+    ]
+
+
+def test_configuration_has_snake_case_names_and_defaults() -> None:
+    content = to_dict(OperatorConfiguration())["configuration"]
+    assert content["kubernetes"]["persistent_volume_claim_retention_policy"]["when_deleted"] == "retain"
+    assert content["enable_team_id_clustername_prefix"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "problem"),
+    [
+        ("other-cluster", {}, "metadata.name must start with the team and a dash: acid-"),
+        ("acid-", {}, "metadata.name must start with the team"),
+        (f"acid-{'x' * 60}", {}, "metadata.name has 65 characters"),
+        ("acid-a.b", {}, "metadata.name must be the name of a Service"),
+        ("acid-a", {"clone": {"cluster": "acid-b"}}, "spec.clone is not supported"),
+        ("acid-a", {"standby": {"s3_wal_path": "s3://b"}}, "spec.standby is not supported"),
+        ("acid-a", {"databases": {"foo": "nobody"}}, "spec.databases.foo: the owner nobody is not in spec.users"),
+        ("acid-a", {"databases": {"1foo": "zalando"}}, "spec.databases.1foo: a database name"),
+        ("acid-a", {"users": {"a_b": [], "a-b": []}, "databases": {}}, "the Secret of user a_b has the same name"),
+        ("acid-a", {"users": {"Zalando": []}, "databases": {}}, "spec.users.Zalando: a user name"),
+        ("acid-a", {"users": {"postgres": []}, "databases": {}}, "the operator manages this user"),
+        ("acid-a", {"users": {"admin": []}, "databases": {}}, "the configuration protects this role"),
+        ("acid-a", {"users": {"a": ["LOGIN", "nologin"]}, "databases": {}}, "contradict each other"),
+        ("acid-a", {"databases": {"bar": "zalando"}}, "spec.preparedDatabases.bar is in spec.databases, too"),
+    ],
+)
+def test_names_problem_with_field_and_fix(name: str, spec: dict[str, Any], problem: str) -> None:
+    assert any(problem in found for found in problems_of(minimal(name, **spec), Configuration()))
+
+
+def test_team_prefix_rule_can_be_disabled_and_ignores_case() -> None:
+    config = Configuration(enable_team_id_clustername_prefix=False)
+    assert problems_of(minimal("other-cluster"), config) == []
+    assert problems_of(minimal(team_id="ACID"), Configuration()) == []

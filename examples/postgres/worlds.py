@@ -1,0 +1,116 @@
+"""`World`: an embedded cluster with planned pods under virtual time, a fake Patroni, and the operator."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fakes import FakeEngine, fake_patroni
+from postgres_operator.kinds import CONFIGURATION_NAME, Configuration, OperatorConfiguration, Postgresql, State
+from postgres_operator.operator import engine, operator
+
+import kubewright as kw
+from kubewright.api import core, from_yaml, meta, storage
+from kubewright.client import Client, MergePatch
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
+from kubewright.cluster.nodes import PodPlan
+from kubewright.cluster.workloads import Workloads
+
+NAMESPACE = "default"
+MANIFESTS = Path(__file__).with_name("manifests")
+
+
+def minimal(name: str = "acid-minimal-cluster", **spec: Any) -> Postgresql:
+    """Returns the minimal cluster, with changes of its spec."""
+    cluster = from_yaml(Postgresql, (MANIFESTS / "minimal.yaml").read_text())
+    cluster.metadata.name, cluster.metadata.namespace = name, NAMESPACE
+    for field_name, value in spec.items():
+        setattr(cluster.spec, field_name, value)
+    return cluster
+
+
+@dataclass
+class World:
+    """Everything around an operator."""
+
+    cluster: Cluster
+    clock: VirtualClock
+    client: Client
+    engine: FakeEngine = field(default_factory=FakeEngine)
+    broken: set[str] = field(default_factory=set)
+    """Images that cannot be pulled."""
+
+    def plan(self, pod: core.Pod) -> PodPlan:
+        """Returns what a pod does."""
+        image = pod.spec.containers[0].image if pod.spec is not None else None
+        return PodPlan(image_missing=True) if image in self.broken else PodPlan(ready_delay=3)
+
+    def operator(self, **options: Any) -> kw.Running:
+        """Returns a run of the operator as its own user, with the fake engine."""
+        client = self.cluster.client_as("operator", "system:masters")
+        return operator.running(client, clock=self.clock, replace=[engine.replaced_by(self.engine)], **options)
+
+    async def configure(self, configuration: Configuration) -> None:
+        """Creates or changes the OperatorConfiguration."""
+        metadata = meta.ObjectMeta(name=CONFIGURATION_NAME, namespace=NAMESPACE)
+        await self.client.apply(
+            OperatorConfiguration(metadata=metadata, configuration=configuration), field_manager="admin"
+        )
+
+    async def get(self, name: str = "acid-minimal-cluster") -> Postgresql:
+        return await self.client.get(Postgresql, name, NAMESPACE)
+
+    async def patch(self, change: dict[str, Any], name: str = "acid-minimal-cluster") -> Postgresql:
+        return await self.client.patch(Postgresql, name, MergePatch(change), NAMESPACE)
+
+    async def until(self, condition: Callable[[Postgresql], bool], name: str = "acid-minimal-cluster") -> Postgresql:
+        """Moves the clock until the cluster meets the condition."""
+        found: list[Postgresql] = []
+
+        async def met() -> bool:
+            found[:] = [await self.get(name)]
+            return condition(found[0])
+
+        await self.clock.advance_until(met, limit=3600)
+        return found[0]
+
+    async def until_state(self, state: State, name: str = "acid-minimal-cluster") -> Postgresql:
+        """Moves the clock until the status of the current spec has that state."""
+        return await self.until(
+            lambda found: found.status.state is state and found.status.observed_generation == found.metadata.generation,
+            name,
+        )
+
+    async def pods(self, name: str = "acid-minimal-cluster") -> list[core.Pod]:
+        return list(await self.client.list(core.Pod, NAMESPACE, labels={"cluster-name": name}))
+
+    async def events(self, reason: str) -> list[str]:
+        """Returns the messages of the events with a reason."""
+        await self.clock.advance(2)  # events are written in the background
+        return [
+            event.message or "" async for event in self.client.list(core.Event, NAMESPACE) if event.reason == reason
+        ]
+
+
+@contextlib.asynccontextmanager
+async def new_world(**settings: Any) -> AsyncIterator[World]:
+    """Starts a cluster whose volumes can grow, with the fake Patroni."""
+    clock = VirtualClock()
+    worlds: list[World] = []
+    workloads = Workloads(nodes=1, heartbeat=None, plan=lambda pod: worlds[0].plan(pod))
+    async with Cluster(clock=clock, workloads=workloads, seed=1, **settings) as cluster, cluster.client() as client:
+        world = World(cluster, clock, client)
+        worlds.append(world)
+        await client.create(
+            storage.StorageClass(
+                metadata=meta.ObjectMeta(name="growing"),
+                provisioner="example.com/disks",
+                allow_volume_expansion=True,
+            )
+        )
+        async with fake_patroni(world.engine).running(cluster.client_as("patroni", "system:masters"), clock=clock):
+            yield world
