@@ -31,6 +31,7 @@ async def test_creates_a_cluster_until_it_runs(world: World) -> None:
         assert cluster.status.message is None
         await running.check_idempotent()
     stateful_set = await world.client.get(apps.StatefulSet, NAME, NAMESPACE)
+    assert stateful_set.status is not None
     assert (stateful_set.spec.replicas, stateful_set.status.ready_replicas) == (2, 2)
     services = {one.metadata.name: one.spec async for one in world.client.list(core.Service, NAMESPACE)}
     assert services[NAME].selector is None
@@ -109,7 +110,7 @@ async def test_replaces_replicas_first_then_switches_over(world: World) -> None:
         assert world.engine.calls.count(f"switchover {NAME}-0 {NAME}-1") == 1
         assert cluster.status.primary == f"{NAME}-1"
         after = await world.pods()
-        assert {pod.spec.containers[0].image for pod in after if pod.spec} == {"spilo:new"}
+        assert {pod.spec.containers[0].image for pod in after} == {"spilo:new"}
         assert all(before[pod.metadata.name] != pod.metadata.uid for pod in after)
 
 
@@ -120,7 +121,7 @@ async def test_replaces_pods_after_a_failover_during_the_update(world: World) ->
         await world.until(lambda found: found.status.state is State.UPDATING)
         world.engine.leaders[f"{NAMESPACE}/{NAME}"] = f"{NAME}-1"
         await world.until_state(State.RUNNING)
-        images = {pod.spec.containers[0].image for pod in await world.pods() if pod.spec}
+        images = {pod.spec.containers[0].image for pod in await world.pods()}
         assert images == {"spilo:new"}
 
 
@@ -133,7 +134,7 @@ async def test_returns_from_a_broken_image(world: World) -> None:
         assert (waiting.status.state, waiting.status.primary) == (State.UPDATING, f"{NAME}-0")  # still served
         await world.patch({"spec": {"dockerImage": "spilo:good"}})
         await world.until_state(State.RUNNING)
-        assert {pod.spec.containers[0].image for pod in await world.pods() if pod.spec} == {"spilo:good"}
+        assert {pod.spec.containers[0].image for pod in await world.pods()} == {"spilo:good"}
 
 
 async def test_volumes_grow(world: World) -> None:
@@ -262,7 +263,7 @@ async def test_configuration_takes_effect_without_a_restart(world: World) -> Non
         await world.configure(Configuration(docker_image="spilo:configured", max_instances=1))
         await world.until(lambda found: found.status.number_of_instances == 1)
         await world.until_state(State.RUNNING)
-        assert {pod.spec.containers[0].image for pod in await world.pods() if pod.spec} == {"spilo:configured"}
+        assert {pod.spec.containers[0].image for pod in await world.pods()} == {"spilo:configured"}
 
 
 async def test_names_settings_without_an_effect_in_an_event(world: World) -> None:

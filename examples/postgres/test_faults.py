@@ -45,7 +45,7 @@ async def content(world: World) -> dict[str, Any]:
         "children": children,
         "databases": database.databases,
         "roles": sorted(database.passwords),
-        "images": {pod.spec.containers[0].image for pod in await world.pods() if pod.spec is not None},
+        "images": {pod.spec.containers[0].image for pod in await world.pods()},
     }
 
 

@@ -46,8 +46,8 @@ class World:
 
     def plan(self, pod: core.Pod) -> PodPlan:
         """Returns what a pod does."""
-        image = pod.spec.containers[0].image if pod.spec is not None else None
-        return PodPlan(image_missing=True) if image in self.broken else PodPlan(ready_delay=3)
+        broken = pod.spec.containers[0].image in self.broken
+        return PodPlan(image_missing=True) if broken else PodPlan(ready_delay=3)
 
     def operator(self, **options: Any) -> kw.Running:
         """Returns a run of the operator as its own user, with the fake engine."""

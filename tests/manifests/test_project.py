@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import click
 import pytest
 
-from kubewright.api import Object, apps, core, networking, policy, rbac, to_dict
+from kubewright.api import Object, apiextensions, apps, core, networking, policy, rbac, to_dict
 from kubewright.cli import cli
 from kubewright.manifests import Image, Project, objects
 from kubewright.manifests.manager import ServiceMonitor, metrics_cert_manager_objects
 from kubewright.operator import Page, PageRequest, Running
-from tests.manifests.projects import DIGEST, FULL, PROJECTS, Foo, operator, project
+from tests.manifests.projects import DIGEST, FULL, PROJECTS, Bar, Foo, operator, project
 
 O = TypeVar("O", bound=Object)  # noqa: E741
 
@@ -182,6 +182,14 @@ def test_readers_of_metrics_may_read_own_pages() -> None:
         if isinstance(one, rbac.ClusterRole) and one.metadata.name.endswith("-metrics-reader")
     ]
     assert to_dict(reader) == [{"nonResourceURLs": ["/metrics", "/queue"], "verbs": ["get"]}]
+
+
+def test_users_get_roles_for_kinds_that_the_operator_defines_itself() -> None:
+    own = project(operator=operator(install_crds=True), kinds=[Bar])
+    names = {one.metadata.name for one in objects(own) if isinstance(one, rbac.ClusterRole)}
+    assert {"foos.packages.example.com-viewer", "bars.packages.example.com-viewer"} <= names
+    definitions = [one for one in objects(own) if isinstance(one, apiextensions.CustomResourceDefinition)]
+    assert [one.metadata.name for one in definitions] == ["bars.packages.example.com"]
 
 
 def test_secure_metrics_bring_roles_for_reviews_and_readers() -> None:

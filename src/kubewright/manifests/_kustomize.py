@@ -93,7 +93,7 @@ def _crd(project: Project) -> list[File]:
 
 
 def _rbac(project: Project) -> list[File]:
-    return rbac_files([project.operator], project.kinds or (), namespace=project.namespace)
+    return rbac_files([project.operator], project.user_kinds, namespace=project.namespace)
 
 
 def _manager(project: Project) -> list[File]:

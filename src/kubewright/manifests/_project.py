@@ -124,6 +124,12 @@ class Project(PodSettings):
         self._derive_webhooks()
         self._check()
 
+    @property
+    def user_kinds(self) -> tuple[type[Object], ...]:
+        """The kinds that users get roles for: those of the definitions, and those that the operator defines itself."""
+        itself = own_kinds(self.operator) if self.operator.settings.install_crds else ()
+        return tuple(dict.fromkeys((*(self.kinds or ()), *itself)))
+
     def _default(self, attribute: str, value: object) -> None:
         if getattr(self, attribute) in ("", None):
             object.__setattr__(self, attribute, value)

@@ -58,9 +58,10 @@ async def replace_outdated(
     pods: Sequence[core.Pod],
 ) -> str | None:
     """Does the next step of a rolling update. Returns what the update waits for, None if all pods are up to date."""
-    if (stateful_set.status.observed_generation or 0) < (stateful_set.metadata.generation or 0):
+    status = stateful_set.status or apps.StatefulSetStatus(replicas=0)
+    if (status.observed_generation or 0) < (stateful_set.metadata.generation or 0):
         return "the StatefulSet controller has not observed the new template yet"
-    current = stateful_set.status.update_revision
+    current = status.update_revision
     outdated = [pod for pod in pods if pod.metadata.labels.get(REVISION) != current]
     if not outdated:
         return None

@@ -35,7 +35,7 @@ def operator_access(project: Project) -> list[Object]:
 
 def people_access(project: Project) -> list[Object]:
     """Returns the roles for users of the project's kinds."""
-    return [role for _, role in people_roles(project.kinds or ())]
+    return [role for _, role in people_roles(project.user_kinds)]
 
 
 def certificate_access(project: Project) -> list[Object]:
