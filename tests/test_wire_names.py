@@ -88,6 +88,7 @@ RECORDING = {"record", "_event", "_record"}
 """Methods that record an event; a reason is one of their first two arguments."""
 KEYS = {
     "kubewright.dev/paused",  # users pause an object with it; Kubewright never writes it
+    "console.kubewright.dev/form",  # on a CustomResourceDefinition: sections, labels and initial values of its form
     "console.kubewright.dev/states",  # on a CustomResourceDefinition: how the console shows the state of its objects
     "kubewright.dev/reconcile-requested-at",  # set by users: the operator reconciles the object now
     "olm.kubewright.dev/catalog",

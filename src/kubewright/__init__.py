@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from kubewright.api import EmbeddedResource as EmbeddedResource
     from kubewright.api import ExactlyOneOf as ExactlyOneOf
     from kubewright.api import Example as Example
+    from kubewright.api import Form as Form
     from kubewright.api import Format as Format
+    from kubewright.api import FormSection as FormSection
     from kubewright.api import Immutable as Immutable
     from kubewright.api import Items as Items
     from kubewright.api import Length as Length
@@ -100,6 +102,8 @@ _MODULES = {
     "EmbeddedResource": "kubewright.api",
     "ExactlyOneOf": "kubewright.api",
     "Example": "kubewright.api",
+    "Form": "kubewright.api",
+    "FormSection": "kubewright.api",
     "Format": "kubewright.api",
     "Immutable": "kubewright.api",
     "Items": "kubewright.api",

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from kubewright.api._values import JSON, IntOrString, scaled_value
     from kubewright.api._yaml import from_yaml, to_yaml
     from kubewright.api.kinds._definition import Column, Conversion, Scale
+    from kubewright.api.kinds._form import Form, FormSection
     from kubewright.api.kinds._states import States
     from kubewright.api.schema._constraints import (
         Choices,
@@ -94,6 +95,8 @@ _MODULES = {
     "Example": "kubewright.api.schema._constraints",
     "FieldRequirement": "_field_selectors",
     "FieldSelector": "_field_selectors",
+    "Form": "kubewright.api.kinds._form",
+    "FormSection": "kubewright.api.kinds._form",
     "Format": "kubewright.api.schema._constraints",
     "Immutable": "kubewright.api.schema._constraints",
     "IntOrString": "_values",
@@ -171,6 +174,8 @@ __all__ = [
     "Example",
     "FieldRequirement",
     "FieldSelector",
+    "Form",
+    "FormSection",
     "Format",
     "Immutable",
     "IntOrString",

@@ -11,6 +11,7 @@ hosts. A process can serve only one console.
 - `objects`: state, conditions, events, owned objects and timeline, computed from cached objects.
 - `operators`: reports of an operator in this process, or of a remote one.
 - `actions`: what a viewer can do with an object beyond editing it.
+- `extensions`: pages and actions that operator authors add.
 - `forms`: fields, documents, validation and writes, without a page.
 - `pages` and `server`: what browsers see. Both import NiceGUI, and are imported when the console starts to serve.
 
@@ -26,17 +27,23 @@ from kubewright.console._limits import Limits
 from kubewright.console._operator_console import attach_console
 from kubewright.console.access import ALL, SignInError, Viewer, Visibility
 from kubewright.console.caches import Batch, CacheHealth, ObjectCache, Row, Subscription
+from kubewright.console.extensions import ActionContext, Extension, ExtensionError, ExtensionPage, Needs
 from kubewright.console.kinds import Column, Kind
 
 __all__ = [
     "ALL",
+    "ActionContext",
     "Batch",
     "CacheHealth",
     "Column",
     "Connection",
     "Console",
+    "Extension",
+    "ExtensionError",
+    "ExtensionPage",
     "Kind",
     "Limits",
+    "Needs",
     "ObjectCache",
     "Row",
     "SignInError",

@@ -34,6 +34,7 @@ from kubewright.console.access import (
     without_credentials,
 )
 from kubewright.console.caches import CacheHandle, CachePool, ObjectCache
+from kubewright.console.extensions import Extension, check_extensions
 from kubewright.console.kinds import Kind, kinds_of, printer_of
 from kubewright.console.objects import EVENT_PATHS, ConditionHistory, EventIndex
 from kubewright.console.operators import Operators, OperatorView
@@ -68,6 +69,7 @@ class Backend:
         namespaces: Collection[str] = (),
         viewers: ClientConfig | None = None,
         operators: Collection[OperatorView] = (),
+        extensions: Collection[Extension] = (),
         pages_per_viewer: int = PAGES_PER_VIEWER,
         limits: Limits | None = None,
         clock: Clock | None = None,
@@ -86,6 +88,7 @@ class Backend:
             namespaces: the namespaces to show. Default: all that the console may see.
             viewers: where viewers' requests go, such as an impersonating proxy. Default: the console's own server.
             operators: the operators to query: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
+            extensions: pages and actions that operator authors add.
             pages_per_viewer: how many pages a viewer may have open, across all browsers. A page takes about 1 MB of
                 memory and one connection.
             limits: connections, sizes and deadlines of the server.
@@ -108,6 +111,8 @@ class Backend:
         self.operators = Operators(*operators, clock=self.clock)
         """The operators that the console queries. More can be added at any time."""
         self.operators.subscribe(self._show_failures)
+        self.extensions = check_extensions(extensions)
+        """The pages and actions that operator authors added."""
         self.conditions = ConditionHistory(self.clock)
         """The transitions of conditions that open pages have observed."""
         self.events = EventIndex()
@@ -153,7 +158,7 @@ class Backend:
 
     def for_context(self, client: Client, context: str) -> Backend:
         """Creates a backend for another cluster that shares sessions and settings with this one."""
-        made = Backend(client, name=context, read_only=self.read_only, clock=self.clock)
+        made = Backend(client, name=context, read_only=self.read_only, extensions=self.extensions, clock=self.clock)
         made.sessions, made.contexts, made.primary = self.sessions, self.contexts, self
         return made
 

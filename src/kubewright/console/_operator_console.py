@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from kubewright.api import ResourceInfo, info_of
 from kubewright.client import Client
 from kubewright.console._console import Console
+from kubewright.console.extensions import Extension, ExtensionError, check_extensions, load_extension
 from kubewright.console.objects import with_dependents
 from kubewright.console.operators import InProcess
 from kubewright.operator import Operator, Running, SettingError
@@ -25,6 +27,7 @@ def attach_console(
     host: str = "127.0.0.1",
     port: int = 0,
     read_only: bool = False,
+    extensions: Sequence[Extension | str] = (),
     announce: Callable[[str], Any] = print,
     **serving: Any,
 ) -> None:
@@ -39,14 +42,23 @@ def attach_console(
         host: the address to listen on.
         port: the port to listen on. Default: a free port.
         read_only: reject every write.
+        extensions: pages and actions, as values or as names (`fleet.ui:fleet`), in addition to those that the operator
+            declares with `extend_console`. They are imported when the console starts.
         announce: called with the URL. The URL signs in its first user, so print it and do not log it.
         serving: further arguments of `Console.serving`.
     """
 
     @asynccontextmanager
     async def component(running: Running) -> AsyncIterator[None]:
+        try:
+            # Their modules import NiceGUI, which takes seconds.
+            targets = [*operator.console_extensions, *extensions]
+            found = check_extensions(await asyncio.to_thread(lambda: [load_extension(one) for one in targets]))
+        except ExtensionError as error:
+            raise SettingError(f"the console: {error}") from error
         console = Console(
             _client(running),
+            extensions=found,
             read_only=read_only,
             only=kinds_of_operator(operator),
             namespaces=running.settings.namespaces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from kubewright.console.forms import (
     olm_examples,
     schema_example,
 )
+from kubewright.console.kinds import DeclaredForm, declared_form
 from tests.console.forms.kinds import EVERYTHING, an_object
 
 FORM = form_for("Everything", EVERYTHING, namespaced=True)
@@ -230,3 +232,48 @@ def test_examples_come_from_definition_or_olm() -> None:
     assert olm_examples(['[{"apiVersion": "a/v1", "kind": "A"}, {"kind": "B"}, 3]', "no json"], "a/v1", "A") == [
         {"apiVersion": "a/v1", "kind": "A"}
     ]
+
+
+def test_new_object_guesses_no_number_and_no_choice() -> None:
+    properties = {
+        "version": {"type": "string", "enum": ["9.6", "17", "16"]},
+        "instances": {"type": "integer", "minimum": 0},
+        "parts": {"type": "integer", "minimum": 3},
+        "only": {"type": "string", "enum": ["one"]},
+        "volume": {"type": "object", "properties": {"size": {"type": "string"}}},
+    }
+    spec = {"type": "object", "required": ["version", "instances", "parts", "only"], "properties": properties}
+    form = form_for("Boat", {"type": "object", "properties": {"spec": spec}}, namespaced=False)
+    assert minimal_object("a/v1", "Boat", form, None)["spec"] == {"parts": 3, "only": "one"}
+    annotation = {
+        "initial": {".spec.instances": 2, ".spec.volume.size": "1Gi", ".spec.gone": 1, ".spec.version.no": 1},
+        "newest": [".spec.version", ".spec.instances"],
+    }
+    declared = declared_form(_annotated(json.dumps(annotation)))
+    assert minimal_object("a/v1", "Boat", form, None, declared)["spec"] == {
+        "parts": 3,
+        "only": "one",
+        "instances": 2,
+        "volume": {"size": "1Gi"},
+        "version": "17",
+    }
+
+
+def _annotated(text: str) -> dict[str, Any]:
+    return {"metadata": {"annotations": {"console.kubewright.dev/form": text}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json",
+        '{"initial": []}',
+        '{"newest": ["spec.version"]}',
+        '{"labels": {".metadata.name": "Name"}}',
+        '{"sections": [{"title": "A", "fields": [".spec.list[0]"]}]}',
+        '{"labels": {".spec.a": "' + "x" * 70_000 + '"}}',
+        '{"initial": {".spec.a": ' + "[" * 20_000 + "}}",
+    ],
+)
+def test_invalid_form_of_a_definition_counts_as_absent(text: str) -> None:
+    assert declared_form(_annotated(text)) == DeclaredForm()

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from kubewright.api._spec_status import new_status, status_names
     from kubewright.api.kinds._builtin import builtin_kind
     from kubewright.api.kinds._definition import Definition, column_type
+    from kubewright.api.kinds._form import FORM_ANNOTATION
     from kubewright.api.kinds._resource import definition_of, pluralize, resource
     from kubewright.api.kinds._states import STATES_ANNOTATION
 
 _MODULES = {
     "BUILT_IN_GROUPS": "kubewright.api._groups",
+    "FORM_ANNOTATION": "_form",
     "STATES_ANNOTATION": "_states",
     "Definition": "_definition",
     "builtin_kind": "_builtin",
@@ -38,6 +40,7 @@ _MODULES = {
 
 __all__ = [
     "BUILT_IN_GROUPS",
+    "FORM_ANNOTATION",
     "STATES_ANNOTATION",
     "Definition",
     "builtin_kind",

@@ -8,7 +8,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubewright.api.kinds._form import FORM_ANNOTATION, Form
 from kubewright.api.kinds._states import STATES_ANNOTATION, States
+from kubewright.api.schema._constraints import Choices
 from kubewright.api.schema._paths import parse_path, shape_at
 from kubewright.api.schema._shapes import NotExpressible, Shape
 
@@ -111,6 +113,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     categories: tuple[str, ...] = ()
     columns: dict[str, Column] = msgspec.field(default_factory=dict)
     states: States | None = None
+    form: Form | None = None
     selectable_fields: tuple[str, ...] = ()
     scale: Scale | None = None
     served: bool = True
@@ -128,6 +131,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
             column_type(kind, title, column)
         if self.states is not None:
             _shape(kind, self.states.path, f"the states of {name}")
+        if self.form is not None:
+            _check_form(kind, self.form)
         for path in self.selectable_fields:
             found = _shape(kind, path, f"the selectable field of {name}")
             steps = parse_path(path)
@@ -155,6 +160,7 @@ def make_definition(
     categories: Sequence[str],
     columns: Mapping[str, str | Column],
     states: States | None,
+    form: Form | None,
     selectable_fields: Sequence[str],
     scale: Scale | None,
     served: bool,
@@ -191,6 +197,9 @@ def make_definition(
     stated: object = states
     if stated is not None and not isinstance(stated, States):
         raise TypeError(f'states of {kind} is a States, States(".status.phase", ready=("Ready",)), not {stated!r}')
+    drawn: object = form
+    if drawn is not None and not isinstance(drawn, Form):
+        raise TypeError(f'form of {kind} is a Form, Form(initial={{".spec.replicas": 2}}), not {drawn!r}')
     if isinstance(deprecated, str) and not (0 < len(deprecated) <= 256 and deprecated.isprintable()):
         raise ValueError(f"the deprecation warning of {kind} must be one line of at most 256 characters")
     return Definition(
@@ -199,13 +208,18 @@ def make_definition(
         categories=tuple(categories),
         columns={title: Column(given) if isinstance(given, str) else given for title, given in columns.items()},
         states=states,
+        form=form,
         selectable_fields=tuple(selectable_fields),
         scale=scale,
         served=served,
         storage=storage,
         deprecated=deprecated,
         labels=dict(labels),
-        annotations=dict(annotations) | ({STATES_ANNOTATION: states.annotation()} if states else {}),
+        annotations={
+            **annotations,
+            **({STATES_ANNOTATION: states.annotation()} if states else {}),
+            **({FORM_ANNOTATION: form.annotation()} if form else {}),
+        },
         api_approved=api_approved,
         conversion=conversion,
     )
@@ -229,3 +243,32 @@ def _shape(kind: type, path: str, where: str) -> Shape | None:
         return shape_at(kind, path, where)
     except NotExpressible:
         return None
+
+
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+}
+
+
+def _check_form(kind: type, form: Form) -> None:
+    """Raises TypeError for a path that does not exist, a choice that has no choices, and a value of another type."""
+    name = kind.__name__
+    for what, path in form.paths():
+        _shape(kind, path, f"the form of {name}: {what}")
+    for path in form.newest:
+        found = _shape(kind, path, f"the form of {name}")
+        if found is not None and not found.enum and not any(isinstance(one, Choices) for one in found.constraints):
+            raise TypeError(f"the form of {name}: {path} has no choices, so none of them is the newest")
+    for path, value in form.initial.items():
+        found = _shape(kind, path, f"the form of {name}")
+        if found is None or found.type is None:
+            continue
+        fits = isinstance(value, _TYPES[found.type]) and (found.type == "boolean" or not isinstance(value, bool))
+        if not fits or (found.enum and value not in found.enum):
+            wanted = f"one of {', '.join(map(repr, found.enum))}" if found.enum else f"of type {found.type}"
+            raise TypeError(f"the form of {name}: the initial value of {path} must be {wanted}, not {value!r}")

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 from kubewright.api._object import Object, ResourceInfo, info_of
 from kubewright.api._spec_status import Resource, bind_spec_and_status, model_in
 from kubewright.api.kinds._definition import Column, Conversion, Definition, Scale, make_definition
+from kubewright.api.kinds._form import Form
 from kubewright.api.kinds._states import States
 from kubewright.arguments import check_string, known_options
 
@@ -42,6 +43,7 @@ def resource(
     scale_subresource: bool | Scale = False,
     columns: Mapping[str, str | Column] | None = None,
     states: States | None = None,
+    form: Form | None = None,
     selectable_fields: Sequence[str] = (),
     served: bool = True,
     storage: bool | None = None,
@@ -71,6 +73,7 @@ def resource(
         scale_subresource: whether the kind has `/scale`, and its paths. True is `Scale()`.
         columns: the columns of `kubectl get` by title: a path, or a `Column`.
         states: the words of the status that name the state of an object, for the console.
+        form: the sections, labels and initial values of the console's form.
         selectable_fields: the paths of fields that field selectors can use.
         served: whether the server serves this version.
         storage: whether objects are stored in this version. Needed only if a kind has several versions.
@@ -125,6 +128,7 @@ def resource(
             categories=categories,
             columns=columns or {},
             states=states,
+            form=form,
             selectable_fields=selectable_fields,
             scale=scale_subresource if isinstance(scale_subresource, Scale) else None,
             served=served,

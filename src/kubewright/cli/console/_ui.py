@@ -19,6 +19,7 @@ from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.console._audit import audited
 from kubewright.cli.console._browser import opened, wants_browser
+from kubewright.cli.console._extensions import load_extensions
 from kubewright.cli.console._manifests import ManifestOptions, manifest_options, write_manifests
 from kubewright.cli.console._tls import self_signed
 from kubewright.durations import format_duration
@@ -100,6 +101,13 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     help="The fingerprint of an operator's self-signed certificate, which its log shows.",
 )
 @click.option(
+    "--extension",
+    "extensions",
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="Add the pages and actions of this extension, such as fleet.ui:fleet.",
+)
+@click.option(
     "--url",
     "urls",
     multiple=True,
@@ -162,6 +170,7 @@ def command(
     operators: Sequence[str],
     operator_ca_file: str | None,
     operator_fingerprints: Sequence[str],
+    extensions: Sequence[str],
     urls: Sequence[str],
     tls_certificate: str | None,
     tls_key: str | None,
@@ -215,7 +224,7 @@ def command(
                 viewer_server,
                 viewer_server_ca,
                 connections,
-                settings,
+                {**settings, "extensions": load_extensions(extensions)},
             ),
             bind=bind,
             port=port,

@@ -35,6 +35,14 @@ export default {
     unsaved(something) {
       this.asks = something;
     },
+    async reveal(id) {
+      await this.$nextTick();  // groups that were expanded just now are drawn first
+      // For an input, NiceGUI's id is that of the input itself.
+      const place = document.getElementById(id);
+      const field = place?.matches("input, textarea") ? place : place?.querySelector("input, textarea, [contenteditable='true']");
+      (field ?? place)?.scrollIntoView({ block: "center" });
+      field?.focus();
+    },
     go(url) {
       this.asks = false;
       location.href = (window.path_prefix ?? "") + url;

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+from kubewright.console.forms._document import Document
 from kubewright.console.forms._fields import Field
 from kubewright.console.forms._paths import MISSING
+from kubewright.console.kinds import DeclaredForm
 
 __all__ = ["minimal_object", "olm_examples", "schema_example"]
 
 _DEEPEST: Final = 12
+_DIGITS: Final = 18
+"""Longer numbers in a choice are compared as strings."""
 _FORMATS: Final = {
     "date-time": "2026-01-01T00:00:00Z",
     "date": "2026-01-01",
@@ -28,8 +34,14 @@ _FORMATS: Final = {
 }
 
 
-def minimal_object(api_version: str, kind: str, form: Field, namespace: str | None) -> dict[str, Any]:
-    """Returns a new object with the required fields, each with a value of its type. The name is left empty."""
+def minimal_object(
+    api_version: str, kind: str, form: Field, namespace: str | None, declared: DeclaredForm | None = None
+) -> dict[str, Any]:
+    """Returns a new object: the declared initial values, and the required fields that have an obvious value.
+
+    A required choice or number without default, example and minimum stays empty: any value would be a guess that users
+    might not notice. The name is left empty, too.
+    """
     made: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": {"name": ""}}
     if namespace:
         made["metadata"]["namespace"] = namespace
@@ -37,8 +49,31 @@ def minimal_object(api_version: str, kind: str, form: Field, namespace: str | No
         if name in made or name == "status":
             continue
         if field.required or (name == "spec" and field.shape == "object"):
-            made[name] = _value(field, 0)
-    return made
+            value = _value(field, 0)
+            if value is not MISSING:
+                made[name] = value
+    return _with_declared(made, form, declared) if declared is not None else made
+
+
+def _with_declared(made: dict[str, Any], form: Field, declared: DeclaredForm) -> dict[str, Any]:
+    """Adds the declared values. A path that the schema does not have, or cannot have, is skipped."""
+    values = dict(declared.initial)
+    for path in declared.newest:
+        field = form.find(path)
+        if field is not None and field.shape == "choice":
+            values[path] = max(field.choices, key=_age)
+    document = Document(made)
+    for path, value in values.items():
+        if form.find(path) is not None:
+            with suppress(LookupError):
+                document.put(path, value)
+    return document.value
+
+
+def _age(choice: Any) -> tuple[tuple[int, int, str], ...]:
+    """Returns the sort key of a choice: numbers in it count as numbers, so "9.6" is before "17"."""
+    parts = re.findall(r"\d+|\D+", str(choice))
+    return tuple((1, int(part), "") if part.isdecimal() and len(part) <= _DIGITS else (0, 0, part) for part in parts)
 
 
 def _value(field: Field, depth: int) -> Any:
@@ -49,7 +84,7 @@ def _value(field: Field, depth: int) -> Any:
         return None if field.nullable else {}
     match field.shape:
         case "choice":
-            return field.choices[0]
+            return field.choices[0] if len(field.choices) == 1 else MISSING
         case "boolean":
             return False
         case "integer" | "number" | "int-or-string":
@@ -57,19 +92,23 @@ def _value(field: Field, depth: int) -> Any:
         case "text":
             return _text(schema)
         case "list":
-            return [_value(field.element, depth + 1) for _ in range(min(schema.get("minItems") or 0, 3))]
+            elements = [_value(field.element, depth + 1) for _ in range(min(schema.get("minItems") or 0, 3))]
+            return [one for one in elements if one is not MISSING]
         case "object":
-            return {
+            values = {
                 name: _value(member, depth + 1)
                 for name, member in field.members.items()
                 if member.required and member.default is MISSING
             }
+            return {name: value for name, value in values.items() if value is not MISSING}
         case _:
             return {}
 
 
-def _number(schema: Mapping[str, Any]) -> int | float:
+def _number(schema: Mapping[str, Any]) -> Any:
     low, high, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+    if (low is None or low <= 0) and (high is None or high >= 0):
+        return MISSING
     value: int | float = 0
     if low is not None and low > 0:
         value = low + (1 if schema.get("exclusiveMinimum") else 0)

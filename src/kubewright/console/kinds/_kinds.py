@@ -10,7 +10,7 @@ from typing import Any
 from kubewright.api import Untyped, info_of
 from kubewright.client import ServedResource
 from kubewright.console.kinds._columns import Column, Printer, custom_printer, printer_of
-from kubewright.console.kinds._declared import DeclaredStates, declared_states
+from kubewright.console.kinds._declared import DeclaredForm, DeclaredStates, declared_form, declared_states
 
 __all__ = ["Kind", "kinds_of", "served_version"]
 
@@ -36,6 +36,8 @@ class Kind:
     printer: Printer = field(default_factory=lambda: printer_of(""), repr=False)
     states: DeclaredStates | None = field(default=None, repr=False)
     """The states that the operator declared for the kind."""
+    form: DeclaredForm = field(default_factory=DeclaredForm, repr=False)
+    """The form that the operator declared for the kind."""
 
     @property
     def path(self) -> str:
@@ -183,5 +185,6 @@ def _defined(definition: Mapping[str, Any], verbs: Mapping[tuple[str, str], froz
         verbs=verbs.get((f"{group}/{names['plural']}", version), _ALL_VERBS),
         crd=definition,
         states=declared_states(definition),
+        form=declared_form(definition),
         printer=custom_printer(about.get("additionalPrinterColumns") or ()),
     )

@@ -9,6 +9,7 @@ __all__ = ["register"]
 _MODULES = (
     "edit._delete",
     "edit._routes",
+    "extensions._page",
     "lists._kinds",
     "lists._list",
     "lists._search",

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import Any, Literal, TypeVar, overload
 
+from kubewright.arguments import check_string
 from kubewright.controller import Dependency
 from kubewright.operator.definition._checks import Check, check_health_check
 from kubewright.operator.definition._stages import STAGES, Stage
@@ -23,6 +24,23 @@ class ComponentRegistration:
     def components(self) -> dict[Stage, list[Callable[[Any], AbstractAsyncContextManager[Any]]]]:
         """The attached components by stage; each takes the `Running`."""
         return {stage: [] for stage in STAGES}
+
+    @cached_property
+    def console_extensions(self) -> list[str]:
+        """The names of extensions of the console, such as `fleet.ui:fleet`."""
+        return []
+
+    def extend_console(self, extension: str) -> None:
+        """Adds pages and actions to a console that runs with the operator, by name: `fleet.ui:fleet`.
+
+        The module is imported when such a console starts (`attach_console`, `kubewright run --console-bind`), and never
+        without one, so an operator's image needs NiceGUI only for a console.
+        """
+        module, colon, name = check_string("the name of an extension", extension, "fleet.ui:fleet").partition(":")
+        if not colon or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+            raise ValueError(f"the name of an extension is module:name, such as fleet.ui:fleet, not {extension!r}")
+        if extension not in self.console_extensions:
+            self.console_extensions.append(extension)
 
     @cached_property
     def dependencies(self) -> list[Dependency[Any]]:

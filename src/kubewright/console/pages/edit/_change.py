@@ -28,6 +28,7 @@ from kubewright.console.pages.edit._page import EditPage
 from kubewright.console.pages.edit._review import Review
 from kubewright.console.pages.layout import Shell
 from kubewright.console.pages.widgets import heading, notice
+from kubewright.redaction import COPIES_OF_OBJECTS
 
 __all__ = ["ChangePage", "editable"]
 
@@ -42,8 +43,14 @@ _MOST_PLACES: Final = 10
 
 
 def editable(obj: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """Returns the parts of an object that users may change: without server-managed metadata and status."""
+    """Returns the parts of an object that users change: without server-managed metadata, the status, and annotations
+    that only contain a copy of the object.
+    """
     metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
+    if (annotations := metadata.get("annotations")) and isinstance(annotations, dict):
+        metadata["annotations"] = {name: text for name, text in annotations.items() if name not in COPIES_OF_OBJECTS}
+        if not metadata["annotations"]:
+            del metadata["annotations"]
     rest = {name: value for name, value in obj.items() if name not in _HEAD}
     if kind.has_status:
         rest.pop("status", None)
@@ -51,10 +58,15 @@ def editable(obj: dict[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _whole(current: dict[str, Any], wanted: dict[str, Any], kind: Kind) -> dict[str, Any]:
-    """Returns the wanted object, completed with the server-managed parts of the current one."""
-    kept = {name: value for name, value in (current.get("metadata") or {}).items() if name in _SERVERS}
+    """Returns the wanted object, completed with the parts of the current one that the form does not show."""
+    about = current.get("metadata") or {}
+    kept = {name: value for name, value in about.items() if name in _SERVERS}
     metadata = wanted.get("metadata")
     whole = {**wanted, "metadata": {**(metadata if isinstance(metadata, dict) else {}), **kept}}
+    copies = {name: text for name, text in (about.get("annotations") or {}).items() if name in COPIES_OF_OBJECTS}
+    if copies:
+        shown = whole["metadata"].get("annotations")
+        whole["metadata"]["annotations"] = {**copies, **(shown if isinstance(shown, dict) else {})}
     if kind.has_status and "status" in current:
         whole["status"] = current["status"]
     return whole
@@ -90,7 +102,9 @@ class ChangePage(EditPage):
     async def _draw_form(self) -> None:
         form = await self.form()
         self.base = editable(await self.writer.read(self.name, self.namespace or None), self.kind)
-        editor = Editor(form, Checker(form, namespaced=self.kind.namespaced), self.base, old=self.base)
+        editor = Editor(
+            form, Checker(form, namespaced=self.kind.namespaced), self.base, old=self.base, declared=self.kind.form
+        )
         self.draw_editor(editor, object_address(self.kind.path, self.namespace, self.name))
         await self._check_permission()
         await self._follow()
@@ -170,8 +184,9 @@ class ChangePage(EditPage):
         answer = await self.writer.change(current, wanted, dry_run=True)
         assert answer.value is not None
         owners = ownership_conflicts(current, self._differs(self.base, self.editor.value))
-        lines = diff_yaml(current, wanted, answer.value)
-        review = Review(f"Change {self.name}", "Apply", lines, answer.warnings, owners)
+        before, asked, after = (editable(one, self.kind) for one in (current, wanted, answer.value))
+        lines = diff_yaml(before, asked, after)
+        review = Review(f"Change {self.name}", "Apply", lines, answer.warnings, owners, self.place(self.namespace))
         self.show(review, lambda: self.writer.change(current, wanted))
 
     async def on_conflict(self, error: Conflict) -> None:

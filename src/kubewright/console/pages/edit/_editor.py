@@ -20,14 +20,15 @@ from kubewright.console.forms import (
     read_yaml,
     write_yaml,
 )
+from kubewright.console.kinds import DeclaredForm
 from kubewright.console.pages.edit._form_state import FormNode, FormState, set_silently
-from kubewright.console.pages.edit._groups import draw_field, draw_members
+from kubewright.console.pages.edit._groups import draw_field
+from kubewright.console.pages.edit._sections import draw_sections
 from kubewright.console.pages.widgets import labeled, name_editor
 
 __all__ = ["Editor"]
 
 _PAUSE: Final = 0.15
-_ABOVE: Final = frozenset(["apiVersion", "kind", "metadata", "status"])
 
 
 class Editor:
@@ -45,6 +46,7 @@ class Editor:
         *,
         old: dict[str, Any] | None = None,
         namespaces: Sequence[str] | None = None,
+        declared: DeclaredForm | None = None,
     ) -> None:
         """Creates an editor.
 
@@ -54,6 +56,7 @@ class Editor:
             value: the initial object.
             old: the object as it was read; None for a new object.
             namespaces: namespaces to choose from for a new object. None if it is cluster-scoped or exists already.
+            declared: the sections and labels that the operator declared.
         """
         self.form = form
         self.checker = checker
@@ -64,9 +67,10 @@ class Editor:
         self.strict = old is not None
         """Whether missing required fields are reported too. True after the first review."""
         self._namespaces = namespaces
+        self._declared = declared or DeclaredForm()
         self.on_edit: Callable[[], None] | None = None
         """Called after each change, once both sides are in sync."""
-        self._state = FormState(self.document, self._form_edited, old)
+        self._state = FormState(self.document, self._form_edited, old, self._declared.labels)
         self._refused: list[Problem] = []
         self._timer: asyncio.TimerHandle | None = None
         self._from_text = False
@@ -99,40 +103,8 @@ class Editor:
     def _draw_form(self) -> None:
         self._state.clear()
         self._fields.clear()
-        root = FormNode(self.form)
         with self._fields:
-            with _part("Metadata"):
-                metadata = root.member("metadata")
-                draw_field(self._state, metadata.member("name"))
-                if "namespace" in metadata.field.members:
-                    self._namespace(metadata.member("namespace"))
-                draw_field(self._state, metadata.member("labels"))
-                draw_field(self._state, metadata.member("annotations"))
-            for name, field in self.form.members.items():
-                if name not in _ABOVE and field.shape == "object":
-                    with _part(name, field.description):
-                        part = root.member(name)
-                        error = ui.label("").classes("kw-error").props("role=alert")
-                        self._state.register(part, error)
-                        draw_members(self._state, part)
-            others = [
-                name for name, field in self.form.members.items() if name not in _ABOVE and field.shape != "object"
-            ]
-            if others:
-                with _part("Other fields" if len(others) < len(self.form.members) - 3 else "Fields"):
-                    for name in others:
-                        draw_field(self._state, root.member(name))
-            self._rest(root)
-
-    def _rest(self, root: FormNode) -> None:
-        unknown = {name: value for name, value in self.value.items() if name not in {*root.field.members, *_ABOVE}}
-        if unknown:
-            with _part("Other fields"):
-                ui.label("The form does not know these fields. They are kept; edit them as YAML.").classes("kw-reason")
-                ui.label(write_yaml(unknown).rstrip()).classes("kw-others")
-        elif "kind" not in root.field.members:
-            with _part("All other fields"):
-                ui.label("The server has no schema for this kind: edit it as YAML.").classes("kw-reason")
+            draw_sections(self._state, FormNode(self.form), self._declared, self._namespace)
 
     def _namespace(self, node: FormNode) -> None:
         if self._namespaces is None:
@@ -258,6 +230,16 @@ class Editor:
         """Whether the problem is only a field that is not filled in yet, before the first review."""
         return not self.strict and bool(problem.path) and self.document.get(problem.path) in (MISSING, "")
 
+    def first_problem(self) -> ui.element | None:
+        """Expands the form around the first problem, and returns the element to show. Empty fields come last."""
+        if not self.readable:
+            return self.text
+        for problem in sorted(self.problems, key=self._is_unfilled):
+            if problem.path and (element := self._state.reveal(problem.path)) is not None:
+                self._state.show_again()  # fields that were drawn just now
+                return element
+        return None
+
     @property
     def needs_attention(self) -> bool:
         """Whether there is a problem other than a missing value."""
@@ -275,14 +257,3 @@ class Editor:
         if empty:
             parts.append(f"{len(empty)} required field{'s are' if len(empty) > 1 else ' is'} empty")
         return ", ".join(parts)
-
-
-def _part(title: str, description: str = "") -> ui.element:
-    made = ui.element("section").classes("kw-card kw-form-part")
-    labeled(made, title)
-    with made:
-        with ui.element("h2"):
-            ui.label(title)
-        if description:
-            ui.label(description).classes("kw-subtitle")
-    return made

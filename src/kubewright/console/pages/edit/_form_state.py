@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nicegui import ui
@@ -44,12 +44,23 @@ class FormNode:
 class FormState:
     """The state that the widgets of one form share: the document, the edit callback, and the problems."""
 
-    def __init__(self, document: Document, on_edit: Callable[[], None], old: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        on_edit: Callable[[], None],
+        old: dict[str, Any] | None,
+        labels: Mapping[tuple[str, ...], str] | None = None,
+    ) -> None:
         self.document = document
         self.old = old
         """The object as it was read; None for a new one."""
         self.opened: set[Path] = set()
         """The groups that the user expanded. They stay expanded when the form is redrawn."""
+        self.labels: dict[Path, str] = dict(labels or {})
+        """What is shown instead of the name of a field."""
+        self.placed: set[Path] = set()
+        """The fields that a declared section shows. No other part of the form shows them."""
+        self._folds: dict[Path, list[ui.expansion]] = {}
         self._on_edit = on_edit
         self._errors: list[tuple[FormNode, ui.element]] = []
         self._problems: list[Problem] = []
@@ -61,6 +72,27 @@ class FormState:
     def clear(self) -> None:
         """Forgets all widgets before the form is redrawn."""
         self._errors.clear()
+        self._folds.clear()
+
+    def is_placed(self, node: FormNode) -> bool:
+        """Whether a declared section shows the field, or all fields of this object."""
+        if not any(path[: len(node.path)] == node.path for path in self.placed):
+            return False
+        members = node.field.members
+        return node.path in self.placed or (bool(members) and all(self.is_placed(node.member(one)) for one in members))
+
+    def fold(self, path: Path, group: ui.expansion) -> None:
+        """Registers a part of the form that must be expanded to show the fields below a path."""
+        self._folds.setdefault(path, []).append(group)
+
+    def reveal(self, path: Path) -> ui.element | None:
+        """Expands everything around a field, and returns its element, or that of its closest parent."""
+        for depth in range(len(path) + 1):
+            for group in self._folds.get(path[:depth], ()):
+                if not group.is_deleted:
+                    group.set_value(True)  # draws its fields
+        places = {node.path: element for node, element in self._errors if not element.is_deleted}
+        return next((places[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in places), None)
 
     def register(self, node: FormNode, element: ui.element) -> None:
         """Registers the element, an input or a label, that shows the problems of a node."""

@@ -20,12 +20,12 @@ _AT_ONCE: Final = 100
 """Elements of a list or map per page. Thousands of widgets would block the browser and the event loop."""
 
 
-def draw_members(state: FormState, node: FormNode, skip: frozenset[str] = frozenset()) -> None:
-    """Draws the fields of an object, and its unknown fields."""
+def draw_members(state: FormState, node: FormNode) -> None:
+    """Draws the fields of an object that no declared section shows, and its unknown fields."""
     for name in node.field.members:
-        if name not in skip:
+        if not state.is_placed(node.member(name)):
             draw_field(state, node.member(name))
-    draw_others(state, node, skip)
+    draw_others(state, node)
 
 
 def draw_field(state: FormState, node: FormNode) -> ui.element | None:
@@ -52,7 +52,7 @@ def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
         return None
     has_more = value not in (MISSING, None, {}, []) and len(path) <= _DEEPEST_OPEN
     is_open = path in state.opened or has_more or field.required or is_element
-    name = field.name or f"{node.step}"
+    name = state.labels.get(path) or field.name or f"{node.step}"
     title = f"{name} *" if field.required and field.name else name
     with ui.element("div").classes("w-full"):
         group = ui.expansion(title, caption=_caption(field, value) or None, value=is_open).classes("kw-group")
@@ -69,6 +69,7 @@ def _draw_group(state: FormState, node: FormNode) -> ui.element | None:
     if is_open:
         drawn.draw()
     group.on_value_change(drawn.opened)
+    state.fold(path, group)
     return None
 
 

@@ -11,6 +11,7 @@ from kubewright.console.forms import Checker, diff_yaml, minimal_object, olm_exa
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._addresses import kind_address
 from kubewright.console.pages._context import PageContext
+from kubewright.console.pages.edit._change import editable
 from kubewright.console.pages.edit._editor import Editor
 from kubewright.console.pages.edit._page import EditPage
 from kubewright.console.pages.edit._review import Review
@@ -29,9 +30,10 @@ class NewPage(EditPage):
 
     action = "create"
 
-    def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, namespace: str) -> None:
+    def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, namespace: str, copy: str = "") -> None:
         super().__init__(ctx, shell, kind)
         self.namespace = namespace
+        self._copy = copy
         self._checked: str | None = None
 
     async def draw(self) -> None:
@@ -39,7 +41,9 @@ class NewPage(EditPage):
         kind = self.kind
         form = await self.form()
         allowed = await self._namespaces() if kind.namespaced else None
-        value = minimal_object(kind.api_version, kind.kind, form, self._first(allowed))
+        value = minimal_object(kind.api_version, kind.kind, form, self._first(allowed), kind.form)
+        if self._copy:
+            value = _started(await self._copied(), value)
         example = await self._example()
         with ui.row().classes("kw-toolbar"):
             heading(f"New {kind.kind}", " · ".join(text for text in (kind.api_version, form.description) if text))
@@ -48,7 +52,7 @@ class NewPage(EditPage):
                 fill = ui.button("Use example", icon="content_paste")
                 fill.props("outline dense no-caps").classes("q-px-sm")
                 fill.on_click(lambda: self.editor.replace(_started(example, self.editor.value)))
-        editor = Editor(form, Checker(form, namespaced=kind.namespaced), value, namespaces=allowed)
+        editor = Editor(form, Checker(form, namespaced=kind.namespaced), value, namespaces=allowed, declared=kind.form)
         self.draw_editor(editor, kind_address(kind.path))
         await self._check_permission()
 
@@ -67,6 +71,13 @@ class NewPage(EditPage):
         asked = everywhere[:_MOST_NAMESPACES]
         answers = await asyncio.gather(*(self.ctx.viewer.may("create", self.kind, one) for one in asked))
         return [name for name, allowed in zip(asked, answers, strict=True) if allowed]
+
+    async def _copied(self) -> dict[str, Any]:
+        """Returns the object to copy, read with the viewer's credentials, without its identity."""
+        namespace, _, name = self._copy.partition("/")
+        found = editable(await self.writer.read(name, namespace if self.kind.namespaced else None), self.kind)
+        about = {part: found["metadata"][part] for part in ("labels", "annotations") if found["metadata"].get(part)}
+        return {**found, "metadata": about}
 
     async def _example(self) -> dict[str, Any] | None:
         """Returns the example of the definition, or of OLM."""
@@ -112,7 +123,8 @@ class NewPage(EditPage):
         answer = await self.writer.create(value, dry_run=True)
         assert answer.value is not None
         lines = diff_yaml(None, value, answer.value)
-        self.show(Review(f"New {self.kind.kind}", "Create", lines, answer.warnings), lambda: self.writer.create(value))
+        review = Review(f"New {self.kind.kind}", "Create", lines, answer.warnings, place=self.place(self._place()))
+        self.show(review, lambda: self.writer.create(value))
 
 
 def _started(example: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:

@@ -47,18 +47,22 @@ class EditPage:
         return form_for(kind.kind, schema, namespaced=kind.namespaced)
 
     def draw_editor(self, editor: Editor, back: str) -> None:
-        """Draws the notices, the form with its YAML, and the buttons."""
+        """Draws the form with its YAML, and the bar with notices and buttons, which stays visible."""
         self.editor = editor
         self.initial = copy.deepcopy(editor.value)
-        self.notices = ui.element("div").classes("kw-form")
-        self.news = ui.element("div").classes("kw-form")
         editor.draw()
         self.ctx.on_close(editor.close)
-        with ui.element("div").classes("kw-actions"):
+        with ui.element("div").classes("kw-actions").props("data-testid=bar"):
+            self.notices = ui.element("div").classes("kw-form kw-bar-notices")
+            self.news = ui.element("div").classes("kw-form kw-bar-notices")
             self.button = ui.button(f"Review and {self.action} …", icon="difference", on_click=self.review)
             self.button.props("unelevated no-caps")
             ui.button("Cancel", on_click=lambda: self.leave(back)).props("flat no-caps")
-            self.summary_label = ui.label("").classes("kw-error").props("role=status data-testid=summary")
+            with ui.element("div").props("role=status"):
+                self.jump = ui.element("button").classes("kw-jump").props("type=button data-testid=jump")
+                with self.jump:
+                    self.summary_label = ui.label("").classes("kw-error").props("data-testid=summary")
+                self.jump.on("click", self.show_problem)
             self.reason = ui.label("").classes("kw-reason").props("data-testid=reason")
         editor.on_edit = self.edited
         self.edited()
@@ -66,9 +70,17 @@ class EditPage:
     def edited(self) -> None:
         """Updates the summary after an edit."""
         self.summary_label.set_text(self.editor.summary())
+        self.jump.set_visibility(bool(self.summary_label.text))
         needs = self.editor.needs_attention
         self.summary_label.classes(remove="kw-error kw-reason", add="kw-error" if needs else "kw-reason")
         self._set_unsaved(not self.editor.readable or self.editor.value != self.initial)
+
+    def show_problem(self) -> None:
+        """Scrolls to the first field with a problem, and focuses it."""
+        self.editor.sync()
+        element = self.editor.first_problem()
+        if element is not None:
+            self.shell.reveal(element)
 
     def leave(self, address: str) -> None:
         """Leaves the page. The browser asks first if changes would be lost."""
@@ -80,13 +92,17 @@ class EditPage:
             self._unsaved = unsaved
             self.shell.unsaved(unsaved)
 
+    def place(self, namespace: str) -> str:
+        """Returns where a write goes, for the confirmation."""
+        return f"namespace {namespace} of {self.ctx.backend.name}" if namespace else self.ctx.backend.name
+
     def forbid(self, reason: str) -> None:
         """Disables the button and shows the reason; enables it if there is none."""
         self.reason.set_text(reason)
         self.button.set_enabled(not reason)
 
     def show_notice(self, title: str, texts: Sequence[str], classes: str = "kw-bad") -> None:
-        """Shows a notice above the form, in place of the previous one."""
+        """Shows a notice in the bar, in place of the previous one."""
         self.notices.clear()
         with self.notices:
             notice(title, texts, classes).props("data-testid=notice")

@@ -28,6 +28,8 @@ class Review:
     warnings: Sequence[str] = ()
     owners: Sequence[FieldOwner] = field(default=())
     """Other field managers that own changed fields."""
+    place: str = ""
+    """Where the write goes: the namespace and the cluster."""
 
 
 def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.dialog:
@@ -40,6 +42,8 @@ def show_review(review: Review, write: Callable[[], Awaitable[object]]) -> ui.di
             ui.label("The server would change nothing.").classes("kw-muted")
         else:
             ui.label("This is the result of a dry run. Nothing has been written.").classes("kw-muted")
+            if review.place:
+                ui.label(f"{review.verb} writes to {review.place}.").props("data-testid=place")
             _draw_lines(review.lines)
         if review.warnings:
             notice("The server returned warnings", review.warnings, "kw-warn")

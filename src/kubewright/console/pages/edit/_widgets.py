@@ -40,8 +40,12 @@ def fits(field: Field, value: Any) -> bool:
             return not isinstance(value, dict | list)
 
 
-def _name(node: FormNode) -> str:
-    name = node.field.name or ("value" if isinstance(node.step, str) else f"{node.step + 1}")
+def _name(state: FormState, node: FormNode) -> str:
+    name = (
+        state.labels.get(node.path)
+        or node.field.name
+        or ("value" if isinstance(node.step, str) else f"{node.step + 1}")
+    )
     return f"{name} *" if node.field.required and node.field.name else name
 
 
@@ -87,7 +91,7 @@ def draw_text(state: FormState, node: FormNode) -> ui.element:
     text = "" if value is MISSING or value is None else format_value(field, value)
     make = ui.textarea if field.is_multiline or "\n" in text else ui.input
     with ui.element("div").classes("kw-field-row"):
-        widget: ui.input = make(_name(node), value=text)
+        widget: ui.input = make(_name(state, node), value=text)
         widget.props("outlined dense stack-label hide-bottom-space autogrow" if make is ui.textarea else _LOOKS)
         widget.without_auto_validation()
         _describe(state, node, widget)
@@ -133,7 +137,8 @@ def _describe(state: FormState, node: FormNode, widget: Any) -> None:
         hint = f"{hint} · cannot be changed" if hint else "cannot be changed"
     if hint:
         widget.props["hint"] = hint
-    labeled(widget, node.label)
+    shown = state.labels.get(node.path)
+    labeled(widget, f"{shown} ({node.label})" if shown else node.label)
     widget.props["data-path"] = node.label
     state.register(node, widget)
 
@@ -170,7 +175,7 @@ def draw_choice(state: FormState, node: FormNode) -> ui.element:
     key = _ABSENT if value is MISSING else _key(value)
     options.setdefault(key, _json(value) if value is not MISSING else "not set")
     with ui.element("div").classes("kw-field-row"):
-        widget = ui.select(options, label=_name(node), value=key)
+        widget = ui.select(options, label=_name(state, node), value=key)
         widget.props("outlined dense stack-label hide-bottom-space options-dense").without_auto_validation()
         _describe(state, node, widget)
 
@@ -193,7 +198,7 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
     """Draws a field as YAML. Valid YAML is written to the document; invalid YAML is reported."""
     value = state.document.get(node.path)
     with ui.element("div").classes("kw-field-row kw-island"):
-        widget = ui.textarea(f"{_name(node)} (YAML)", value="" if value is MISSING else write_yaml(value))
+        widget = ui.textarea(f"{_name(state, node)} (YAML)", value="" if value is MISSING else write_yaml(value))
         widget.props("outlined dense stack-label hide-bottom-space autogrow").without_auto_validation()
         _describe(state, node, widget)
 
@@ -214,13 +219,12 @@ def draw_yaml(state: FormState, node: FormNode) -> ui.element:
     return widget
 
 
-def draw_others(state: FormState, node: FormNode, skip: frozenset[str]) -> None:
+def draw_others(state: FormState, node: FormNode) -> None:
     """Draws the fields that the form does not know. They are kept."""
     value = state.document.get(node.path)
     if not isinstance(value, dict):
         return
-    known = {*node.field.members, *skip}
-    others = {name: member for name, member in value.items() if name not in known}
+    others = {name: member for name, member in value.items() if name not in node.field.members}
     if others:
         ui.label("Other fields (edit as YAML)").classes("kw-reason")
         ui.label(write_yaml(others).rstrip()).classes("kw-others")

@@ -131,7 +131,7 @@ def frame(
         labeled(drawer, "Navigation")
         cluster_name(ctx, "kw-narrow-only")
         namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")
-        navigation(backend.known_kinds, kind.path if kind else here, namespace)
+        navigation(backend.known_kinds, kind.path if kind else here, namespace, backend.extensions)
     with ui.header().classes("kw-header"):
         labeled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
         ui.link("Kubewright", "/").classes("kw-brand")

@@ -8,6 +8,7 @@ from typing import Final
 
 from nicegui import ui
 
+from kubewright.console.extensions import Extension
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._addresses import ListView, home_address
 from kubewright.console.pages.widgets import icon, labeled
@@ -35,12 +36,19 @@ BUILT_IN: Final = (
 """The most used built-in kinds. The page of kinds lists the others."""
 
 
-def navigation(kinds: Sequence[Kind], here: str, namespace: str) -> None:
+def navigation(kinds: Sequence[Kind], here: str, namespace: str, extensions: Sequence[Extension] = ()) -> None:
     """Draws the links. `here` is the path of the current kind or page."""
     with labeled(ui.element("nav"), "Pages"):
         _entry("Kinds", home_address(namespace), here == "/", "category")
         _entry("Problems", "/problems", here == "/problems", "report_problem")
         _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")
+        for extension in extensions:
+            shown = [page for page in extension.pages.values() if page.navigation]
+            if shown:
+                ui.label(extension.title).classes("kw-nav-title")
+            for page in shown:
+                address = f"/extensions/{extension.name}/{page.name}"
+                _entry(page.title, address, here == address, page.icon)
         custom = [kind for kind in kinds if kind.custom]
         if custom:
             ui.label("Custom resources").classes("kw-nav-title")

@@ -52,6 +52,10 @@ class Shell(Element, component=STATIC / "shell.js"):
         """Sets whether the browser must warn before leaving the page."""
         self.run_method("unsaved", something)
 
+    def reveal(self, element: ui.element) -> None:
+        """Scrolls to an element and focuses it, or the first input inside it."""
+        self.run_method("reveal", element.html_id)
+
     def go(self, url: str) -> None:
         """Navigates without a warning. A single message, so that nothing can be processed in between."""
         self.run_method("go", url)

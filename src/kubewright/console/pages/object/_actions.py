@@ -11,6 +11,7 @@ from kubewright.client import ApiError
 from kubewright.console._object_view import ObjectView
 from kubewright.console.actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console.forms import Writer
+from kubewright.console.pages.extensions import ask_action, extension_actions
 from kubewright.console.pages.widgets import CopyButton, command, labeled
 
 __all__ = ["ActionsMenu"]
@@ -33,6 +34,8 @@ class ActionsMenu:
         with button, ui.menu():
             for action in actions:
                 ui.menu_item(action.title, partial(self._ask, action.name))
+            for added in extension_actions(view):
+                ui.menu_item(added.title, partial(ask_action, view, added, self._dialogs))
             ui.menu_item("Copy as kubectl", self._copy)
 
     def _actions(self) -> list[Action]:
