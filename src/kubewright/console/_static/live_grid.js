@@ -26,6 +26,7 @@ const theme = AgGrid.themeQuartz.withParams({
 });
 
 const NARROW = window.matchMedia("(max-width: 700px)");
+const MOST_SELECTED = 1000;
 const KEPT_WHEN_NARROW = ["name", "state", "age"];
 
 function age(moment, now) {
@@ -82,7 +83,8 @@ export default {
       rowData: [],
       getRowId: (params) => params.data.id,
       defaultColDef: { sortable: true, resizable: true, suppressHeaderMenuButton: true, enableCellChangeFlash: true, minWidth: 64, comparator: compare },
-      rowSelection: { mode: "multiRow", checkboxes: false, headerCheckbox: false, enableClickSelection: true },
+      rowSelection: { mode: "multiRow", checkboxes: !NARROW.matches, headerCheckbox: !NARROW.matches, selectAll: "filtered", enableClickSelection: true },
+      selectionColumnDef: { width: 40, minWidth: 40, resizable: false, sortable: false, suppressHeaderMenuButton: true },
       rowHeight: NARROW.matches ? 52 : 34,
       headerHeight: 34,
       animateRows: false,
@@ -98,7 +100,7 @@ export default {
       cacheQuickFilter: true,
       onGridReady: (event) => event.api.setGridAriaProperty("label", this.label),
       onModelUpdated: this.count,
-      onSelectionChanged: (event) => (this.selected = event.api.getSelectedNodes().length),
+      onSelectionChanged: this.selecting,
       onSortChanged: this.sorted,
       onCellKeyDown: (event) => {
         if (event.event.key === "Enter" && event.data) this.open(event.data, event.event);
@@ -222,10 +224,20 @@ export default {
       this.api.forEachNode(() => total++);
       this.total = total;
       this.shown = this.api.getDisplayedRowCount();
+      this.selecting();
     },
     tick() {
       const dates = this.columns.filter((column) => column.type === "date").map((column) => column.id);
       this.api.refreshCells({ columns: dates, force: true, suppressFlash: true });
+    },
+    /** Reports the selection, also when selected rows disappear. Rows that a filter hides are not part of it. */
+    selecting() {
+      const ids = this.api.getSelectedNodes().filter((node) => node.displayed).map((node) => node.id);
+      this.selected = ids.length;
+      const key = JSON.stringify(ids);
+      if (key === this.reported) return;
+      this.reported = key;
+      this.$emit("selected", { ids: ids.slice(0, MOST_SELECTED + 1) });
     },
     sorted() {
       const [first] = this.api.getColumnState().filter((column) => column.sort).sort((one, other) => one.sortIndex - other.sortIndex);

@@ -1,10 +1,24 @@
-"""Actions on objects beyond editing them: reconcile now, scale, restart a rollout, and kubectl commands.
+"""Actions on objects beyond editing them: reconcile now, scale, restart a rollout, kubectl commands, bulk changes.
 
-`actions_of` returns the actions that a kind supports, as plain values. A page shows and sends them.
+`actions_of` returns the actions that a kind supports, as plain values. A page shows and sends them. `run_bulk` applies
+one `BulkChange` to many objects, and returns a result for each.
 """
 
 from __future__ import annotations
 
 from kubewright.console.actions._actions import Action, actions_of, kubectl, scaled_to
+from kubewright.console.actions._bulk import MOST_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
 
-__all__ = ["Action", "actions_of", "kubectl", "scaled_to"]
+__all__ = [
+    "MOST_OBJECTS",
+    "Action",
+    "BulkChange",
+    "BulkKind",
+    "BulkResult",
+    "Target",
+    "actions_of",
+    "denied",
+    "kubectl",
+    "run_bulk",
+    "scaled_to",
+]

@@ -61,7 +61,13 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
     """
 
     def __init__(
-        self, kind: Kind, view: ListView, *, on_ready: Callable[[], Any], on_sort: Callable[[str], Any]
+        self,
+        kind: Kind,
+        view: ListView,
+        *,
+        on_ready: Callable[[], Any],
+        on_sort: Callable[[str], Any],
+        on_select: Callable[[list[str]], Any],
     ) -> None:
         super().__init__()
         columns = columns_of(kind)
@@ -76,6 +82,7 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.props["wide"] = view.wide
         self.on("mounted", on_ready)
         self.on("sorted", lambda event: on_sort(_sort_of(event)))
+        self.on("selected", lambda event: on_select(_ids_of(event)))
 
     def change(self, put: Iterable[Row], gone: Sequence[str] = (), *, last: bool = True) -> None:
         """Adds, replaces and removes rows. `last`: the list is complete."""
@@ -91,6 +98,12 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
     def widen(self, wide: bool) -> None:
         """Shows or hides columns of lower priority."""
         self.run_method("widen", wide)
+
+
+def _ids_of(event: GenericEventArguments) -> list[str]:
+    """Returns the IDs of the selected rows, which come from the browser."""
+    ids = event.args.get("ids") if isinstance(event.args, dict) else None
+    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
 
 def _sort_of(event: GenericEventArguments) -> str:

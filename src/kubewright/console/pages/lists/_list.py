@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Final
 
@@ -12,13 +13,16 @@ from nicegui import ui
 from kubewright.api import Selector, SelectorError
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError
+from kubewright.console.actions import Target
 from kubewright.console.caches import Batch, ObjectCache, Row
 from kubewright.console.kinds import Kind
+from kubewright.console.objects import decode_object
 from kubewright.console.pages._addresses import ListView, kind_address, new_address
 from kubewright.console.pages._context import PageContext
 from kubewright.console.pages._page import page
 from kubewright.console.pages._problems import AccessDenied, KindNotFound, draw
 from kubewright.console.pages.layout import Frame, frame
+from kubewright.console.pages.lists._bulk import SelectionBar
 from kubewright.console.pages.lists._grid import LiveGrid, columns_of
 from kubewright.console.pages.widgets import command, heading, icon, labeled, link
 
@@ -85,8 +89,10 @@ class _List:
             ui.space()
             await self._create_button()
         self._toolbar()
+        self.selection = SelectionBar(ctx, kind, self.targets)
+        self.selection.draw()
         self.empty = ui.column().classes("w-full kw-empty")
-        self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort)
+        self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort, on_select=self.selection.show)
         self.grid.props["data-testid"] = "grid"
 
     def _toolbar(self) -> None:
@@ -155,6 +161,17 @@ class _List:
     def in_namespace(self, namespace: str) -> str:
         """Returns the path of this view in another namespace."""
         return self.view.replace(namespace=namespace).address(self.kind.path)
+
+    def targets(self, ids: Sequence[str]) -> list[Target]:
+        """Returns the objects of rows, as far as they were sent to this page and still exist."""
+        found = []
+        for row in (self.sent[one] for one in ids if one in self.sent):
+            raw = self.cache.get(row["namespace"], row["name"])
+            if raw is not None and row["uid"]:
+                metadata = decode_object(raw).get("metadata")
+                about = metadata if isinstance(metadata, dict) else {}
+                found.append(Target(row["namespace"], row["name"], row["uid"], about))
+        return found
 
     async def choose_labels(self) -> None:
         """Applies the label selector. An invalid one is reported at its field and changes nothing."""
