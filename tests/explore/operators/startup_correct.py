@@ -28,7 +28,9 @@ operator = kw.Operator("startup")
 @operator.reconciles(Site, owns=[core.ConfigMap])
 async def sync(site: Site, ctx: kw.Context[Site]) -> None:
     """Creates the child."""
-    await ctx.apply(core.ConfigMap(metadata=meta.ObjectMeta(name=site.metadata.name), data={"message": site.spec.message}))
+    await ctx.apply(
+        core.ConfigMap(metadata=meta.ObjectMeta(name=site.metadata.name), data={"message": site.spec.message})
+    )
 
 
 @operator.needs(core.ConfigMap, verbs=["create"])
