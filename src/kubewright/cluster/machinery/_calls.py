@@ -18,11 +18,13 @@ from kubewright.cluster.machinery._failures import (
     unsupported,
 )
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported
+from kubewright.cluster.machinery._go_durations import duration_problem
 from kubewright.cluster.machinery._resources import ResourceType, ResourceTypes
 
 __all__ = ["Call", "User", "dry_run_errors", "header_of", "parse_call"]
 
 _PROXY: Final = "proxy"
+_STREAMS: Final = frozenset({"attach", "exec", "log", "portforward"})
 _NO_PAGE: Final = "404 page not found\n"
 _MAX_MANAGER: Final = 128
 _FALSE: Final = frozenset({"0", "false"})
@@ -196,6 +198,10 @@ def parse_call(request: Request, user: User, types: ResourceTypes) -> Call | Non
         query=query,
     )
     call.verb = _verb(call)
+    if (timeout := query.get("timeout")) and not (call.verb == "watch" or call.proxied or subresource in _STREAMS):
+        problem = duration_problem(timeout)
+        if problem:
+            raise bad_request(f"invalid timeout specified in the request URL - {problem}")
     allowed = type_.subresources[subresource].verbs if subresource else type_.verbs
     if call.verb not in allowed and not call.proxied:
         raise method_not_allowed()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -25,6 +25,10 @@ __all__ = [
     "too_many",
     "type_invalid",
 ]
+
+_ESCAPES: Final = {
+    "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,21 @@ def go_number(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
+    """Quotes a string as Go's %q does."""
+    if text.isprintable():
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _with_detail(text: str, detail: str) -> str:

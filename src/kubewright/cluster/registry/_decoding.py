@@ -23,6 +23,7 @@ __all__ = [
     "decode_body",
     "decode_yaml",
     "fit_to_schema",
+    "json_name",
     "media_type_of",
     "parse_yaml_in_turns",
     "read_object",
@@ -35,6 +36,7 @@ _APPLY: Final = "application/apply-patch+yaml"
 _LONG_BODY: Final = 16 * 1024  # of YAML; it takes a few milliseconds
 _MAX_BODY_BYTES: Final = 3 * 1024 * 1024
 _MAX_VALUES: Final = 250_000  # in a YAML document, so that it is decoded in less than a second
+_META_FIELDS: Final = 'APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\""'
 _SHOWN: Final = 30  # bytes of a body that an error quotes
 
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
@@ -137,36 +139,46 @@ def decode_body(state: State, call: Call, type_: ResourceType | None) -> JSONObj
     else:
         raise unsupported_media_type(_ACCEPTED)
     if not isinstance(decoded, dict):
-        problem = f"json: cannot unmarshal {_json_name(decoded)} into Go value of type struct"
-        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {problem}")
+        problem = f"json: cannot unmarshal {json_name(decoded)} into Go value of type struct"
+        raise _bad_body(type_, body, f"{problem} {{ {_META_FIELDS} }}")
     for field in ("apiVersion", "kind"):
         value = decoded.get(field)
         if value is not None and not isinstance(value, str):
-            problem = f"json: cannot unmarshal {_json_name(value)} into Go struct field .{field} of type string"
-            text = f"couldn't get version/kind; json parse error: {problem}"
-            if type_ is None:
-                raise bad_request(text)
-            shown = body[:_SHOWN].decode(errors="replace") + (" ..." if len(body) > _SHOWN else "")
-            raise bad_request(f"the object provided is unrecognized (must be of type {type_.kind}): {text} ({shown})")
+            problem = f"json: cannot unmarshal {json_name(value)} into Go struct field .{field} of type string"
+            raise _bad_body(type_, body, problem)
     return decoded
 
 
-def _json_name(value: Any) -> str:
+def _bad_body(type_: ResourceType | None, body: bytes, problem: str) -> Failure:
+    """Returns the error for a body without a kind. It quotes the beginning of an object of a known kind."""
+    text = f"couldn't get version/kind; json parse error: {problem}"
+    if type_ is None:
+        return bad_request(text)
+    if body[:1] == b"{":
+        shown = body[:_SHOWN].decode(errors="replace") + (" ..." if len(body) > _SHOWN else "")
+    else:
+        shown = _hex_of(body) if body else "<empty>"
+    return bad_request(f"{_unrecognized(type_)}: {text} ({shown})")
+
+
+def json_name(value: Any) -> str:
+    """Returns how Go names the type of a JSON value."""
     if isinstance(value, list | dict):
         return "array" if isinstance(value, list) else "object"
     return "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
 
 
 def _decode_json(body: bytes, type_: ResourceType | None) -> Any:
-    if not body.strip():
+    if type_ is None and not body.strip():
         return {}
     try:
-        return decode_json(body, untyped=type_ is not None and type_.custom)
+        decoded = decode_json(body, untyped=type_ is not None and type_.custom)
     except UnreadableJSON as error:
         if type_ is not None and isinstance(error, UnreadableNumber):
             problem = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}: {error}'
             raise bad_request(problem) from None
-        raise bad_request(f"{_unrecognized(type_)}: couldn't get version/kind; json parse error: {error}") from None
+        raise _bad_body(type_, body, str(error)) from None
+    return {} if decoded is None else decoded
 
 
 def _unrecognized(type_: ResourceType | None) -> str:

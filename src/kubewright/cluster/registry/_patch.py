@@ -28,6 +28,7 @@ from kubewright.cluster.registry._decoding import (
     check_size,
     decode_yaml,
     fit_to_schema,
+    json_name,
     media_type_of,
 )
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, merge_failure
@@ -69,7 +70,7 @@ async def patch(state: State, call: Call) -> ApiResponse:
     if kind == "strategic":
         from kubewright.cluster.merge import go_format
 
-        quoted = go_format(_patch_body(state, call))
+        quoted = go_format(_patch_body(call))
     else:
         _check_patched_kind(call.type, patched)
     obj = fit_to_schema(call, call.type, patched, patched=True, quoted=quoted)
@@ -85,9 +86,9 @@ def patched_document(state: State, call: Call, kind: str, document: JSONObject, 
         if kind == "json":
             made = json_patch(document, call.request.body or b"", untyped=call.type.custom)
         elif kind == "merge":
-            made = merge_patch(document, _patch_body(state, call))
+            made = merge_patch(document, _patch_body(call, "error decoding patch: "))
         else:
-            made = strategic_merge_patch(document, _patch_body(state, call), schema or call.type.schema())
+            made = strategic_merge_patch(document, _patch_body(call), schema or call.type.schema())
     except Refused as error:
         raise merge_failure(error, call.type, call.name) from None
     if not isinstance(made, dict):
@@ -96,14 +97,22 @@ def patched_document(state: State, call: Call, kind: str, document: JSONObject, 
     return made
 
 
-def _patch_body(state: State, call: Call) -> JSONObject:
+def _patch_body(call: Call, prefix: str = "") -> JSONObject:
     try:
         body = decode_json(call.request.body or b"", untyped=call.type.custom)
     except UnreadableJSON as error:
-        raise bad_request(f"error decoding patch: {error}") from None
+        raise bad_request(f"{prefix}{error}") from None
+    if body is None:
+        if prefix:
+            raise bad_request("Invalid JSON Patch")
+        return {}
     if not isinstance(body, dict):
-        raise bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}")
+        raise bad_request(f"{prefix}{_not_an_object(body)}")
     return body
+
+
+def _not_an_object(value: Any) -> str:
+    return f"json: cannot unmarshal {json_name(value)} into Go value of type map[string]interface {{}}"
 
 
 def _check_patched_kind(type_: ResourceType, obj: JSONObject) -> None:
@@ -182,8 +191,11 @@ def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
         config = decode_yaml(call, untyped=call.type.custom)
     except UnreadableYAML as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if config is None:
+        config = {}
     if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the applied configuration is not an object")
+        prefix = "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+        raise bad_request(f"{prefix}{_not_an_object(config)}")
     if config.get("apiVersion") != api_version or config.get("kind") != kind:
         version, given = config.get("apiVersion") or "", config.get("kind") or ""
         raise bad_request(f"invalid object type: {version if '/' in version else f'/{version}'}, Kind={given}")

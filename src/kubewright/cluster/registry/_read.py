@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +20,7 @@ from kubewright.cluster.machinery._failures import (
     too_large_revision,
 )
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported
+from kubewright.cluster.machinery._json_syntax import syntax_problem
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.output._format import output_format
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _WAIT_SECONDS: Final = 3.0
+_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9_-]")
 _TOO_OLD: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
@@ -123,13 +125,13 @@ def check_list_options(call: Call) -> None:
 
 def _watch_match_errors(match: str, initial: bool) -> list[FieldError]:
     field = "resourceVersionMatch"
-    if not initial:
+    errors = []
+    if not initial and match:
         text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        return [forbidden(field, text)] if match else []
-    if match == "NotOlderThan":
-        return []
-    errors = [forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]
-    return [*errors, not_supported(field, match, ["NotOlderThan"])] if match else errors
+        errors.append(forbidden(field, text))
+    elif initial and match != "NotOlderThan":
+        errors.append(forbidden(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    return [*errors, not_supported(field, match, ["NotOlderThan"])] if match not in ("", "NotOlderThan") else errors
 
 
 def _list_match_errors(match: str, revision: str, continued: bool) -> list[FieldError]:
@@ -211,11 +213,27 @@ def _write_token(revision: int, start: str) -> str:
 
 
 def _read_token(text: str) -> _Token:
+    problem = ""
+    wrong = _NOT_BASE64.search(text)
+    if wrong is not None or len(text) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {wrong.start() if wrong else len(text) - 1}")
+    content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
-    except (binascii.Error, msgspec.DecodeError, ValueError):
-        raise bad_request("invalid continue token: continue key is not valid: it cannot be decoded") from None
-    if token.v != "meta.k8s.io/v1" or not token.start or not token.rv:
-        text = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
-        raise bad_request(f"invalid continue token: continue key is not valid: {text}")
+        token = msgspec.json.decode(content, type=_Token)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise _bad_token(syntax_problem(content) or str(error)) from None
+    if token.v != "meta.k8s.io/v1":
+        problem = f"server does not recognize this encoded version {token.v}"
+    elif not token.rv:
+        problem = "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+    elif not token.start:
+        problem = "encoded start key empty (version meta.k8s.io/v1)"
+    elif {"", ".", ".."} & set(token.start.removeprefix("/").split("/")):
+        problem = token.start
+    if problem:
+        raise _bad_token(problem)
     return token
+
+
+def _bad_token(problem: str) -> Failure:
+    return bad_request(f"invalid continue token: continue key is not valid: {problem}")

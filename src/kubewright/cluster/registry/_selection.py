@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import ResourceType
 from kubewright.cluster.machinery._responses import encode
+from kubewright.cluster.machinery._selector_errors import field_selector_problem, label_selector_problem
 from kubewright.cluster.storage._storage import Entry
 
 __all__ = ["Selection", "selection_of"]
@@ -51,18 +53,21 @@ def selection_of(call: Call) -> Selection:
     """Returns the selectors of a query. Raises `Failure` for invalid ones."""
     labels = _parsed(Selector.parse, call.query.get("labelSelector", ""))
     text = call.query.get("fieldSelector", "")
-    for term in filter(None, text.split(",")):
+    for term in filter(None, re.split(r"(?<!\\),", text)):
         if "=" not in term:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-    fields = _parsed(FieldSelector.parse, text)
     type_ = call.type
     # Built-in kinds without selectable fields share a rule that accepts the namespace of every kind.
     shared = not type_.custom and not type_.strategy.selectable
     known = {_NAME, *type_.strategy.selectable} | ({_NAMESPACE} if type_.namespaced or shared else set())
-    for requirement in fields.requirements:
-        if requirement.field not in known:
-            text = _SHARED_RULE if shared else type_.strategy.unselectable
-            raise bad_request(text.format(requirement.field, quoted=encode(requirement.field).decode()))
+    if problem := field_selector_problem(text):
+        raise bad_request(problem)
+    unnamed = re.search(r"(?:^|,)!?=", text) is not None  # as in `=a`
+    fields = FieldSelector() if unnamed else _parsed(FieldSelector.parse, text)
+    for field in [""] if unnamed else [each.field for each in fields.requirements]:
+        if field not in known:
+            rule = _SHARED_RULE if shared else type_.strategy.unselectable
+            raise bad_request(rule.format(field, quoted=encode(field).decode()))
     return Selection(type_, labels, fields, call.name)
 
 
@@ -70,4 +75,4 @@ def _parsed(parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
     except SelectorError as error:
-        raise bad_request(f"unable to parse requirement: {error}") from None
+        raise bad_request(label_selector_problem(text) or f"unable to parse requirement: {error}") from None
