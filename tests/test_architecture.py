@@ -42,6 +42,8 @@ FLOORS = [
     {"certificates", "files", "yaml"},
     {
         "backoff",
+        "catalog",
+        "documentation",
         "garbage",
         "interning",
         "key_pair",

@@ -66,7 +66,7 @@ async def test_reports_failures_with_their_places(
     first, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("all.yaml, document 2, line 10: ")
     assert second.startswith("more.yaml, document 1, line 5: ")
-    assert last == "Error: 2 of 3 objects were not applied"
+    assert last == "Error: 2 of 3 objects were not applied (kubewright explain KW120)"
 
 
 async def test_nothing_is_applied_if_a_file_cannot_be_read(

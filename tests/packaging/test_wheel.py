@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from kubewright import documentation
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "kubewright"
 
@@ -44,7 +46,8 @@ def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: Path) -> N
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files}
+    pages = {f"kubewright/documentation/pages/{name}.md" for name in documentation.pages()}
+    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files} | pages
 
 
 @pytest.mark.promise(

@@ -45,7 +45,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(arguments, prog_name="kubewright", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(visible(_message(error)), err=True)
+        click.echo(visible(_message(error) + _explanation(error)), err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return CommandExit.INTERRUPTED
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("KUBEWRIGHT_DEBUG"):
             traceback.print_exc()
-        click.echo(visible(f"Error: {_describe(error)}"), err=True)
+        click.echo(visible(f"Error: {_describe(error)}{_explanation(error)}"), err=True)
         return CommandExit.FAILED
     # click returns the exit code if a command or --help ends early, else the return value of the command.
     return result if isinstance(result, int) else CommandExit.DONE
@@ -77,6 +77,19 @@ def _message(error: click.ClickException) -> str:
     text = " ".join(text.split())  # one line, also if click lists choices on several lines
     where = f" (see `{error.ctx.command_path} --help`)" if isinstance(error, click.UsageError) and error.ctx else ""
     return f"Error: {text}{where}"
+
+
+def _explanation(error: Exception) -> str:
+    """Returns the reference to the catalog for an error that has an entry, or was raised because of one that has.
+
+    Messages about invalid input name the valid values themselves, and have no reference.
+    """
+    if isinstance(error, click.ClickException) and error.exit_code == CommandExit.WRONG_USE:
+        return ""
+    from kubewright.catalog import entry_of  # only after an error
+
+    entry = entry_of(error) or (entry_of(error.__cause__) if error.__cause__ is not None else None)
+    return f" (kubewright explain {entry.code})" if entry is not None else ""
 
 
 def _describe(error: Exception) -> str:

@@ -1,0 +1,1 @@
+"""Help without a network: the bundled documentation, and the catalog of errors."""
