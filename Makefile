@@ -82,13 +82,10 @@ check: setup ## Lint, format check, strict types, generated code up to date, kno
 	$(RUN) tools.generate_schemas --check
 	$(RUN) tools.unsupported --check
 	$(RUN) tools.promises --check
-<<<<<<< ours
 	$(RUN) tools.diagrams --check
 	$(RUN) tools.recording --check
-=======
 	$(RUN) tools.reference --check
 	$(RUN) tools.public_api
->>>>>>> 2f9365fc (Open the documentation offline, and explain errors by a stable code)
 	$(RUN) tools.words
 	$(RUN) tools.prose
 	$(RUN) tools.collected

@@ -59,7 +59,7 @@ def check(project: Path, *command: str, how: str = "-m") -> str:
 
 
 def test_its_tests_pass_and_use_embedded_clusters_by_default(project: Path) -> None:
-    output = check(project, "pytest", "-v", "-p", "no:cacheprovider", "-W", "error")
+    output = check(project, "pytest", "-v", "-p", "no:cacheprovider", "-W", "error", "--explore-minutes=0")
     assert "[embedded]" in output
     assert "[real]" not in output  # building the control plane takes minutes
 
