@@ -12,8 +12,8 @@ from typing import TypeAlias
 from kubewright.explore.model import Finding, Report
 from kubewright.explore.reports import load_plan
 from kubewright.explore.runner import Pool, RunnerError
-from kubewright.explore.search import Budget, Exploration
-from kubewright.explore.workloads import SampleError, read_subjects
+from kubewright.explore.search import Budget, Exploration, fingerprint, load_saved, save
+from kubewright.explore.workloads import SampleError, read_operations, read_subjects
 from kubewright.operator import Operator
 from kubewright.operator.loading import load_operator
 
@@ -79,6 +79,8 @@ def run_exploration(
     runs: int = 0,
     seed: int = 0,
     workers: int = 2,
+    operations: Sequence[str | os.PathLike[str]] = (),
+    resume: str | os.PathLike[str] | None = None,
     progress: Progress = lambda report: None,
 ) -> Report:
     """Explores the operator in a file or module, and returns the findings.
@@ -90,6 +92,9 @@ def run_exploration(
         runs: the most runs. Default: no limit.
         seed: varies the circumstances of the runs. The same seed has the same findings, if the time suffices.
         workers: processes that run in parallel.
+        operations: YAML files with further steps of users.
+        resume: a file that keeps what has run. The next exploration with this file continues, unless the program, the
+            samples or the seed have changed.
         progress: called with the report so far.
 
     Raises `ExploreError` if the operator or its samples cannot be used, and `LoadError` if there is no operator.
@@ -100,9 +105,17 @@ def run_exploration(
         operator, where = load_operator(target), os.fspath(target)
     try:
         subjects = read_subjects(operator, [Path(sample) for sample in samples])
+        named = read_operations([Path(each) for each in operations])
+        path = None if resume is None else Path(resume)
+        saved = None if path is None else load_saved(path, fingerprint(where, [*samples, *operations], seed))
         with Pool(where, workers=workers) as pool:
-            report = Exploration(pool, subjects, Budget(minutes * 60, runs, seed), progress).explore()
-    except (SampleError, RunnerError) as error:
+            exploration = Exploration(pool, subjects, Budget(minutes * 60, runs, seed), progress, saved, named)
+            try:
+                report = exploration.explore()
+            finally:
+                if path is not None:
+                    save(path, exploration.saved, exploration.report)
+    except (SampleError, RunnerError, ValueError) as error:
         raise ExploreError(str(error)) from error
     if report.error and not report.findings:
         raise ExploreError(report.error)

@@ -42,6 +42,19 @@ __all__ = ["command"]
 @click.option("--budget", type=int, default=0, metavar="RUNS", help="The most runs. Default: no limit.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Varies the circumstances of the runs.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Parallel processes.")
+@click.option(
+    "--operations",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A YAML file with further steps of users. May be repeated.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep what has run in a file, and continue where an earlier exploration with it ended.",
+)
 @click.option("--replay", "plan", type=click.Path(path_type=Path), metavar="FILE", help="Run a saved plan again.")
 @click.option(
     "--save",
@@ -59,6 +72,8 @@ def command(
     budget: int,
     seed: int,
     workers: int,
+    operations: Sequence[Path],
+    resume: Path | None,
     plan: Path | None,
     save: Path | None,
     junit: Path | None,
@@ -86,7 +101,15 @@ def command(
                 step.detail = f"{report.runs} runs, {len(report.findings)} findings"
 
             report = run_exploration(
-                where, paths, minutes=minutes, runs=budget, seed=seed, workers=workers, progress=progress
+                where,
+                paths,
+                minutes=minutes,
+                runs=budget,
+                seed=seed,
+                workers=workers,
+                operations=operations,
+                resume=resume,
+                progress=progress,
             )
     except LoadError as error:
         raise WrongUse(str(error)) from error

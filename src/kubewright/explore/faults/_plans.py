@@ -10,13 +10,15 @@ from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Story, 
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
 
-__all__ = ["crashes_of", "misses_of", "pairs_of", "plans_of"]
+__all__ = ["crashes_of", "late_faults_of", "misses_of", "pairs_of", "plans_of"]
 
 _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
 """Children that an operator need not create again."""
 _CONTROLLERS: Final = "kube-controller-manager"
 _BLINK: Final = 0.2
+_LIKELY: Final = 2
+"""The rank of faults that are tried with further stories."""
 _SAME: Final = 3
 """Writes of the same kind in one step that are tried; further ones lead to the same situations."""
 
@@ -33,6 +35,16 @@ def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
     ranked += _at_rest(outcome, subject)
     ranked.sort(key=lambda each: each[0])
     return [Plan(story, (fault,)) for _, fault in ranked]
+
+
+def late_faults_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
+    """Returns the most likely faults at the writes after the first `Wait`, where a story differs from other ones."""
+    first = next((number for number, step in enumerate(story.steps) if isinstance(step, Wait)), 0)
+    late = [sent for sent in _boundaries(outcome.requests) if sent.step > first]
+    ranked = [each for sent in late for each in _at_request(sent)]
+    ranked += [each for each in _at_steps(story, outcome, subject) if each[1].at > first]
+    ranked.sort(key=lambda each: each[0])
+    return [Plan(story, (fault,)) for rank, fault in ranked if rank <= _LIKELY]
 
 
 def misses_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
@@ -171,12 +183,17 @@ def _is_set_by_operator(obj: dict[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def pairs_of(plans: Sequence[Plan]) -> Iterator[Plan]:
-    """Yields plans with two faults of the same story: crashes and failures, one after the other."""
+    """Yields plans with two faults of the same story: crashes and failures one after the other, and late watches."""
+    faults = [plan.faults[0] for plan in plans if plan.faults]
     strong = [
-        plan.faults[0]
-        for plan in plans
-        if plan.faults and plan.faults[0].kind in ("crash", "fail", "lost") and plan.faults[0].status in (0, 500)
+        fault
+        for fault in faults
+        if fault.kind in ("crash", "fail", "lost") and fault.status in (0, 500) and not fault.seconds
     ]
     for one, other in itertools.combinations(strong, 2):
-        if one.at != other.at and one.seconds == other.seconds == 0:
+        if one.at != other.at:
             yield Plan(plans[0].story, (one, other) if one.at < other.at else (other, one))
+    late = [fault for fault in faults if fault.kind in ("slow-watch", "reordered-watch") and fault.seconds > _BLINK]
+    crashes = [fault for fault in strong if fault.kind == "crash" and fault.after]
+    for slow, crash in itertools.product(late, crashes):
+        yield Plan(plans[0].story, (slow, crash))

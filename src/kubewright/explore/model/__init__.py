@@ -9,10 +9,23 @@ from __future__ import annotations
 
 from kubewright.explore.model._findings import Finding
 from kubewright.explore.model._outcomes import Checkpoint, Failure, Outcome, Sent, Write
-from kubewright.explore.model._plans import Conditions, Create, Delete, Fault, Pause, Plan, Revise, Step, Story, Wait
+from kubewright.explore.model._plans import (
+    Apply,
+    Conditions,
+    Create,
+    Delete,
+    Fault,
+    Pause,
+    Plan,
+    Revise,
+    Step,
+    Story,
+    Wait,
+)
 from kubewright.explore.model._reports import Report
 
 __all__ = [
+    "Apply",
     "Checkpoint",
     "Conditions",
     "Create",

@@ -108,5 +108,7 @@ class Outcome(msgspec.Struct):
     """Why the run could not be completed; empty if it was."""
     watched: list[str] = []
     """Resources that the operator watches."""
+    lines: dict[str, list[int]] = {}
+    """The lines of the operator's functions that were reached, by file."""
     permitted: list[str] = []
     """Verbs and resources that the operator's generated roles allow: `create configmaps`."""

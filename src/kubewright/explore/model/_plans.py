@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Conditions", "Create", "Delete", "Fault", "Pause", "Plan", "Revise", "Step", "Story", "Wait"]
+__all__ = ["Apply", "Conditions", "Create", "Delete", "Fault", "Pause", "Plan", "Revise", "Step", "Story", "Wait"]
 
 FaultKind: TypeAlias = Literal[
     "crash",
@@ -33,6 +33,12 @@ FaultKind: TypeAlias = Literal[
 
 class Create(msgspec.Struct, frozen=True, tag="create", tag_field="do"):
     """The user creates an object."""
+
+    object: dict[str, Any]
+
+
+class Apply(msgspec.Struct, frozen=True, tag="apply", tag_field="do"):
+    """The user creates an object, or merges its fields into the one that exists."""
 
     object: dict[str, Any]
 
@@ -70,7 +76,7 @@ class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
     seconds: float
 
 
-Step: TypeAlias = Create | Revise | Delete | Wait | Pause
+Step: TypeAlias = Create | Apply | Revise | Delete | Wait | Pause
 
 
 class Story(msgspec.Struct, frozen=True):

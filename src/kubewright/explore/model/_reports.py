@@ -24,6 +24,13 @@ class Report(msgspec.Struct):
     """Findings that a replay did not show again."""
     inconclusive: int = 0
     """Runs that did not end."""
+    pruned: int = 0
+    """Faults that were not combined with others, because they lead to the same requests and states as another one."""
     values: list[str] = []
+    """The changes of values that were tried."""
+    lines: int = 0
+    """How many statements of the operator were reached."""
+    unreached: list[str] = []
+    """The statements that no run reached, one line per file."""
     error: str = ""
     """Why the operator could not be explored; empty if it could."""

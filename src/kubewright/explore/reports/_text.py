@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubewright.durations import format_duration
 from kubewright.explore.model import (
+    Apply,
     Create,
     Delete,
     Fault,
@@ -45,6 +46,9 @@ def step_words(step: Step) -> str:
         case Create():
             metadata = step.object["metadata"]
             return f"the user creates {step.object['kind']} {metadata.get('namespace', '')}/{metadata.get('name')}"
+        case Apply():
+            metadata = step.object["metadata"]
+            return f"the user applies {step.object['kind']} {metadata.get('namespace', '')}/{metadata.get('name')}"
         case Revise():
             field = ".".join(str(part) for part in step.path)
             change = f"removes {field}" if step.remove else f"sets {field} to {step.value!r}"
@@ -181,9 +185,11 @@ def summary_lines(report: Report) -> list[str]:
     lines = [
         f"{report.runs} runs in {format_duration(round(report.seconds))}; write boundaries: {report.boundaries};"
         f" fault plans: {report.executed} run, {max(report.planned - report.executed, 0)} left",
-        f"schema values: {len(report.values)}; not confirmed by a replay: {report.unconfirmed};"
-        f" runs that did not end: {report.inconclusive}",
+        f"schema values tried: {len(report.values)}; equivalent faults that were not combined: {report.pruned};"
+        f" operator statements reached: {report.lines}",
+        f"not confirmed by a replay: {report.unconfirmed}; runs that did not end: {report.inconclusive}",
     ]
+    lines += [f"operator lines never reached: {place}" for place in report.unreached]
     lines += [f"masked, because undisturbed runs differ: {mask}" for mask in report.masks]
     lines += [f"not deterministic: {escape}" for escape in report.escapes]
     return lines

@@ -7,6 +7,7 @@ outcome. A run that does not end is killed.
 
 from __future__ import annotations
 
+from kubewright.explore.runner._coverage import reachable_lines
 from kubewright.explore.runner._pool import Pool, RunnerError
 
-__all__ = ["Pool", "RunnerError"]
+__all__ = ["Pool", "RunnerError", "reachable_lines"]

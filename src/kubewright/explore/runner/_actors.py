@@ -53,6 +53,18 @@ class Actor:
         path = collection_path(type_, metadata.get("namespace") or "default")
         await self._send("create", "POST", path, obj)
 
+    async def apply(self, obj: dict[str, Any]) -> None:
+        """Creates an object, or merges its fields into the one that exists. Raises `Refused`."""
+        type_ = type_of_kind(self._cluster, obj["apiVersion"], obj["kind"])
+        metadata = obj["metadata"]
+        path = f"{collection_path(type_, metadata.get('namespace') or 'default')}/{metadata['name']}"
+        try:
+            await self._send("patch", "PATCH", path, obj)
+        except Refused as error:
+            if not str(error).startswith("404"):
+                raise
+            await self.create(obj)
+
     async def patch(self, resource: str, namespace: str, name: str, patch: dict[str, Any]) -> None:
         """Applies a merge patch. Raises `Refused`."""
         await self._send("patch", "PATCH", self._path(resource, namespace, name), patch)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubewright.clock import Clock
+from kubewright.explore.runner._coverage import Coverage
 from kubewright.watchdog import LoopWatchdog
 
 __all__ = ["Determinism", "deterministic"]
@@ -33,6 +34,7 @@ class Determinism:
         self.found: set[str] = set()
         self.clock: Clock | None = None
         self._folder = folder
+        self.coverage = Coverage(folder)
 
     def is_user_code(self, depth: int) -> bool:
         """Returns whether the caller of the caller is in the program's folder."""
@@ -60,6 +62,7 @@ def deterministic(target: str, seed: int) -> Iterator[Determinism]:
     # Its threads measure real time, and a process with threads cannot be forked.
     LoopWatchdog.start = _not_started  # type: ignore[method-assign]
     sys.addaudithook(determinism.audit)
+    determinism.coverage.start()
     yield determinism
 
 

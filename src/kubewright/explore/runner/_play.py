@@ -16,6 +16,7 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import HEARTBEAT_SECONDS, PodPlan
 from kubewright.cluster.workloads import Workloads, usual_plan
 from kubewright.explore.model import (
+    Apply,
     Checkpoint,
     Conditions,
     Create,
@@ -154,6 +155,7 @@ class Run:
             broken="" if ended is None else f"the operator ended: {ended!r}",
             watched=sorted(stage.watched),
             permitted=self.operator.permitted(),
+            lines=self._escapes.coverage.lines(),
         )
 
     @property
@@ -199,15 +201,15 @@ class Run:
             await self.clock.advance(downtime)
             self.operator.start()
 
-    async def _act(self, number: int, step: Create | Revise | Delete) -> None:
+    async def _act(self, number: int, step: Create | Apply | Revise | Delete) -> None:
         try:
             await self.clock.run(self._request(step), 60)
         except Refused as error:
             self._refused.append((number, str(error)))
 
-    async def _request(self, step: Create | Revise | Delete) -> None:
-        if isinstance(step, Create):
-            await self.user.create(step.object)
+    async def _request(self, step: Create | Apply | Revise | Delete) -> None:
+        if isinstance(step, Create | Apply):
+            await (self.user.create if isinstance(step, Create) else self.user.apply)(step.object)
             return
         type_ = type_of_kind(self.cluster, step.api_version, step.kind)
         if isinstance(step, Delete):

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from kubewright.explore.model import Create, Fault, Outcome, Plan, Step, Wait
+from kubewright.explore.model import Apply, Create, Fault, Outcome, Plan, Step, Wait
 from kubewright.explore.runner import _frames
 from kubewright.explore.runner._branches import CPU_SECONDS, Order, Ready, become_run, become_stem, send_order
 from kubewright.explore.runner._controllers import controllers_for, resource_of
@@ -59,7 +59,8 @@ class Stems:
 
     def run(self, target: str, plan: Plan, *, fresh: bool = False) -> Outcome:
         """Runs a plan; from the beginning if it is to be `fresh`."""
-        controllers = controllers_for(resource_of(step.object) for step in plan.story.steps if isinstance(step, Create))
+        made = [step.object for step in plan.story.steps if isinstance(step, Create | Apply)]
+        controllers = controllers_for(map(resource_of, made))
         origin = _Origin(target, plan, controllers)
         outcome = None if fresh else self._branched(origin)
         if outcome is None:

@@ -10,14 +10,22 @@ from __future__ import annotations
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
 from kubewright.explore.search._exploration import Budget, Exploration
 from kubewright.explore.search._judges import judge_plan, judge_scene
+from kubewright.explore.search._novelty import Novelty, unreached
+from kubewright.explore.search._saved import Saved, fingerprint, load_saved, save
 
 __all__ = [
     "CIRCUMSTANCES",
     "Baseline",
     "Budget",
     "Exploration",
+    "Novelty",
+    "Saved",
+    "fingerprint",
     "judge_plan",
     "judge_scene",
     "judge_undisturbed",
     "learn_masks",
+    "load_saved",
+    "save",
+    "unreached",
 ]

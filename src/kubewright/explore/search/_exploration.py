@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import threading
 import time
@@ -11,15 +12,18 @@ from typing import Final
 
 import msgspec
 
-from kubewright.explore.faults import crashes_of, misses_of, pairs_of, plans_of
+from kubewright.explore.faults import crashes_of, late_faults_of, misses_of, pairs_of, plans_of
 from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Story
 from kubewright.explore.oracles import converged
 from kubewright.explore.reports import story_lines
 from kubewright.explore.runner import Pool
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
 from kubewright.explore.search._judges import judge_plan, judge_scene
+from kubewright.explore.search._novelty import Novelty, unreached
+from kubewright.explore.search._saved import Saved
 from kubewright.explore.workloads import (
     Change,
+    Operation,
     Scene,
     Subject,
     aging_of,
@@ -27,6 +31,7 @@ from kubewright.explore.workloads import (
     changes_of,
     hasty_life_of,
     life_of,
+    operation_of,
     rebirth_of,
     scenes_of,
 )
@@ -58,6 +63,8 @@ class Exploration:
         subjects: Sequence[Subject],
         budget: Budget,
         progress: Callable[[Report], None] = lambda report: None,
+        saved: Saved | None = None,
+        operations: Sequence[Operation] = (),
     ) -> None:
         self._pool = pool
         self._subjects = subjects
@@ -66,8 +73,17 @@ class Exploration:
         self._begin = time.monotonic()
         self._lock = threading.Lock()
         self._cache: dict[bytes, Outcome] = {}
-        self._known: set[tuple[str, str]] = set()
-        self.report = Report()
+        self._novelty = Novelty()
+        self._interesting: list[tuple[int, Scene]] = []
+        self._operations = operations
+        self.saved = saved or Saved("")
+        """What has run, for an exploration that is continued later."""
+        self._done = set(self.saved.done)
+        self._novelty.restore(self.saved.lines)
+        self.report = Report(
+            findings=list(self.saved.findings), executed=self.saved.executed, values=list(self.saved.values)
+        )
+        self._known = {finding.identity for finding in self.report.findings}
 
     def explore(self) -> Report:
         """Runs until the budget is used up, or nothing is left to try."""
@@ -83,11 +99,16 @@ class Exploration:
             if not self.report.error:
                 self._search(threads, baselines)
         self._finish()
+        self.report.unreached = unreached(self._novelty.lines)
+        self.report.lines = sum(len(lines) for lines in self._novelty.lines.values())
         return self.report
 
     def _finish(self) -> None:
         self.report.runs = self._pool.runs
         self.report.seconds = time.monotonic() - self._begin
+        with self._lock:
+            self.saved.done = sorted(self._done)
+        self.saved.lines = self._novelty.lines
 
     # The undisturbed runs
 
@@ -139,7 +160,9 @@ class Exploration:
         work = itertools.chain.from_iterable(
             _interleaved(self._scene_work(baseline), self._fault_work(baseline, hasty)) for baseline, hasty in baselines
         )
-        more = itertools.chain.from_iterable(self._pair_work(baseline) for baseline, _ in baselines)
+        more = itertools.chain.from_iterable(
+            _interleaved(self._bias_work(baseline), self._pair_work(baseline)) for baseline, _ in baselines
+        )
         pending: set[Future[None]] = set()
         for task in itertools.chain(work, more):
             if self._is_over():
@@ -161,8 +184,8 @@ class Exploration:
 
     def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         subject = baseline.subject
-        self.report.values += [change.title for change in changes_of(subject.object, subject.schema)]
-        for scene in (*_bystander_scenes(baseline), *scenes_of(subject)):
+        operations = (operation_of(subject, each) for each in self._operations)
+        for scene in (*operations, *_bystander_scenes(baseline), *scenes_of(subject)):
             yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
 
     def _fault_work(self, baseline: Baseline, hasty: Baseline) -> Iterator[Callable[[], None]]:
@@ -196,15 +219,42 @@ class Exploration:
         return Baseline(baseline.subject, story, outcomes[0], masks)
 
     def _pair_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
+        """Combines faults that lead to different requests or states, the most novel ones first."""
         plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
-        for plan in pairs_of(plans):
-            yield lambda plan=plan: self._plan(baseline, plan)  # type: ignore[misc]
+        distinct = self._novelty.distinct(plans)
+        self.report.pruned += len(plans) - len(distinct)
+        yield from self._plan_work(baseline, list(pairs_of(distinct)))
+
+    def _bias_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
+        """Disturbs the stories that showed something new, the most novel ones first."""
+        while self._interesting:
+            self._interesting.sort(key=lambda each: each[0])
+            story = self._interesting.pop()[1].story
+            known = self._undisturbed(baseline, story)
+            if known is not None and all(checkpoint.quiet for checkpoint in known.outcome.checkpoints):
+                yield from self._plan_work(known, late_faults_of(story, known.outcome, baseline.subject.key))
+
+    def _begins(self, work: Plan | Scene) -> bool:
+        """Returns whether something is still to run."""
+        if self._is_over():
+            return False
+        name = hashlib.blake2b(msgspec.json.encode(work), digest_size=12).hexdigest()
+        with self._lock:
+            if name in self._done:
+                return False
+            self._done.add(name)
+        return True
 
     def _scene(self, baseline: Baseline, scene: Scene) -> None:
-        if self._is_over():
+        if not self._begins(scene):
             return
+        if scene.value:
+            self.report.values.append(scene.value)
         conditions = Conditions(unready=scene.judged == "unready", seed=100 * self._budget.seed)
+        before = self._novelty.count
         found = judge_scene(baseline.subject, scene, baseline.masks, self.run, conditions)
+        if not found and self._novelty.count > before and scene.judged in ("alone", "reference"):
+            self._interesting.append((self._novelty.count - before, scene))
         for finding in found:
             if finding.identity in self._known:
                 continue
@@ -214,7 +264,7 @@ class Exploration:
             self._confirm(finding, [again], plan, self.run(plan), None)
 
     def _plan(self, baseline: Baseline, plan: Plan) -> None:
-        if self._is_over():
+        if not self._begins(plan):
             return
         outcome = self.run(plan)
         self.report.executed += 1
@@ -228,7 +278,7 @@ class Exploration:
             replays = []
             for conditions in (plan.conditions, Conditions(seed=plan.conditions.seed + 7, start=3)):
                 replay = msgspec.structs.replace(smallest, conditions=conditions)
-                replays.append(judge_plan(baseline, replay, self._pool.run(replay)))
+                replays.append(judge_plan(baseline, replay, self._pool.run(replay, fresh=True)))
             self._confirm(finding, replays, smallest, shown, baseline)
 
     def _smallest(self, baseline: Baseline, finding: Finding, plan: Plan, outcome: Outcome) -> tuple[Plan, Outcome]:
@@ -285,12 +335,14 @@ class Exploration:
 
     def run(self, plan: Plan) -> Outcome:
         """Runs a plan, or returns the outcome of an equal one. Only undisturbed runs are kept."""
-        if plan.faults:
-            return self._pool.run(plan)
         name = msgspec.json.encode(plan)
-        if name not in self._cache:
-            self._cache[name] = self._pool.run(plan)
-        return self._cache[name]
+        if name in self._cache:
+            return self._cache[name]
+        outcome = self._pool.run(plan)
+        self._novelty.note(plan, outcome)
+        if not plan.faults:
+            self._cache[name] = outcome
+        return outcome
 
 
 def _is_about(plan: Plan, subject: Subject) -> bool:

@@ -6,6 +6,7 @@ from its schema. `stories_of` returns the stories about a subject, with the refe
 
 from __future__ import annotations
 
+from kubewright.explore.workloads._operations import Operation, operation_of, read_operations
 from kubewright.explore.workloads._samples import SampleError, Subject, read_subjects
 from kubewright.explore.workloads._stories import (
     BYSTANDER,
@@ -24,6 +25,7 @@ __all__ = [
     "BYSTANDER",
     "Change",
     "Judged",
+    "Operation",
     "SampleError",
     "Scene",
     "Subject",
@@ -33,6 +35,8 @@ __all__ = [
     "changes_of",
     "hasty_life_of",
     "life_of",
+    "operation_of",
+    "read_operations",
     "read_subjects",
     "rebirth_of",
     "scenes_of",

@@ -20,6 +20,7 @@ __all__ = [
     "Scene",
     "aging_of",
     "bystanders_of",
+    "company_of",
     "hasty_life_of",
     "life_of",
     "rebirth_of",
@@ -52,11 +53,13 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
     references: tuple[Story, ...] = ()
     history: bool = False
     """Whether the story has a past that its reference has not. The status may show it."""
+    value: str = ""
+    """The change of a value that it tries."""
 
 
 def life_of(subject: Subject, change: Change | None) -> Story:
     """Returns the story at whose requests faults occur: create, change, delete."""
-    steps: list[Step] = [*_company(subject), subject.create(), Wait()]
+    steps: list[Step] = [*company_of(subject), subject.create(), Wait()]
     if change is not None:
         steps += [_revise(subject, change), Wait()]
     steps += [_delete(subject), Wait()]
@@ -65,7 +68,7 @@ def life_of(subject: Subject, change: Change | None) -> Story:
 
 def hasty_life_of(subject: Subject, change: Change | None) -> Story:
     """Returns the same story without waits, for crashes after which the operator misses the following steps."""
-    steps: list[Step] = [*_company(subject), subject.create(), Pause(_MOMENT)]
+    steps: list[Step] = [*company_of(subject), subject.create(), Pause(_MOMENT)]
     if change is not None:
         steps += [_revise(subject, change), Pause(_MOMENT)]
     steps += [_delete(subject), Wait()]
@@ -74,13 +77,13 @@ def hasty_life_of(subject: Subject, change: Change | None) -> Story:
 
 def rebirth_of(subject: Subject) -> Story:
     """Returns the story in which a new object takes the name of a deleted one."""
-    steps = (*_company(subject), subject.create(), Wait(), _delete(subject), Pause(_MOMENT), subject.create(), Wait())
+    steps = (*company_of(subject), subject.create(), Wait(), _delete(subject), Pause(_MOMENT), subject.create(), Wait())
     return Story(f"create {subject.title}, delete it, and create it again", steps)
 
 
 def aging_of(subject: Subject) -> Story:
     """Returns the story in which only time passes."""
-    steps = (*_company(subject), subject.create(), Pause(_MOMENT), Wait(rest=2 * _REST))
+    steps = (*company_of(subject), subject.create(), Pause(_MOMENT), Wait(rest=2 * _REST))
     return Story(f"create {subject.title} and let hours pass", steps)
 
 
@@ -103,7 +106,7 @@ def bystanders_of(subject: Subject, children: Sequence[tuple[str, dict[str, Any]
     if not made:
         return None
     steps = (
-        *_company(subject),
+        *company_of(subject),
         *made.values(),
         subject.create(),
         Wait(),
@@ -121,9 +124,9 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
         for change in changes_of(subject.object, subject.schema)
         if not exempt.exempts(subject.resource, change.path)
     ]
-    fresh = Story(f"create {subject.title}", (*_company(subject), subject.create(), Wait()))
+    fresh = Story(f"create {subject.title}", (*company_of(subject), subject.create(), Wait()))
     yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")
-    rest = (*_company(subject), subject.create(), Wait(rest=_REST))
+    rest = (*company_of(subject), subject.create(), Wait(rest=_REST))
     yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
     first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST]]
     pairs = list(_company_scenes(subject))
@@ -132,7 +135,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     yield Scene(
         Story(
             f"create {subject.title}, delete it, and create it again",
-            (*_company(subject), subject.create(), Wait(), _delete(subject), Wait(), subject.create(), Wait()),
+            (*company_of(subject), subject.create(), Wait(), _delete(subject), Wait(), subject.create(), Wait()),
         ),
         "reference",
         (fresh,),
@@ -140,7 +143,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     yield Scene(
         Story(
             f"create {subject.title} and delete it immediately",
-            (*_company(subject), subject.create(), _delete(subject), Wait()),
+            (*company_of(subject), subject.create(), _delete(subject), Wait()),
         ),
         "gone",
     )
@@ -152,12 +155,12 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
     """Changes a field and changes it back. The middle must equal a fresh start with the value, the end the begin."""
     target = changed(subject.object, change)
     reference = Story(
-        f"create {subject.title} with {change.title}", (*_company(subject), subject.create(target), Wait())
+        f"create {subject.title} with {change.title}", (*company_of(subject), subject.create(target), Wait())
     )
     story = Story(
         f"create {subject.title}, {change.title}, and change it back",
         (
-            *_company(subject),
+            *company_of(subject),
             subject.create(),
             Wait(),
             _revise(subject, change),
@@ -166,7 +169,7 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
             Wait(),
         ),
     )
-    return Scene(story, "reference", (reference, fresh), history=True)
+    return Scene(story, "reference", (reference, fresh), history=True, value=change.title)
 
 
 def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:
@@ -175,13 +178,13 @@ def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:
     if not chosen:
         return
     last = chosen[-1]
-    steps: list[Step] = [*_company(subject), subject.create()]
+    steps: list[Step] = [*company_of(subject), subject.create()]
     for change in chosen[:-1]:
         steps += [_revise(subject, change), _revise(subject, change.back())]
     steps += [_revise(subject, last), Wait()]
     reference = Story(
         f"create {subject.title} with {last.title}",
-        (*_company(subject), subject.create(changed(subject.object, last)), Wait()),
+        (*company_of(subject), subject.create(changed(subject.object, last)), Wait()),
     )
     yield Scene(
         Story(f"change {subject.title} in quick succession", tuple(steps)), "reference", (reference,), history=True
@@ -203,7 +206,7 @@ def _company_scenes(subject: Subject) -> Iterator[Scene]:
 
 
 def _pair(subject: Subject, one: Subject, two: Subject, title: str) -> Iterator[Scene]:
-    prelude = (*_company(subject), *_namespace(one), *_namespace(two))
+    prelude = (*company_of(subject), *_namespace(one), *_namespace(two))
     alone = tuple(
         Story(f"create only {each.namespace}/{each.name}", (*prelude, each.create(), Wait())) for each in (one, two)
     )
@@ -259,7 +262,8 @@ def _namespace(subject: Subject) -> tuple[Step, ...]:
     return (made, *(Create(other) for other in subject.company))
 
 
-def _company(subject: Subject) -> tuple[Step, ...]:
+def company_of(subject: Subject) -> tuple[Step, ...]:
+    """Returns the steps that create what must exist before a subject."""
     namespaces = {each["metadata"].get("namespace") for each in (*subject.company, subject.object)} - {None, "default"}
     named = {each["metadata"].get("name") for each in subject.company if each["kind"] == "Namespace"}
     made = [
