@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, Final, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 __all__ = ["Killed", "Program", "calling_program", "current_program"]
 
@@ -56,9 +56,10 @@ class Program:
         self.name = name
         self.killed = False
         self._loop = asyncio.get_running_loop()
-        self._tasks: WeakSet[asyncio.Task[Any]] = WeakSet()
-        self._calls: set[asyncio.Task[Any]] = set()
-        self._closables: WeakSet[Closable] = WeakSet()
+        # In the order of their start: that of a set would depend on addresses, and so differ between processes.
+        self._tasks: WeakKeyDictionary[asyncio.Task[Any], None] = WeakKeyDictionary()
+        self._calls: dict[asyncio.Task[Any], None] = {}
+        self._closables: WeakKeyDictionary[Closable, None] = WeakKeyDictionary()
         self._when_killed: dict[Callable[[], object], None] = {}
         self._kept: list[object] = []
         self._cancelling: dict[asyncio.Task[Any], int] = {}
@@ -85,7 +86,7 @@ class Program:
         outside.run(_PROGRAM.set, None)
         outside.run(_CALLER.set, self)
         task = self._loop.create_task(work, context=outside)
-        self._calls.add(task)
+        self._calls[task] = None
         try:
             return await task
         except asyncio.CancelledError:
@@ -93,11 +94,11 @@ class Program:
                 raise Killed(f"{self.name} was killed") from None
             raise
         finally:
-            self._calls.discard(task)
+            self._calls.pop(task, None)
 
     def owns(self, resource: Closable) -> None:
         """Closes a resource when the program is killed, unless it was discarded before."""
-        self._closables.add(resource)
+        self._closables[resource] = None
 
     def when_killed(self, callback: Callable[[], object]) -> None:
         """Calls back once when the program is killed. The same callback is called only once."""
@@ -109,7 +110,7 @@ class Program:
 
     def adopt(self, task: asyncio.Task[Any]) -> None:
         """Adds a task."""
-        self._tasks.add(task)
+        self._tasks[task] = None
 
     def ends(self, task: asyncio.Task[Any] | None) -> bool:
         """Returns whether a task was cancelled since the kill, which only the end of the event loop does."""

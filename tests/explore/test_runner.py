@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kubewright.explore.faults import plans_of
-from kubewright.explore.model import Fault, Outcome, Plan
-from kubewright.explore.runner import Pool
+from kubewright.explore.model import Apply, Fault, Outcome, Plan, Story, Wait
+from kubewright.explore.runner import Pool, reachable_lines
 from kubewright.explore.workloads import Subject, changes_of, life_of, read_subjects
 from kubewright.operator.loading import load_operator
 
@@ -94,3 +94,40 @@ def test_watches_expire_and_reorder_by_kind(pool: Pool, resource: str) -> None:
         usual, found = run(pool, "ready_correct"), run(pool, "ready_correct", fault)
         assert found.hits == [True]
         assert [set(each.world) for each in found.checkpoints] == [set(each.world) for each in usual.checkpoints]
+
+
+@pytest.mark.promise("The explorer", "The same plan gives a byte-identical journal.")
+@pytest.mark.parametrize("fault", [Fault("crash", 2, after=True), Fault("takeover", 1, after=True, seconds=30.0)])
+def test_same_plan_gives_the_same_journal(pool: Pool, fault: Fault) -> None:
+    target = target_of("ready_correct")
+    plan = Plan(life_of(subject_of(target), None), (fault,))
+    with Pool(target, workers=1) as another:
+        outcomes = [each.run(plan, target, fresh=fresh) for each in (pool, another) for fresh in (True, False, True)]
+    assert outcomes[0].journal
+    assert len({outcome.journal for outcome in outcomes}) == 1
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+def test_reports_what_escapes_determinism(pool: Pool) -> None:
+    first, second = run(pool, "escaping"), run(pool, "escaping")
+    assert first.escapes == [
+        "the operator calls datetime.now: use ctx.clock.now",
+        "the operator calls time.monotonic: use ctx.clock.monotonic",
+        "the operator starts a thread",
+    ]
+    assert first.journal != second.journal
+
+
+def test_notes_the_lines_that_a_run_reached(pool: Pool) -> None:
+    found = run(pool, "memory_correct").lines
+    (path,) = found
+    assert found[path] == reachable_lines(Path(path).read_bytes())
+
+
+def test_user_applies_an_object_that_may_exist(pool: Pool) -> None:
+    target = target_of("memory_correct")
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "default"}}
+    steps = (Apply({**settings, "data": {"a": "1"}}), Apply({**settings, "data": {"b": "2"}}), Wait())
+    outcome = pool.run(Plan(Story("apply twice", steps)), target)
+    assert outcome.refused == []
+    assert outcome.checkpoints[0].world["configmaps", "default", "settings"]["data"] == {"a": "1", "b": "2"}

@@ -14,7 +14,7 @@ class Synced:
 
     def __init__(self) -> None:
         self._reached = False
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}  # in order, so that runs are reproducible
 
     def __bool__(self) -> bool:
         return self._reached
@@ -30,11 +30,11 @@ class Synced:
         """Waits for at most that many seconds. Returns whether the state was reached."""
         if not self._reached:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.add(future)
+            self._waiting[future] = None
             try:
                 await within(clock, timeout, future)
             except TimeLimitExceeded:
                 pass
             finally:
-                self._waiting.discard(future)
+                self._waiting.pop(future, None)
         return self._reached

@@ -24,7 +24,7 @@ class InProcess:
         self._user = user
         self._with_warnings = warnings
         self._closed = False
-        self._watches: weakref.WeakSet[ApiResponse] = weakref.WeakSet()
+        self._watches: weakref.WeakKeyDictionary[ApiResponse, None] = weakref.WeakKeyDictionary()
 
     async def send(self, request: Request) -> Response:
         """Sends a request and returns the response."""
@@ -43,7 +43,7 @@ class InProcess:
         if not self._with_warnings:
             response.drop_warnings()
         if response.stream is not None:
-            self._watches.add(response)
+            self._watches[response] = None
             if program is not None:
                 program.owns(response)
         return response

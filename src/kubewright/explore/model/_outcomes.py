@@ -108,6 +108,8 @@ class Outcome(msgspec.Struct):
     """Why the run could not be completed; empty if it was."""
     watched: list[str] = []
     """Resources that the operator watches."""
+    journal: str = ""
+    """A digest of the cluster's journal: every request and every write, with times and bytes. Equal for equal runs."""
     lines: dict[str, list[int]] = {}
     """The lines of the operator's functions that were reached, by file."""
     permitted: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any, Final
@@ -23,8 +23,9 @@ _BLOCKS: Final = ("body", "orelse", "finalbody")
 class Coverage:
     """Notes the statements of functions that are executed. `start` changes how modules of a folder are imported."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, escape: Callable[[str], None] = lambda escape: None) -> None:
         self._folder = folder
+        self._escape = escape
         self._reached: set[tuple[str, int]] = set()
         self._files: set[str] = set()
 
@@ -39,7 +40,7 @@ class Coverage:
             if not path.startswith(coverage._folder) or "site-packages" in path or fullname.startswith("kubewright"):
                 return usual(loader, fullname)
             coverage._files.add(path)
-            return _compiled(loader.get_data(path), path)
+            return _compiled(loader.get_data(path), path, coverage._escape)
 
         SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
         sys.dont_write_bytecode = True
@@ -60,10 +61,21 @@ def reachable_lines(source: bytes) -> list[int]:
     return sorted(notes.lines)
 
 
-def _compiled(source: bytes, path: str) -> CodeType:
+def _compiled(source: bytes, path: str, escape: Callable[[str], None]) -> CodeType:
     tree = ast.parse(source, path)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and (clock := _real_clock(call.func)):
+            escape(f"the operator calls {clock}: use ctx.clock.now")
     compiled: CodeType = compile(ast.fix_missing_locations(_Notes(path).visit(tree)), path, "exec")
     return compiled
+
+
+def _real_clock(called: ast.expr) -> str:
+    """Returns the name of a called function that reads the machine's date, which cannot be replaced; else nothing."""
+    if not isinstance(called, ast.Attribute) or called.attr not in ("now", "utcnow", "today"):
+        return ""
+    owner = called.value.attr if isinstance(called.value, ast.Attribute) else getattr(called.value, "id", "")
+    return f"{owner}.{called.attr}" if owner in ("datetime", "date") else ""
 
 
 class _Notes(ast.NodeTransformer):

@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ _AUDITED: Final = {
     "subprocess.Popen": "starts a process",
     "os.system": "starts a process",
 }
+_DEEPEST: Final = 40
 
 
 class Determinism:
@@ -34,7 +36,7 @@ class Determinism:
         self.found: set[str] = set()
         self.clock: Clock | None = None
         self._folder = folder
-        self.coverage = Coverage(folder)
+        self.coverage = Coverage(folder, self.found.add)
 
     def is_user_code(self, depth: int) -> bool:
         """Returns whether the caller of the caller is in the program's folder."""
@@ -44,6 +46,22 @@ class Determinism:
         """Notes a call that leaves the process."""
         if event in _AUDITED and not (event == "socket.connect" and isinstance(arguments[1], str | bytes)):
             self.found.add(f"the operator {_AUDITED[event]}")
+
+    def note_thread(self) -> None:
+        """Notes a thread that the operator's code starts."""
+        if self._is_called_by_user_code():
+            self.found.add("the operator starts a thread")
+
+    def _is_called_by_user_code(self) -> bool:
+        """Returns whether the program's folder has a frame on the stack: Kubewright itself starts threads, too."""
+        frame = sys._getframe(2)
+        for _ in range(_DEEPEST):
+            if frame.f_code.co_filename.startswith(self._folder):
+                return True
+            if frame.f_back is None:
+                return False
+            frame = frame.f_back
+        return False
 
 
 @contextlib.contextmanager
@@ -58,9 +76,15 @@ def deterministic(target: str, seed: int) -> Iterator[Determinism]:
     uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
     asyncio.sleep = _virtual_sleep(determinism, asyncio.sleep)
     time.sleep = _skipped_sleep(determinism, time.sleep)
-    time.time = _virtual_time(determinism, time.time)
+    time.time = _virtual_time(
+        determinism, time.time, "time.time: use ctx.clock.now", lambda clock: clock.now().timestamp()
+    )
+    for name in ("monotonic", "perf_counter"):
+        advice = f"time.{name}: use ctx.clock.monotonic"
+        setattr(time, name, _virtual_time(determinism, getattr(time, name), advice, lambda clock: clock.monotonic()))
     # Its threads measure real time, and a process with threads cannot be forked.
     LoopWatchdog.start = _not_started  # type: ignore[method-assign]
+    threading.Thread.start = _noted_start(determinism, threading.Thread.start)  # type: ignore[method-assign]
     sys.addaudithook(determinism.audit)
     determinism.coverage.start()
     yield determinism
@@ -68,6 +92,16 @@ def deterministic(target: str, seed: int) -> Iterator[Determinism]:
 
 def _not_started(self: LoopWatchdog) -> None:
     """Starts nothing."""
+
+
+def _noted_start(
+    determinism: Determinism, real: Callable[[threading.Thread], None]
+) -> Callable[[threading.Thread], None]:
+    def start(thread: threading.Thread) -> None:
+        determinism.note_thread()
+        real(thread)
+
+    return start
 
 
 def _virtual_sleep(determinism: Determinism, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,11 +131,13 @@ def _skipped_sleep(determinism: Determinism, real: Callable[[Any], None]) -> Cal
     return sleep
 
 
-def _virtual_time(determinism: Determinism, real: Callable[[], float]) -> Callable[[], float]:
+def _virtual_time(
+    determinism: Determinism, real: Callable[[], float], advice: str, virtual: Callable[[Clock], float]
+) -> Callable[[], float]:
     def now() -> float:
         if determinism.clock is not None and determinism.is_user_code(1):
-            determinism.found.add("the operator calls time.time: use ctx.clock.now")
-            return determinism.clock.now().timestamp()
+            determinism.found.add(f"the operator calls {advice}")
+            return virtual(determinism.clock)
         return real()
 
     return now

@@ -155,6 +155,7 @@ class Run:
             broken="" if ended is None else f"the operator ended: {ended!r}",
             watched=sorted(stage.watched),
             permitted=self.operator.permitted(),
+            journal=self.recorder.digest(),
             lines=self._escapes.coverage.lines(),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final
 
 import msgspec
@@ -81,6 +82,16 @@ class Recorder:
             del self.invariants[name]
             what = f"{write.verb} of {write.resource} {write.namespace}/{write.name} by {write.actor or 'the cluster'}"
             self.broken.append((write.time, name, f"{reason}, after {what}"))
+
+    def digest(self) -> str:
+        """Returns a digest of the journal: all requests and writes of all clients, with times and bytes."""
+        found = hashlib.blake2b(digest_size=16)
+        for entry in self._cluster.lab.journal:
+            parts = (entry.time, entry.user, entry.client, entry.verb, entry.resource, entry.namespace, entry.name)
+            found.update(f"{parts} {entry.subresource} {entry.status} {entry.revision} {entry.type}".encode())
+            if entry.event is not None:
+                found.update(entry.event.entry.raw)
+        return found.hexdigest()
 
     def world(self) -> dict[tuple[str, str, str], dict[str, Any]]:
         """Returns the objects that exist now, except initial ones and noise."""

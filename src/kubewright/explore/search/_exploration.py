@@ -123,6 +123,9 @@ class Exploration:
                 self.report.error = f"the server refuses the sample: {outcome.refused[0][1]}"
                 return None
             self.report.escapes = sorted({*self.report.escapes, *outcome.escapes})
+        if self._pool.run(plans[0], fresh=True).journal != outcomes[0].journal:
+            differs = "two runs of the same plan differ: the operator uses the machine's time, chance or threads"
+            self.report.escapes = sorted({*self.report.escapes, differs})
         exempt = Masks(exempt=subject.exemptions)
         wrong = [judge_undisturbed(subject, outcome, deletes=True, masks=exempt) for outcome in outcomes]
         for finding in wrong[0]:
