@@ -8,11 +8,11 @@ import pytest
 
 from kubewright.cli import run
 from kubewright.explore import ExploreError, run_exploration
-from kubewright.explore.faults import pairs_of
+from kubewright.explore.faults import pairs_of, plans_of
 from kubewright.explore.model import Apply, Checkpoint, Delete, Fault, Outcome, Pause, Plan, Sent, Story, Wait
 from kubewright.explore.runner import reachable_lines
 from kubewright.explore.search import Novelty, fingerprint, load_saved, unreached
-from kubewright.explore.workloads import SampleError, operation_of, read_operations, read_subjects
+from kubewright.explore.workloads import SampleError, hasty_life_of, operation_of, read_operations, read_subjects
 from kubewright.operator.loading import load_operator
 
 OPERATORS = Path(__file__).parent / "operators"
@@ -120,3 +120,14 @@ def test_rejects_invalid_operations(tmp_path: Path, content: str, message: str) 
     path.write_text(content)
     with pytest.raises(SampleError, match=message):
         read_operations([path])
+
+
+def test_watches_are_late_only_for_a_moment_before_a_deletion() -> None:
+    """Until an operator knows that its object is gone, it creates the children again, as often as they are deleted."""
+    subject = read_subjects(load_operator(str(OPERATORS / "memory_correct.py")), [SAMPLE])[0]
+    story = hasty_life_of(subject, None)
+    plans = plans_of(story, Outcome(watched=["configmaps", subject.resource]), subject.key)
+    late = [fault for each in plans for fault in each.faults if fault.kind.endswith("watch")]
+    about_subject = [fault for fault in late if fault.resource in ("", subject.resource) or fault.kind != "slow-watch"]
+    assert about_subject
+    assert all(fault.seconds < 1 for fault in about_subject)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Story, Wait
+from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Step, Story, Wait
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
 
@@ -108,7 +108,7 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
         yield 1, Fault("downtime", number, seconds=120.0)
         yield 4, Fault("downtime", number, seconds=4 * _HOUR)
         # Until an operator knows that its object is gone, it creates the children again, as often as they are deleted.
-        blind = isinstance(step, Delete)
+        blind = _is_deleted_before_rest(story.steps[number:])
         for resource in watched:
             short = blind and resource == subject[0]
             yield 2, Fault("slow-watch", number, resource=resource, seconds=_BLINK if short else 60.0)
@@ -121,6 +121,12 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
         yield 4, Fault("expired-watch", number, seconds=_BLINK if blind else 30.0)
         for resource in watched if len(watched) > 1 else ():
             yield 5, Fault("expired-watch", number, resource=resource, seconds=_BLINK if blind else 30.0)
+
+
+def _is_deleted_before_rest(steps: Sequence[Step]) -> bool:
+    """Returns whether the user deletes something before the next `Wait`."""
+    following = itertools.takewhile(lambda step: not isinstance(step, Wait), steps)
+    return any(isinstance(step, Delete) for step in following)
 
 
 def _at_rest(outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:

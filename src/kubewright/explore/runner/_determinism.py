@@ -84,7 +84,7 @@ def deterministic(target: str, seed: int) -> Iterator[Determinism]:
         setattr(time, name, _virtual_time(determinism, getattr(time, name), advice, lambda clock: clock.monotonic()))
     # Its threads measure real time, and a process with threads cannot be forked.
     LoopWatchdog.start = _not_started  # type: ignore[method-assign]
-    threading.Thread.start = _noted_start(determinism, threading.Thread.start)  # type: ignore[method-assign]
+    threading.Thread.start = _noted_start(determinism, threading.Thread.start)  # type: ignore[assignment, method-assign]
     sys.addaudithook(determinism.audit)
     determinism.coverage.start()
     yield determinism
