@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -132,3 +133,22 @@ async def test_an_error_of_the_block_wins_over_that_of_a_scope() -> None:
 def test_a_scope_needs_a_task() -> None:
     with pytest.raises(RuntimeError), CancelScope():
         pass
+
+
+async def test_within_reports_no_failure_of_work_that_ends_while_the_caller_is_cancelled() -> None:
+    """The work fails before its caller runs again, and the caller is cancelled in the same turn."""
+    reported: list[dict[str, object]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+    failing: asyncio.Future[None] = loop.create_future()
+    caller = asyncio.ensure_future(within(VirtualClock(), 5.0, failing))
+    await asyncio.sleep(0)
+    failing.set_exception(ConnectionResetError())
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    del failing, caller
+    gc.collect()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert reported == []

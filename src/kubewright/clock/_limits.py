@@ -82,9 +82,8 @@ async def within(clock: Clock, seconds: float, work: Awaitable[T], *, real_time:
         raise TimeLimitExceeded
     finally:
         timer.cancel()
-        if not task.done():
-            task.add_done_callback(_retrieve)
-            task.cancel()
+        task.add_done_callback(_retrieve)  # it may have failed in the turn in which the caller was cancelled
+        task.cancel()
 
 
 def _retrieve(task: asyncio.Future[Any]) -> None:
