@@ -111,31 +111,25 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     raise ConnectionResetError("one side has closed the connection")
 
 
-class PatroniPods:
-    """A running cluster, and what a test does with it."""
+class Pods:
+    """The running pods of a cluster, and what a test does with them.
 
-    def __init__(self, client: Client, relays: Relays) -> None:
+    Args:
+        client: of the cluster's namespace.
+        name: of the cluster.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
         self.client = client
-        self.relays = relays
+        self.name = name
 
-    async def create(self, replicas: int) -> None:
-        """Creates the objects that an operator would create."""
-        for user, password in PASSWORDS.items():
-            data = {"username": user.encode(), "password": password.encode()}
-            await self.client.create(core.Secret(metadata=ObjectMeta(name=user), data=data))
-        await self.client.create(core.ServiceAccount(metadata=ObjectMeta(name="postgres-pod")))
-        await self.client.create(rbac.Role(metadata=ObjectMeta(name="postgres-pod"), rules=list(POD_RULES)))
-        subject = rbac.Subject(kind="ServiceAccount", name="postgres-pod", namespace=self.client.namespace)
-        reference = rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="postgres-pod")
-        binding = rbac.RoleBinding(metadata=ObjectMeta(name="pods"), subjects=[subject], role_ref=reference)
-        await self.client.create(binding)
-        await self.client.create(_service(NAME, None))
-        await self.client.create(_service(f"{NAME}-repl", {**LABELS, ROLE_LABEL: "replica"}))
-        await self.client.create(_stateful_set(replicas, self.relays.base))
+    def secret_of(self, user: str) -> str:
+        """Returns the name of a user's Secret."""
+        return f"{user.replace('_', '-')}.{self.name}.credentials.postgresql.acid.zalan.do"
 
     async def pods(self) -> list[core.Pod]:
         """Returns the pods, sorted by name."""
-        found = await self.client.list(core.Pod, labels=LABELS)
+        found = await self.client.list(core.Pod, labels={CLUSTER_LABEL: self.name})
         return sorted(found, key=lambda pod: pod.metadata.name or "")
 
     @asynccontextmanager
@@ -159,7 +153,7 @@ class PatroniPods:
             members = await self.members()
             running = [each for each in members if each.is_running]
             leaders = [each for each in running if each.is_leader]
-            synchronous = [each for each in running if each.role == "sync_standby"]
+            synchronous = count == 1 or any(each.role == "sync_standby" for each in running)
             return members if len(running) == len(members) == count and leaders and synchronous else None
 
         return await until(check, "a healthy cluster", every=0.5)
@@ -178,23 +172,25 @@ class PatroniPods:
         pod = await self.client.get(core.Pod, name)
 
         async def check() -> bool:
-            found = await self.client.get(core.Endpoints, NAME)
+            found = await self.client.get(core.Endpoints, self.name)
             return [each.ip for subset in found.subsets or () for each in subset.addresses or ()] == [pod.status.pod_ip]
 
         await until(check, f"Endpoints of {name}", every=0.2)
 
     @asynccontextmanager
-    async def login(self, service: str = NAME, user: str = "postgres") -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def login(
+        self, service: str = "", user: str = "postgres", database: str = "postgres"
+    ) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """Logs in through a Service, with the password of the user's Secret."""
-        address = address_of(await self.client.get(core.Service, service))
+        address = address_of(await self.client.get(core.Service, service or self.name))
         assert address is not None
-        secret = await self.client.get(core.Secret, user)
+        secret = await self.client.get(core.Secret, self.secret_of(user))
         connection = await psycopg.AsyncConnection.connect(
             host=address.host,
             port=address.port,
             user=user,
             password=(secret.data or {})["password"].decode(),
-            dbname="postgres",
+            dbname=database,
             autocommit=True,
             connect_timeout=10,
         )
@@ -203,7 +199,7 @@ class PatroniPods:
         finally:
             await connection.close()
 
-    async def query(self, statement: str, service: str = NAME) -> list[tuple[Any, ...]]:
+    async def query(self, statement: str, service: str = "") -> list[tuple[Any, ...]]:
         """Runs a statement through a Service. Retries while the connection fails."""
 
         async def attempt() -> list[list[tuple[Any, ...]]] | None:
@@ -221,6 +217,33 @@ class PatroniPods:
         for process in processes_of(pod):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, number)
+
+
+class PatroniPods(Pods):
+    """A cluster without an operator. Each pod has its own way to the API server."""
+
+    def __init__(self, client: Client, relays: Relays) -> None:
+        super().__init__(client, NAME)
+        self.relays = relays
+
+    def secret_of(self, user: str) -> str:
+        """Returns the name of a user's Secret."""
+        return user
+
+    async def create(self, replicas: int) -> None:
+        """Creates the objects that an operator would create."""
+        for user, password in PASSWORDS.items():
+            data = {"username": user.encode(), "password": password.encode()}
+            await self.client.create(core.Secret(metadata=ObjectMeta(name=user), data=data))
+        await self.client.create(core.ServiceAccount(metadata=ObjectMeta(name="postgres-pod")))
+        await self.client.create(rbac.Role(metadata=ObjectMeta(name="postgres-pod"), rules=list(POD_RULES)))
+        subject = rbac.Subject(kind="ServiceAccount", name="postgres-pod", namespace=self.client.namespace)
+        reference = rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="postgres-pod")
+        binding = rbac.RoleBinding(metadata=ObjectMeta(name="pods"), subjects=[subject], role_ref=reference)
+        await self.client.create(binding)
+        await self.client.create(_service(NAME, None))
+        await self.client.create(_service(f"{NAME}-repl", {**LABELS, ROLE_LABEL: "replica"}))
+        await self.client.create(_stateful_set(replicas, self.relays.base))
 
 
 def processes_of(pod: core.Pod) -> list[int]:

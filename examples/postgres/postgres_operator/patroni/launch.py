@@ -83,6 +83,7 @@ def configuration(variables: Mapping[str, str], programs: Path, root: Path, runt
             "data_dir": str(root / "data"),
             "bin_dir": str(programs),
             "pgpass": str(runtime / "pgpass"),
+            "basebackup": [{"checkpoint": "fast"}],  # a new replica does not wait for the next checkpoint
             "authentication": {
                 "superuser": {"username": superuser, "password": variables["PGPASSWORD_SUPERUSER"]},
                 "replication": {"username": standby, "password": variables["PGPASSWORD_STANDBY"]},
