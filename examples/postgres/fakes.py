@@ -6,6 +6,7 @@ pods: it elects a primary and sets the role labels. Both survive a killed operat
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,12 @@ class FakeEngine:
     databases: dict[str, FakeDatabase] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     unreachable: bool = False
+    changed: asyncio.Queue[kw.ObjectKey] = field(default_factory=asyncio.Queue)
+
+    def elect(self, cluster: str, leader: str) -> None:
+        """Makes a pod the primary of a cluster, `namespace/name`."""
+        self.leaders[cluster] = leader
+        self.changed.put_nowait(kw.ObjectKey(cluster.partition("/")[0], leader))
 
     @contextlib.asynccontextmanager
     async def patroni(self, pods: Sequence[core.Pod]) -> AsyncIterator[FakeMembers]:
@@ -124,21 +131,21 @@ class FakeMembers:
         if self.engine.leaders.get(self.cluster) != leader or candidate is None:
             raise PatroniRefused(f"{leader} is not the primary")
         self.engine.calls.append(f"switchover {leader} {candidate}")
-        self.engine.leaders[self.cluster] = candidate
+        self.engine.elect(self.cluster, candidate)
 
 
 def fake_patroni(engine: FakeEngine) -> kw.Operator:
     """Returns an operator that elects primaries and labels pods."""
-    operator = kw.Operator("fake-patroni", resync=1)
+    operator = kw.Operator("fake-patroni")
 
-    @operator.reconciles(core.Pod)
+    @operator.indexes(core.Pod, "cluster")
+    def index(pod: core.Pod) -> str | None:
+        return key_of(pod) if APPLICATION_LABEL in pod.metadata.labels else None
+
+    @operator.reconciles(core.Pod, triggers=[engine.changed])
     async def elect(key: kw.ObjectKey, ctx: kw.Context[core.Pod]) -> None:
         cluster = f"{key.namespace}/{key.name.rpartition('-')[0]}"
-        pods = [
-            pod
-            for pod in ctx.list(core.Pod, key.namespace)
-            if APPLICATION_LABEL in pod.metadata.labels and key_of(pod) == cluster
-        ]
+        pods = ctx.by_index(core.Pod, "cluster", cluster)
         up = [pod.metadata.name for pod in pods if is_up(pod)]
         if ctx.get(core.Pod, key.name) is None:
             engine.pending.discard(key.name)  # a new pod starts with its parameters

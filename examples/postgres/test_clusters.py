@@ -86,7 +86,7 @@ async def test_scales_by_the_subresource(world: World) -> None:
 async def test_moves_the_primary_before_a_scale_down(world: World) -> None:
     async with world.operator():
         await created(world, number_of_instances=3)
-        world.engine.leaders[f"{NAMESPACE}/{NAME}"] = f"{NAME}-2"
+        world.engine.elect(f"{NAMESPACE}/{NAME}", f"{NAME}-2")
         await world.until(lambda found: found.status.primary == f"{NAME}-2")
         await world.patch({"spec": {"numberOfInstances": 2}})
         cluster = await world.until_state(State.RUNNING)
@@ -119,7 +119,7 @@ async def test_replaces_pods_after_a_failover_during_the_update(world: World) ->
         await created(world, number_of_instances=3)
         await world.patch({"spec": {"dockerImage": "spilo:new"}})
         await world.until(lambda found: found.status.state is State.UPDATING)
-        world.engine.leaders[f"{NAMESPACE}/{NAME}"] = f"{NAME}-1"
+        world.engine.elect(f"{NAMESPACE}/{NAME}", f"{NAME}-1")
         await world.until_state(State.RUNNING)
         images = {pod.spec.containers[0].image for pod in await world.pods()}
         assert images == {"spilo:new"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +113,10 @@ async def test_rest_api_has_the_paths_of_upstream(world: World) -> None:
         assert (status, content["Clusters"], len(content["WorkerQueueSize"])) == (200, 1, 8)
         assert sum(content["WorkerQueueSize"].values()) == len((await page(running, "/workers/all/queue"))[1]["Keys"])
         queues = [(await page(running, f"/workers/{number}/queue"))[1]["Keys"] for number in range(8)]
-        assert sorted(sum(queues, [])) == (await page(running, "/workers/all/queue"))[1]["Keys"]
+        assert sorted(chain(*queues)) == (await page(running, "/workers/all/queue"))[1]["Keys"]
         assert (await page(running, "/clusters/"))[1] == {"acid": [f"{NAMESPACE}/{NAME}"]}
-        assert (await page(running, f"/clusters/{NAMESPACE}/{NAME}/"))[1]["status"][
-            "PostgresClusterStatus"
-        ] == "Running"
-        running.controller(Postgresql)
+        _, cluster = await page(running, f"/clusters/{NAMESPACE}/{NAME}/")
+        assert cluster["status"]["PostgresClusterStatus"] == "Running"
         status, lines = await page(running, f"/clusters/{NAMESPACE}/{NAME}/logs/")
         assert status == 200
         assert lines == (await page(running, "/workers/all/logs"))[1]

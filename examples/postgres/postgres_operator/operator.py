@@ -10,7 +10,15 @@ from kubewright.api import apps, core, policy, rbac
 from kubewright.client import ApiError, Conflict
 from kubewright.durations import parse_duration
 from postgres_operator import rest
-from postgres_operator.children import OURS, PATRONI_RULES, cluster_of, instances_of, selector_of
+from postgres_operator.children import (
+    CLUSTER_INDEX,
+    OURS,
+    PATRONI_RULES,
+    cluster_name_of,
+    cluster_of,
+    instances_of,
+    selector_of,
+)
 from postgres_operator.database import DatabaseError, DatabaseUnreachable, InvalidNames, logins, wanted
 from postgres_operator.engine import production_engine
 from postgres_operator.kinds import (
@@ -33,6 +41,8 @@ from postgres_operator.work import Progress, Work
 operator = kw.Operator("postgres-operator", install_crds=True, concurrency=8)
 engine = operator.provides(production_engine)
 rest.add_pages(operator)
+operator.indexes(core.Pod, CLUSTER_INDEX)(cluster_name_of)
+operator.indexes(core.PersistentVolumeClaim, CLUSTER_INDEX)(cluster_name_of)
 
 operator.needs(core.Pod, verbs=["delete"])  # rolling updates
 operator.needs(core.PersistentVolumeClaim, verbs=["patch"])  # growth

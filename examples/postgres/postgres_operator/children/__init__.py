@@ -8,9 +8,11 @@ from postgres_operator.children.accounts import PATRONI_RULES, account_of, role_
 from postgres_operator.children.budgets import budget_of
 from postgres_operator.children.environment import environment_of
 from postgres_operator.children.names import (
+    CLUSTER_INDEX,
     OURS,
     account_name,
     claim_name,
+    cluster_name_of,
     cluster_of,
     data_secret_name,
     instances_of,
@@ -24,12 +26,14 @@ from postgres_operator.children.services import config_service_of, master_servic
 from postgres_operator.children.stateful_sets import stateful_set
 
 __all__ = [
+    "CLUSTER_INDEX",
     "OURS",
     "PATRONI_RULES",
     "account_name",
     "account_of",
     "budget_of",
     "claim_name",
+    "cluster_name_of",
     "cluster_of",
     "config_service_of",
     "data_secret",

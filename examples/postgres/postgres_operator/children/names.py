@@ -7,6 +7,8 @@ from postgres_operator.patroni import APPLICATION_LABEL, APPLICATION_VALUE, CLUS
 OURS = {APPLICATION_LABEL: APPLICATION_VALUE}
 """The label of everything that belongs to a cluster."""
 VOLUME = "pgdata"
+CLUSTER_INDEX = "cluster"
+"""The index of pods and claims by the name of their cluster: a namespace may have thousands of them."""
 
 
 def selector_of(cluster: Postgresql) -> dict[str, str]:
@@ -23,6 +25,11 @@ def cluster_of(child: kw.Object) -> list[kw.ObjectKey]:
     """Returns the cluster of a pod or claim, from its labels."""
     name = child.metadata.labels.get(CLUSTER_LABEL)
     return [kw.ObjectKey(child.metadata.namespace, name)] if name else []
+
+
+def cluster_name_of(child: kw.Object) -> str | None:
+    """Returns the name of the cluster of a pod or claim, for the index."""
+    return child.metadata.labels.get(CLUSTER_LABEL)
 
 
 def instances_of(cluster: Postgresql, config: Configuration) -> int:

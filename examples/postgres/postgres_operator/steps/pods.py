@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import kubewright as kw
 from kubewright.api import apps, core, is_condition_true
-from postgres_operator.children import ordinal_of, selector_of
+from postgres_operator.children import CLUSTER_INDEX, ordinal_of
 from postgres_operator.engine import Engine, Members
 from postgres_operator.kinds import Postgresql
 from postgres_operator.patroni import PRIMARY, ROLE_LABEL, Member
@@ -18,7 +18,7 @@ REVISION = "controller-revision-hash"
 
 def pods_of(cluster: Postgresql, ctx: kw.Context[Postgresql]) -> list[core.Pod]:
     """Returns the pods of a cluster by their number."""
-    found = ctx.list(core.Pod, cluster.metadata.namespace, labels=selector_of(cluster))
+    found = ctx.by_index(core.Pod, CLUSTER_INDEX, cluster.metadata.name, namespace=cluster.metadata.namespace)
     return sorted(found, key=lambda pod: ordinal_of(pod.metadata.name))
 
 

@@ -3,7 +3,7 @@
 import kubewright as kw
 from kubewright.api import apps, core
 from kubewright.client import Forbidden
-from postgres_operator.children import data_secret_name, selector_of
+from postgres_operator.children import CLUSTER_INDEX, data_secret_name
 from postgres_operator.children.secrets import VERSION_ANNOTATION
 from postgres_operator.kinds import Postgresql
 
@@ -66,7 +66,8 @@ async def grow_volumes(cluster: Postgresql, ctx: kw.Context[Postgresql]) -> dict
 
 def claims_of(cluster: Postgresql, ctx: kw.Context[Postgresql]) -> list[core.PersistentVolumeClaim]:
     """Returns the claims of the cluster's pods."""
-    return ctx.list(core.PersistentVolumeClaim, cluster.metadata.namespace, labels=selector_of(cluster))
+    name, namespace = cluster.metadata.name, cluster.metadata.namespace
+    return ctx.by_index(core.PersistentVolumeClaim, CLUSTER_INDEX, name, namespace=namespace)
 
 
 def template_of(existing: apps.StatefulSet | None) -> core.PersistentVolumeClaim | None:
@@ -87,5 +88,5 @@ def template_of(existing: apps.StatefulSet | None) -> core.PersistentVolumeClaim
 
 
 def _size(claim: core.PersistentVolumeClaim) -> kw.Quantity:
-    requests = claim.spec.resources.requests if claim.spec is not None and claim.spec.resources is not None else None
+    requests = claim.spec.resources.requests if claim.spec.resources is not None else None
     return (requests or {}).get("storage", kw.Quantity("0"))
