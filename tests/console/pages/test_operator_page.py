@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
@@ -11,6 +12,7 @@ from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.operators import InProcess, Remote, WatchedOperator
+from tests.console.pages.test_accessibility import violations
 from tests.console.screenshots import shoot
 from tests.console.stalls import Stall, operator_of, stall, stalls_defined
 from tests.patience import until
@@ -70,6 +72,11 @@ async def test_shows_queues_charts_caches_and_leader(
             points = await element.evaluate(POINTS)
             assert points
             assert all(count >= 2 for count in points)
+        boxes = [await page.get_by_test_id(f"chart-{name}").bounding_box() for name in ("reconciles", "queue")]
+        assert all(box is not None and box["width"] >= 300 for box in boxes), boxes  # readable at 1280 pixels
+        problems = page.get_by_test_id("operator-problems")
+        await expect(problems).to_contain_text("1 Stall object fails to reconcile (controller stall)")
+        await expect(problems.get_by_role("link")).to_have_attribute("href", re.compile(r"/kinds/.*filter=failing"))
         await shoot(page, "operator")
         # Live: keys that wait for a retry are shown.
         await client.patch(Stall, "stall-3", MergePatch({"spec": {"broken": ""}}), namespace)
@@ -104,9 +111,20 @@ async def test_shows_several_operators_and_marks_standby(
                 await until(partial(sampled, console.operators.add(InProcess(running)), 1))
             console.operators.add(Remote("127.0.0.1:1"))
             await page.goto(f"{console_url}/operator?controller=stall")
-            parts = page.get_by_test_id("operator")
-            await expect(parts).to_have_count(3)
-            await expect(parts.nth(0)).to_contain_text("in this process")
-            await expect(parts.nth(0).get_by_test_id("leader")).to_contain_text("this replica leads")
-            await expect(parts.nth(1).get_by_test_id("leader")).to_contain_text("warm standby")
-            await expect(parts.nth(2).get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")
+            tabs = page.get_by_role("tab")
+            await expect(tabs).to_have_count(3)
+            part = page.get_by_test_id("operator")
+            await expect(part).to_have_count(1)
+            await expect(part).to_contain_text("in this process")
+            await expect(part.get_by_test_id("leader")).to_contain_text("this replica leads")
+            # Problems of all operators are on top, whichever is shown.
+            problems = page.get_by_test_id("operator-problems")
+            await expect(problems).to_contain_text("127.0.0.1:1: Unavailable since")
+            await tabs.nth(1).click()
+            await expect(part.get_by_test_id("leader")).to_contain_text("warm standby")
+            await tabs.nth(2).click()
+            await expect(part.get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")
+            await expect(page).to_have_url(f"{console_url}/operator?operator=127.0.0.1%3A1")
+            await page.reload()  # the URL names the operator
+            await expect(part.get_by_test_id("operator-away")).to_contain_text("127.0.0.1:1")
+            assert await violations(page) == []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from kubewright.console.operators._collection import ControllerRef, Operators
 from kubewright.console.operators._in_process import InProcess
+from kubewright.console.operators._problems import OperatorProblem, operator_problems
 from kubewright.console.operators._remote import AddressError, Remote
 from kubewright.console.operators._samples import Sample, latencies, percentile, rates
 from kubewright.console.operators._view import BeforeAfter, ObjectInspection, OperatorUnavailable, OperatorView
@@ -23,6 +24,7 @@ __all__ = [
     "ControllerRef",
     "InProcess",
     "ObjectInspection",
+    "OperatorProblem",
     "OperatorUnavailable",
     "OperatorView",
     "Operators",
@@ -30,6 +32,7 @@ __all__ = [
     "Sample",
     "WatchedOperator",
     "latencies",
+    "operator_problems",
     "percentile",
     "rates",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import msgspec
 from nicegui import ui
@@ -10,12 +11,13 @@ from nicegui import ui
 from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError
 from kubewright.console.objects import elapsed
-from kubewright.console.operators import WatchedOperator
+from kubewright.console.operators import WatchedOperator, operator_problems
 from kubewright.console.pages import _problems as problems
 from kubewright.console.pages._context import PageContext
 from kubewright.console.pages._page import page
-from kubewright.console.pages.layout import frame
+from kubewright.console.pages.layout import Shell, frame
 from kubewright.console.pages.operator._charts import ControllerCharts
+from kubewright.console.pages.operator._problem_list import ProblemList
 from kubewright.console.pages.operator._tables import Caches, Card, Controllers, Leader, Requests, Webhooks
 from kubewright.console.pages.widgets import RelativeTimes, add_object_style, banner, heading
 from kubewright.observe import OperatorReport
@@ -36,11 +38,11 @@ _NO_OPERATOR = problems.Problem(
 
 
 @page("/operator")
-async def show_operators(ctx: PageContext, controller: str = "") -> None:
-    """Shows all operators that the console queries."""
-    with frame(ctx, "Operator", here="/operator"):
+async def show_operators(ctx: PageContext, controller: str = "", operator: str = "") -> None:
+    """Shows the problems of all operators that the console queries, and one of them: that with this address."""
+    with frame(ctx, "Operator", here="/operator") as around:
         add_object_style()
-        await OperatorsPage(ctx, controller).draw()
+        await OperatorsPage(ctx, around.shell, controller, operator).draw()
 
 
 _NOT_VISIBLE = problems.Problem(
@@ -54,22 +56,28 @@ _RIGHTS_SECONDS = 15.0
 
 
 class OperatorsPage:
-    """All operators that the viewer may see. `kubewright dev` replaces the operator after each save.
+    """All operators that the viewer may see: their problems on top, then a tab for each. `kubewright dev` replaces the
+    operator after each save.
 
     A viewer sees the controllers and caches of the kinds that they may list, and nothing of other operators. The local
     user sees everything, because the credentials are theirs.
     """
 
-    def __init__(self, ctx: PageContext, controller: str) -> None:
+    def __init__(self, ctx: PageContext, shell: Shell, controller: str, address: str) -> None:
         self._backend = ctx.backend
         self._ctx = ctx
+        self._shell = shell
         self._controller = controller
-        self._parts: dict[WatchedOperator, OperatorPart] | None = None
+        self._address = address
+        self._drawn: list[WatchedOperator] | None = None
+        self._by_key: dict[str, WatchedOperator] = {}
+        self._part: OperatorPart | None = None
         self._allowed: frozenset[tuple[str, str]] | None = frozenset()
         """The groups and kinds that the viewer may see; None for all."""
 
     async def draw(self) -> None:
         """Draws the operators and subscribes to changes."""
+        self._problems = ProblemList()
         self._place = ui.column().classes("kw-tab")
         await self._check_rights()
         self._ctx.on_close(self._backend.operators.subscribe(self._update))
@@ -98,21 +106,56 @@ class OperatorsPage:
     def _update(self) -> None:
         every = [*self._backend.operators]
         operators = [one for one in every if self._may_see(one)]
-        if self._parts is None or [*self._parts] != operators or not operators:
-            self._place.clear()
-            with self._place:
-                self._parts = {one: OperatorPart(one, self._controller) for one in operators}
-                if not operators:
-                    problems.draw(_NOT_VISIBLE if every else _NO_OPERATOR)
-        for operator, part in self._parts.items():
-            part.update(_visible(operator.report, self._allowed))
+        if self._drawn != operators or not operators:
+            self._drawn = operators
+            self._draw(operators, bool(every))
+        self._problems.update(
+            [
+                (one.name if len(operators) > 1 else "", problem)
+                for one in operators
+                for problem in operator_problems(one, _visible(one.report, self._allowed))
+            ]
+        )
+        if self._part is not None:
+            self._part.update(_visible(self._part.operator.report, self._allowed))
+
+    def _draw(self, operators: list[WatchedOperator], any_connected: bool) -> None:
+        self._place.clear()
+        self._part = None
+        with self._place:
+            if not operators:
+                problems.draw(_NOT_VISIBLE if any_connected else _NO_OPERATOR)
+                return
+            self._by_key = _keys(operators)
+            if self._address not in self._by_key:
+                self._address = next(iter(self._by_key))
+            if len(operators) > 1:
+                with ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs") as tabs:
+                    tabs.props("dense no-caps inline-label align=left aria-label=Operators")
+                    for key, one in self._by_key.items():
+                        ui.tab(key, f"{one.name} · {key}")
+                tabs.set_value(self._address)
+            self._panel = ui.column().classes("kw-tab").props("role=tabpanel" if len(operators) > 1 else "")
+            self._show()
+
+    def _choose(self, key: str) -> None:
+        if key != self._address and key in self._by_key:
+            self._address = key
+            self._shell.show_address(f"/operator?operator={quote(key, safe='')}")
+            self._show()
+            self._update()
+
+    def _show(self) -> None:
+        self._panel.clear()
+        with self._panel:
+            self._part = OperatorPart(self._by_key[self._address], self._controller)
 
 
 class OperatorPart:
     """The section of one operator."""
 
     def __init__(self, operator: WatchedOperator, controller: str) -> None:
-        self._operator = operator
+        self.operator = operator
         self._times = RelativeTimes()
         self._controller = controller
         self._charts: dict[str, ControllerCharts] = {}
@@ -137,11 +180,11 @@ class OperatorPart:
         for part in self._parts:
             part.update(report)
         for name, charts in self._charts.items():
-            charts.update(self._operator.samples(name))
+            charts.update(self.operator.samples(name))
         self._times.tick()
 
     def _draw_head(self) -> None:
-        operator, report = self._operator, self._operator.report
+        operator, report = self.operator, self.operator.report
         self._head.clear()
         with self._head:
             place = operator.address
@@ -166,7 +209,7 @@ class OperatorPart:
         with self._body:
             self._parts = [Controllers(self._times)]
             for name in names:
-                self._charts[name] = ControllerCharts(name, self._operator.samples(name))
+                self._charts[name] = ControllerCharts(name, self.operator.samples(name))
             self._parts.append(Caches(self._times))
             with ui.element("div").classes("kw-columns"):
                 self._parts.append(Leader(self._times))
@@ -174,6 +217,15 @@ class OperatorPart:
                     self._parts.append(Requests(self._times))
                     if report.webhooks:
                         self._parts.append(Webhooks(self._times))
+
+
+def _keys(operators: list[WatchedOperator]) -> dict[str, WatchedOperator]:
+    """Returns the operators by address. Those in this process have the same one, and get a number."""
+    found: dict[str, WatchedOperator] = {}
+    for one in operators:
+        same = sum(other.address == one.address for other in found.values())
+        found[f"{one.address} ({same + 1})" if same else one.address] = one
+    return found
 
 
 def _visible(report: OperatorReport | None, allowed: frozenset[tuple[str, str]] | None) -> OperatorReport | None:

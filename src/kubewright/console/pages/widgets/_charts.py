@@ -58,7 +58,17 @@ def line_options(
     """Returns the options of a chart with lines over time."""
     return {
         **axis_options(unit),
-        "legend": {"top": 0, "right": 8, "itemHeight": 8, "itemWidth": 14, "textStyle": {"color": _GRAY}},
+        # The legend is above the name of the axis. It scrolls where the chart is narrow.
+        "grid": {"left": 8, "right": 12, "top": 50, "bottom": 6, "containLabel": True},
+        "legend": {
+            "type": "scroll",
+            "top": 0,
+            "left": 4,
+            "right": 4,
+            "itemHeight": 8,
+            "itemWidth": 14,
+            "textStyle": {"color": _GRAY},
+        },
         "color": [*colors],
         "series": [
             {
