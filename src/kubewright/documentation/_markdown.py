@@ -87,10 +87,14 @@ def _begins_block(line: str) -> bool:
     return bool(_FENCE.match(line) or _HEADING.match(line)) or begins_list or line.lstrip().startswith(">")
 
 
+def _ends_fence(line: str, marker: str) -> bool:
+    return len(line) >= len(marker) and line == marker[0] * len(line)
+
+
 def _fenced(lines: list[str], index: int, fence: re.Match[str], link: Link) -> tuple[int, str]:
     indent, marker, info = len(fence[1]), fence[2], fence[3].strip()
     end = index + 1
-    while end < len(lines) and not re.fullmatch(rf" *{re.escape(marker[0])}{{{len(marker)},}} *", lines[end]):
+    while end < len(lines) and not _ends_fence(lines[end].strip(), marker):
         end += 1
     body = [one[indent:] if not one[:indent].strip() else one.lstrip() for one in lines[index + 1 : end]]
     if info.startswith("{toctree}"):

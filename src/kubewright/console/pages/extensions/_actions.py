@@ -13,6 +13,7 @@ from kubewright.console._object_view import ObjectView
 from kubewright.console.extensions import Action, ActionContext, missing_need
 from kubewright.console.pages.extensions._errors import explain
 from kubewright.console.pages.widgets import labeled
+from kubewright.durations import format_duration
 
 __all__ = ["ask_action", "extension_actions"]
 
@@ -110,8 +111,8 @@ class _Dialog:
                 result = await self._call()
         except TimeoutError:
             outcome = "TimeoutError"
-            self._show(f"The action has not finished within {_SECONDS:.0f} seconds. It was canceled.", failed=True)
-            logger.error("action %s has not finished within %.0f s", self._action.id, _SECONDS)
+            self._show(f"The action has not finished within {format_duration(_SECONDS)}. It was canceled.", failed=True)
+            logger.error("action %s has not finished within %s", self._action.id, format_duration(_SECONDS))
         except Exception as error:
             outcome = type(error).__name__
             self._show(": ".join(explain(error, f"action {self._action.id}")), failed=True)
