@@ -28,11 +28,11 @@ from postgres_operator.patroni import (
     readiness_probe,
 )
 from postgres_server import installed_versions
+from waiting import until
 
 from kubewright.api import apps, core, from_dict, rbac, to_dict
 from kubewright.api.meta import ObjectMeta
 from kubewright.client import Client
-from tests.patience import until
 
 NAME = "acid-test"
 IMAGE = "ghcr.io/zalando/spilo-17:4.0-p2"
@@ -209,8 +209,7 @@ class Pods:
                     return [await cursor.fetchall() if cursor.description else []]
             return None
 
-        found: list[list[tuple[Any, ...]]] = await until(attempt, statement, every=0.5)
-        return found[0]
+        return (await until(attempt, statement, every=0.5))[0]
 
     def signal(self, pod: core.Pod, number: signal.Signals) -> None:
         """Sends a signal to all processes of a pod."""

@@ -18,13 +18,13 @@ from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods, Rela
 from postgres_operator.database import Database, address_of, synchronize, wanted
 from postgres_operator.patroni import Member, PatroniRefused, configuration
 from postgres_server import marks
+from waiting import until
 
 from kubewright.api import core
 from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.cluster.processes import Images
 from kubewright.cluster.workloads import Workloads
-from tests.patience import until
 
 pytestmark = [
     *marks,

@@ -48,6 +48,24 @@ async def test_a_replica_that_does_not_stream_is_not_running() -> None:
     assert member.lag is None
 
 
+@pytest.mark.parametrize(
+    ("reasons", "first"),
+    [
+        ({"max_connections": {"old_value": "100", "new_value": "60"}}, True),
+        ({"max_connections": {"old_value": "60", "new_value": "100"}}, False),
+        ({"shared_buffers": {"old_value": "100", "new_value": "60"}}, False),
+        ({"max_connections": "text", "max_wal_senders": {"old_value": "x"}}, False),
+        ("text", False),
+        (None, False),
+    ],
+)
+async def test_a_primary_restarts_before_replicas_if_a_value_shrinks(reasons: Any, first: bool) -> None:
+    content = {"members": [{**LEADER, "pending_restart": True, "pending_restart_reason": reasons}]}
+    async with serving(lambda _: content) as url, Patroni([url]) as patroni:
+        (member,) = await patroni.members()
+    assert member.restarts_first is first
+
+
 async def test_reports_each_pod_that_does_not_answer() -> None:
     async with Patroni([DEAD]) as patroni:
         with pytest.raises(PatroniUnreachable, match=r"GET http://127\.0\.0\.1:1/cluster"):

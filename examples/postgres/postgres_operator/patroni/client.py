@@ -20,6 +20,14 @@ OPERATION_SECONDS: Final = 60.0
 _MAX_BYTES: Final = 1 << 20
 _MAX_MEMBERS: Final = 100
 _MAX_MESSAGE: Final = 500
+_AT_LEAST_AS_PRIMARY: Final = (
+    "max_connections",
+    "max_locks_per_transaction",
+    "max_prepared_transactions",
+    "max_wal_senders",
+    "max_worker_processes",
+)
+"""Parameters whose value on a replica must not be smaller than on its primary."""
 
 
 class PatroniError(Exception):
@@ -46,6 +54,8 @@ class Member:
         lag: the bytes that a replica has not received yet. None: unknown.
         pending_restart: whether parameters take effect only after a restart.
         url: of its REST API.
+        restarts_first: whether the primary must be restarted before its replicas: PostgreSQL does not start a replica
+            with fewer connections, workers or locks than its primary has, so a smaller value starts there.
     """
 
     name: str
@@ -55,6 +65,7 @@ class Member:
     lag: int | None
     pending_restart: bool
     url: str
+    restarts_first: bool = False
 
     @property
     def is_leader(self) -> bool:
@@ -114,11 +125,13 @@ class Patroni:
         return True
 
     async def restart(self, member: Member) -> None:
-        """Restarts PostgreSQL of a replica that needs it, and returns when it runs again.
+        """Restarts PostgreSQL of a member that needs it, and returns when it runs again.
 
-        Does nothing for a member that does not need it any more, or that was promoted. Raises `PatroniRefused`.
+        Only a primary that `restarts_first` is restarted; others are switched over. Does nothing for a member that does
+        not need it any more, or whose role has changed. Raises `PatroniRefused`.
         """
-        body = {"role": "replica", "restart_pending": True, "timeout": int(OPERATION_SECONDS)}
+        role = "primary" if member.is_leader and member.restarts_first else "replica"
+        body = {"role": role, "restart_pending": True, "timeout": int(OPERATION_SECONDS)}
         try:
             await self._send(member.url, "POST", "/restart", body, OPERATION_SECONDS + self._seconds)
         except PatroniRefused as error:
@@ -186,7 +199,19 @@ def _member(value: Mapping[str, Any]) -> Member:
         lag=lag if isinstance(lag, int) else None,
         pending_restart=bool(value.get("pending_restart")),
         url=str(value.get("api_url", "")).removesuffix("/patroni"),
+        restarts_first=any(_shrinks(*change) for change in _changes(value.get("pending_restart_reason"))),
     )
+
+
+def _changes(reasons: object) -> list[tuple[str, object, object]]:
+    """Returns the parameters that wait for a restart, with their old and new values."""
+    found = reasons.items() if isinstance(reasons, dict) else ()
+    return [(name, each.get("old_value"), each.get("new_value")) for name, each in found if isinstance(each, dict)]
+
+
+def _shrinks(name: str, old: object, new: object) -> bool:
+    before, after = str(old), str(new)
+    return name in _AT_LEAST_AS_PRIMARY and before.isdigit() and after.isdigit() and int(after) < int(before)
 
 
 def _dicts(value: object) -> Sequence[Mapping[str, Any]]:

@@ -98,6 +98,10 @@ async def restart_pending(ctx: kw.Context[Postgresql], patroni: Members, pods: S
         return "there is no primary"
     if waiting := _not_running(members):
         return waiting
+    if leader.pending_restart and leader.restarts_first:
+        ctx.record("Restarting", f"restarting {leader.name} first: replicas need at least its values")
+        await patroni.restart(leader)
+        return f"{leader.name} was restarted for its parameters"
     replicas = [member for member in pending if member is not leader]
     if replicas:
         ctx.record("Restarting", f"restarting {replicas[-1].name} for its parameters")
