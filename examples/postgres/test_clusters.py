@@ -202,6 +202,24 @@ async def test_invalid_cluster_is_not_created_until_it_is_fixed(world: World) ->
         await world.until_state(State.RUNNING, "wrong-name")
 
 
+async def test_invalid_change_leaves_the_cluster_running(world: World) -> None:
+    async with world.operator():
+        await created(world)
+        await world.patch({"spec": {"databases": {"more": "unknown"}, "numberOfInstances": 3}})
+        invalid = await world.until_state(State.INVALID)
+        assert (invalid.status.number_of_instances, invalid.status.primary) == (2, f"{NAME}-0")
+        assert len(await world.pods()) == 2
+
+
+async def test_scales_down_a_cluster_without_a_ready_pod(world: World) -> None:
+    async with world.operator():
+        world.broken.add("spilo:broken")
+        await world.client.create(minimal(docker_image="spilo:broken", number_of_instances=3))
+        await world.until(lambda found: found.status.number_of_instances == 1)  # the first one is never ready
+        await world.patch({"spec": {"numberOfInstances": 1, "dockerImage": "spilo:good"}})
+        assert (await world.until_state(State.RUNNING)).status.number_of_instances == 1
+
+
 async def test_names_fields_without_an_effect_in_an_event(world: World) -> None:
     async with world.operator():
         await created(world, enable_connection_pooler=True)

@@ -34,7 +34,7 @@ from postgres_operator.kinds import (
 from postgres_operator.patroni import PatroniError, PatroniUnreachable
 from postgres_operator.settings import clusters_of, configuration_of, is_ours
 from postgres_operator.states import FAILED, Phase, phase_of, state_while_working
-from postgres_operator.steps import ForeignSecret, Synchronized, missing_annotations, remove_cluster
+from postgres_operator.steps import ForeignSecret, Synchronized, missing_annotations, pods_of, remove_cluster
 from postgres_operator.work import Progress, Work
 
 # It installs its CustomResourceDefinition itself, as in the tutorial.
@@ -98,13 +98,13 @@ class Clusters:
             cluster.metadata.generation or 0,
             exists=ctx.get(apps.StatefulSet, cluster.metadata.name) is not None,
         )
+        progress = Progress(pods=pods_of(cluster, ctx))
         problems = problems_of(cluster, config) or _invalid_names(cluster)
         if problems:
-            await report(cluster, ctx, config, State.INVALID, "; ".join(problems), Progress())
+            await report(cluster, ctx, config, State.INVALID, "; ".join(problems), progress)
             return None  # until the spec or the configuration changes
         if is_new(cluster) and (names := unsupported_in(cluster.spec)):
             ctx.record("UnsupportedField", f"these fields have no effect: {', '.join(names)}", type="Warning")
-        progress = Progress()
         if phase is not Phase.SYNCING:
             working = state_while_working(phase, cluster.status, rolling=False)
             if cluster.status.state is not working and is_new(cluster):

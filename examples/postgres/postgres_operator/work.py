@@ -51,7 +51,6 @@ class Work:
         progress.refusals = steps.refusals_of(cluster, ctx, existing)
         passwords = await steps.ensure_secrets(cluster, ctx, self.users)
         service = await self._apply_children()
-        progress.pods = steps.pods_of(cluster, ctx)
         stateful_set = await self._apply_stateful_set(existing)
         progress.refusals |= await steps.grow_volumes(cluster, ctx)
         if rolling := await steps.replace_outdated(ctx, self.engine, stateful_set, progress.pods):

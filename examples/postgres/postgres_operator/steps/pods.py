@@ -37,7 +37,7 @@ async def switch_before_shrinking(
     ctx: kw.Context[Postgresql], engine: Engine, pods: Sequence[core.Pod], size: int
 ) -> bool:
     """Moves the primary to a pod that stays before a scale-down. Returns whether the scale-down must wait."""
-    if size == 0 or all(ordinal_of(pod.metadata.name) < size for pod in pods):
+    if size == 0 or all(ordinal_of(pod.metadata.name) < size for pod in pods) or not any(map(is_ready, pods)):
         return False
     async with engine.patroni(pods) as patroni:
         members = await patroni.members()
