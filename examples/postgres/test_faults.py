@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from postgres_operator.kinds import Postgresql, State
-from worlds import NAMESPACE, World, minimal, new_world
+from worlds import NAMESPACE, World, content, minimal, new_world
 
 import kubewright as kw
 from kubewright.api import apps, core, policy, rbac
@@ -22,31 +22,6 @@ SUFFIX = f"{NAME}.credentials.postgresql.acid.zalan.do"
 async def world() -> AsyncIterator[World]:
     async with new_world() as made:
         yield made
-
-
-async def content(world: World) -> dict[str, Any]:
-    """Returns what matters of a cluster, without values that differ from run to run."""
-    cluster = await world.get()
-    secrets = {one.metadata.name: one async for one in world.client.list(core.Secret, NAMESPACE)}
-    [database] = world.engine.databases.values()
-    for user, password in database.passwords.items():
-        if password is not None:  # what the Secret says is what the database accepts
-            assert (secrets[f"{user.replace('_', '-')}.{SUFFIX}"].data or {})["password"].decode() == password
-    assert (secrets[f"postgres.{SUFFIX}"].data or {})["password"].decode() == database.superuser
-    children = {
-        (kind.__name__, one.metadata.name)
-        for kind in (apps.StatefulSet, core.Service, core.ServiceAccount, rbac.Role, policy.PodDisruptionBudget)
-        async for one in world.client.list(kind, NAMESPACE)
-    }
-    return {
-        "state": cluster.status.state,
-        "instances": cluster.status.number_of_instances,
-        "secrets": sorted(secrets),
-        "children": children,
-        "databases": database.databases,
-        "roles": sorted(database.passwords),
-        "images": {pod.spec.containers[0].image for pod in await world.pods()},
-    }
 
 
 async def story(nth: int | None = None) -> tuple[dict[str, Any], int]:

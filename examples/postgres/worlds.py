@@ -13,7 +13,7 @@ from postgres_operator.kinds import CONFIGURATION_NAME, Configuration, OperatorC
 from postgres_operator.operator import engine, operator
 
 import kubewright as kw
-from kubewright.api import core, from_yaml, meta, storage
+from kubewright.api import apps, core, from_yaml, meta, policy, rbac, storage
 from kubewright.client import Client, MergePatch
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
@@ -114,3 +114,29 @@ async def new_world(**settings: Any) -> AsyncIterator[World]:
         )
         async with fake_patroni(world.engine).running(cluster.client_as("patroni", "system:masters"), clock=clock):
             yield world
+
+
+async def content(world: World) -> dict[str, Any]:
+    """Returns what matters of a cluster, without values that differ from run to run."""
+    cluster = await world.get()
+    suffix = f"{cluster.metadata.name}.credentials.postgresql.acid.zalan.do"
+    secrets = {one.metadata.name: one async for one in world.client.list(core.Secret, NAMESPACE)}
+    [database] = world.engine.databases.values()
+    for user, password in database.passwords.items():
+        if password is not None:  # what the Secret says is what the database accepts
+            assert (secrets[f"{user.replace('_', '-')}.{suffix}"].data or {})["password"].decode() == password
+    assert (secrets[f"postgres.{suffix}"].data or {})["password"].decode() == database.superuser
+    children = {
+        (kind.__name__, one.metadata.name)
+        for kind in (apps.StatefulSet, core.Service, core.ServiceAccount, rbac.Role, policy.PodDisruptionBudget)
+        async for one in world.client.list(kind, NAMESPACE)
+    }
+    return {
+        "state": cluster.status.state,
+        "instances": cluster.status.number_of_instances,
+        "secrets": sorted(secrets),
+        "children": children,
+        "databases": database.databases,
+        "roles": sorted(database.passwords),
+        "images": {pod.spec.containers[0].image for pod in await world.pods()},
+    }
