@@ -53,8 +53,8 @@ class Part(Model):
         (b"{", r"^Pod: not JSON, or truncated$"),
         (b"<html>", r"^Pod: not JSON, or truncated$"),
         (b'{"metadata":{"name":"\xff"}}', r"^Pod: not UTF-8 \(invalid start byte\)$"),
-        (b'{"deep":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
-        (b'{"spec":%b%b}' % (b"[" * 5000, b"]" * 5000), r"^Pod: nested too deeply$"),
+        (b'{"deep":%b%b}' % (b"[" * 50_000, b"]" * 50_000), r"^Pod: nested too deeply$"),
+        (b'{"spec":%b%b}' % (b"[" * 50_000, b"]" * 50_000), r"^Pod: nested too deeply$"),
     ],
 )
 def test_decode_error_names_object_field_and_reason(raw: bytes, message: str) -> None:

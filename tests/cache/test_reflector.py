@@ -505,7 +505,7 @@ async def test_one_unreadable_line_does_not_stop_the_watch(caplog: pytest.LogCap
         server.watches[0]._pieces.append(
             b'{"type":"ADDED","object":{"metadata":{"name":"no text: \xff","namespace":"shop"}}}\n'
             b'{"type":"ADDED","object":{"metadata":{"name":"deep","namespace":"shop"},"spec":%b%b}}\n'
-            % (b"[" * 5000, b"]" * 5000)
+            % (b"[" * 50_000, b"]" * 50_000)
         )
         server.watches[0].send("ADDED", {"metadata": {"name": "odd", "namespace": "shop", "labels": {"a": 1}}})
         server.put("shop", "good")

@@ -33,8 +33,7 @@ from typing import Any, NoReturn
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _CLONE_NEWNS, _CLONE_NEWUTS = 0x00020000, 0x04000000
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
-_MAX_DESCRIPTORS = 16
-_MOST_DESCRIPTORS = 1 << 16
+_MAX_DESCRIPTORS, _MOST_DESCRIPTORS = 16, 1 << 16
 _KILL_SECONDS = 5.0
 _LINUX = sys.platform == "linux"
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -102,10 +101,8 @@ class _Supervisor:
             if known is not None:  # before its number can be used again
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
-                if known[1]:
-                    _kill_marked(known[1], self._orphans)
-            if status is None:
-                _, status = os.waitpid(pid, 0)
+                _kill_marked(known[1], self._orphans)
+            status = os.waitpid(pid, 0)[1] if status is None else status
             if known is not None:
                 del self._pids[known[0]]
                 self._wrapped.discard(known[0])
@@ -138,26 +135,20 @@ class _Supervisor:
 
 
 def _next_ended() -> tuple[int, int | None] | None:
-    """Returns a process that has ended. Its number stays reserved, and it has no status, until it is waited for.
-
-    macOS has `waitid` since Python 3.13. Without it, the process is waited for here; its group keeps the number.
-    """
-    try:
-        if hasattr(os, "waitid"):
-            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            return None if found is None else (found.si_pid, None)
-        pid, status = os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return None
-    return (pid, status) if pid else None
+    """Returns a process that has ended; with its status if that is collected: without `waitid`, as on older macOS."""
+    with contextlib.suppress(ChildProcessError):
+        if not hasattr(os, "waitid"):
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            return (pid, status) if pid else None
+        if (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            return found.si_pid, None
+    return None
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(child) for child in file.read().split()]
-    except OSError:
-        return []
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+    return []
 
 
 def _everything() -> list[int]:
@@ -166,7 +157,7 @@ def _everything() -> list[int]:
 
 def _kill_marked(marker: bytes, candidates: Callable[[], list[int]]) -> int:
     """Kills processes with this variable in their environment, also those that left their process group."""
-    killed, again = 0, True
+    killed, again = 0, bool(marker)
     while again:
         again = False
         for pid in candidates():
@@ -340,10 +331,8 @@ def _requests(connection: socket.socket, owner: int, supervisor: _Supervisor) ->
         selector.register(wakes, selectors.EVENT_READ)
         if hasattr(os, "pidfd_open"):
             # The socket ends with its last writer, which may be a forgotten fork of the owner: watch both.
-            try:
+            with contextlib.suppress(ProcessLookupError):  # it has ended, which is checked below
                 selector.register(os.pidfd_open(owner), selectors.EVENT_READ, _OwnerGone)
-            except ProcessLookupError:
-                raise _OwnerGone from None
         if os.getppid() != owner:
             raise _OwnerGone
         buffered = b""
