@@ -67,6 +67,8 @@ def has_a_command_line(expected: str) -> None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     assert run("--version").strip() == f"kubewright {expected}"
+    assert run("docs", "exit-codes", "--text").startswith("# Exit codes")
+    assert run("explain", "KW101").startswith("KW101")
     with tempfile.TemporaryDirectory() as folder:
         project = str(Path(folder) / "guestbook")
         run("init", project, "--domain", "my.domain")
