@@ -46,6 +46,11 @@ def cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
+def prose(text: str) -> str:
+    """Returns a help text as Markdown on one line: `<name>` is not HTML."""
+    return " ".join(text.replace("<", "\\<").split())
+
+
 # Commands
 
 
@@ -68,8 +73,8 @@ def commands() -> str:
 def _command(command: click.Command, parent: click.Context, name: str, level: int) -> Iterator[str]:
     with click.Context(command, info_name=name, parent=parent) as context:
         yield f"{'#' * level} {context.command_path}\n"
-        prose, _, example = (command.help or "").partition("\b")
-        yield " ".join(prose.split()) + "\n"
+        text, _, example = (command.help or "").partition("\b")
+        yield prose(text) + "\n"
         if not isinstance(command, click.Group):
             usage = " ".join(command.collect_usage_pieces(context))
             yield f"```console\n$ {context.command_path} {usage}\n```\n"
@@ -79,7 +84,7 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
         records = [record for record in records if not record[0].startswith("-h, --help")]
         if records:
             yield "| option | meaning |\n|---|---|"
-            yield "\n".join(f"| `{cell(option)}` | {cell(text)} |" for option, text in records) + "\n"
+            yield "\n".join(f"| `{cell(option)}` | {prose(cell(meaning))} |" for option, meaning in records) + "\n"
         if isinstance(command, click.Group):
             for each in command.list_commands(context):
                 inner = command.get_command(context, each)
@@ -95,7 +100,7 @@ def settings() -> str:
     rows = []
     for name, setting in SETTINGS.items():
         flags = " ".join(f"`{flag}`" for flag in setting.flags)
-        rows.append(f"| `{name}` | {flags} | `{setting.variable}` | {cell(setting.help)} |")
+        rows.append(f"| `{name}` | {flags} | `{setting.variable}` | {prose(cell(setting.help))} |")
     return "\n".join(
         (
             "# Settings of an operator\n",
@@ -137,7 +142,7 @@ def metrics() -> str:
             for label in re.findall(r'(\w+)="', found)
         }
         shown = ", ".join(f"`{label}`" for label in sorted(labels - {"le"})) or "-"
-        rows.append(f"| `{name}` | {kinds[name]} | {shown} | {cell(helps[name])} |")
+        rows.append(f"| `{name}` | {kinds[name]} | {shown} | {prose(cell(helps[name]))} |")
     return "\n".join(
         (
             "# Metrics\n",
