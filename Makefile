@@ -131,6 +131,7 @@ lock: setup ## Resolve requirements/*.lock from pyproject.toml
 	$(RUN) uv pip compile pyproject.toml --group dev --group bench --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/bench.lock
 	$(RUN) uv pip compile pyproject.toml --all-extras --group dev --resolution lowest-direct --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/lowest.lock
 	$(RUN) uv pip compile pyproject.toml --group fuzz  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/fuzz.lock
+	printf 'kopf\nkubernetes\n' | $(RUN) uv pip compile - --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -U -o requirements/migration.lock
 
 clean: ## Remove what the targets above made
 	rm -rf .venv .venvs .venv-bench .venv-fuzz .fuzz benchmarks/results build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

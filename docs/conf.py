@@ -15,7 +15,7 @@ author = "The Kubewright authors"
 copyright = author  # noqa: A001  # Sphinx's name
 version = release = kubewright.__version__
 
-extensions = ["myst_parser", "_api_pages"]
+extensions = ["myst_parser", "_api_pages", "_llms", "_accessibility"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3  # so that a link to a heading is checked like one to a page
 
@@ -24,5 +24,5 @@ html_title = "Kubewright"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-pygments_style = "friendly"
+pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "github-dark"

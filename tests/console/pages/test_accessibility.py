@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.operators import InProcess
 from kubewright.operator import Running
+from tests.console.axe.run import violations
 from tests.console.conftest import OpenPage
 from tests.console.stalls import PATH, operator_of, stall, stalls_defined
 from tests.operator.conftest import settled
 
 pytestmark = pytest.mark.browser
-
-AXE = gzip.decompress((Path(__file__).parents[1] / "axe" / "axe.min.js.gz").read_bytes()).decode()
 
 
 @pytest.fixture
@@ -64,17 +61,6 @@ def pages(namespace: str) -> dict[str, str]:
         "/operator": "[data-testid=controllers] td",
         "/nothing/here": "[data-testid=problem]",
     }
-
-
-async def violations(page: Page) -> list[str]:
-    """Returns the violations that axe-core finds: rule, help, and the elements."""
-    await page.evaluate(AXE)
-    result = await page.evaluate("axe.run({ resultTypes: ['violations'] })")
-    return [
-        f"{one['id']}: {one['help']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-        for one in result["violations"]
-        for node in one["nodes"][:4]
-    ]
 
 
 @pytest.mark.promise(
