@@ -56,7 +56,7 @@ faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the fi
 	for turn in $$(seq $(or $(TIMES),1)); do echo "turn $$turn"; $(RUN) pytest -q tests/faults || exit 1; done
 
 explore: setup ## Explore each example for MINUTES=10
-	for each in foo memcached password testresource; do \
+	for each in foo memcached network password testresource; do \
 		$(RUN) kubewright explore examples/$$each/$$each.py --minutes $(or $(MINUTES),10) || exit 1; done
 
 attacks: setup ## Run the attack suite with each attack COPIES=100 times at the same time (about an hour)

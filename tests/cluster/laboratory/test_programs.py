@@ -59,7 +59,10 @@ def config(name: str, **labels: str) -> core.ConfigMap:
     return core.ConfigMap(metadata=meta.ObjectMeta(name=name, namespace="default", labels=labels))
 
 
-@pytest.mark.promise("The laboratory", "A simulated external system keeps its state over restarts of the operator.")
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster",
+    "A simulated external system keeps its state over restarts of the operator.",
+)
 async def test_external_system_keeps_its_state_over_a_restart() -> None:
     async with Cluster(clock=(clock := VirtualClock()), seed=1) as cluster:
         for name in ("web-1", "web-2"):
@@ -141,7 +144,9 @@ def guarded() -> Operator:
     return operator
 
 
-@pytest.mark.promise("The laboratory", "Invariants of the operator are checked after every write.")
+@pytest.mark.promise(
+    "The laboratory of the embedded cluster", "Invariants of the operator are checked after every write."
+)
 async def test_invariant_is_checked_after_every_write() -> None:
     async with Cluster(seed=1) as cluster:
         client = cluster.client()
