@@ -131,3 +131,15 @@ def test_user_applies_an_object_that_may_exist(pool: Pool) -> None:
     outcome = pool.run(Plan(Story("apply twice", steps)), target)
     assert outcome.refused == []
     assert outcome.checkpoints[0].world["configmaps", "default", "settings"]["data"] == {"a": "1", "b": "2"}
+
+
+def test_waits_for_the_retry_after_a_long_fault(pool: Pool) -> None:
+    usual, found = run(pool, "ready_correct"), run(pool, "ready_correct", Fault("webhook-down", 1, seconds=300.0))
+    last = [sent for sent in found.requests if "webhook" in sent.fault][-1]
+    assert found.requests[last.number].time - last.time > 90.0  # longer than a cluster must be quiet
+    assert set(found.checkpoints[0].world) == set(usual.checkpoints[0].world)
+
+
+def test_takeover_needs_a_standby_whose_caches_are_in_sync(pool: Pool) -> None:
+    found = run(pool, "startup_correct", Fault("takeover", 1, after=True, seconds=30.0))
+    assert found.hits == [False]

@@ -70,6 +70,7 @@ class Incarnations:
         self.error: BaseException | None = None
         stage.crashed = self._crashed
         stage.taken_over = self._taken_over
+        stage.has_standby = self._has_standby
 
     def start(self) -> None:
         """Starts the operator in the background, as a new process does."""
@@ -116,8 +117,12 @@ class Incarnations:
             self._standby = Standby(self._cluster, self._clock, running)
             await self._standby.start()
 
+    def _has_standby(self) -> bool:
+        return self._standby is not None and self._standby.running is not None
+
     def _taken_over(self) -> None:
         assert self._standby is not None
+        assert self._standby.running is not None
         self.kill()
         self._stage.incarnation += 1
         self._starting = self.running = self._standby.running
@@ -177,5 +182,6 @@ _SETTINGS: dict[str, Any] = {
     "leader_elect": False,
     "metrics_bind": "0",
     "health_bind": "0",
+    "webhook_bind": "0",
     "tracing": False,
 }

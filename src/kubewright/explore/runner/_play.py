@@ -274,6 +274,7 @@ class Run:
         await self.clock.advance(1)
         self._horizon = self._new_horizon()
         period: tuple[float, int] | None = None
+        retried = 0.0
         while True:
             now = self.clock.monotonic()
             if self.recorder.changes != self._seen_changes:
@@ -284,7 +285,11 @@ class Run:
             if disturbed > now or not self.operator.is_up:
                 self._horizon = max(self._horizon, max(disturbed, now) + _SHORTEST)
             elif now >= self._horizon and not self.operator.is_busy():
-                return True
+                if retried == disturbed or not self.operator.is_failing():
+                    return True
+                # A reconcile that failed because of a fault is retried once after the end of the fault.
+                retried = disturbed
+                self._horizon = now + min(self.operator.pending(), _LONGEST) + 5.0
             passed = now - max(begin, disturbed)
             if passed > _PERIOD and self.operator.is_up and not self.operator.is_failing():
                 if period is None:

@@ -50,10 +50,13 @@ class Stage:
         self.over_budget = False
         self.crashed: Callable[[float], None] = lambda downtime: None
         """Kills the operator; it is started again after so many seconds."""
+        self.has_standby: Callable[[], bool] = lambda: False
+        """Whether the caches of a standby are in sync."""
         self.taken_over: Callable[[], None] = lambda: None
         """Kills the operator and gives the leadership to its standby."""
         self.incarnation = 0
         self._user = OPERATOR
+        self._lagging = False
         self.other = Actor(cluster, "other")
         self._lab = cluster.lab
         self._serving: dict[int, Sent] = {}
@@ -147,7 +150,9 @@ class Stage:
                 failing = _failing(sent, Failing(status), _REFUSALS[status])
             case "takeover":
                 # The standby sees everything before this write, and neither the write nor its consequences.
-                self.slow_down("", fault.seconds, STANDBY)
+                if self.has_standby():
+                    self.slow_down("", fault.seconds, STANDBY)
+                    self._lagging = True
                 return None
             case "conflict":
                 if sent.verb == "create" or not await self.interfere(sent.resource, sent.namespace, sent.name):
@@ -172,7 +177,7 @@ class Stage:
                 self.hits[index] = True
                 sent.fault = "the operator was killed after this request took effect"
                 self.crash(fault.seconds)
-            elif fault.kind == "takeover":
+            elif fault.kind == "takeover" and self._lagging:
                 self.hits[index] = True
                 sent.fault = "the operator lost the leadership after this request, and the standby took over"
                 self._user = STANDBY
