@@ -43,6 +43,7 @@ engine = operator.provides(production_engine)
 rest.add_pages(operator)
 operator.indexes(core.Pod, CLUSTER_INDEX)(cluster_name_of)
 operator.indexes(core.PersistentVolumeClaim, CLUSTER_INDEX)(cluster_name_of)
+operator.extend_console("postgres_operator.ui:postgres")
 
 operator.needs(core.Pod, verbs=["delete"])  # rolling updates
 operator.needs(core.PersistentVolumeClaim, verbs=["patch"])  # growth

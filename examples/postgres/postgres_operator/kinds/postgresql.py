@@ -7,6 +7,7 @@ import msgspec
 
 import kubewright as kw
 from kubewright.api import core, meta
+from postgres_operator.kinds.form import FORM
 from postgres_operator.kinds.unsupported import UnsupportedFields
 
 GROUP = "acid.zalan.do"
@@ -196,6 +197,7 @@ class PostgresqlStatus(kw.Model):
         ready=(State.RUNNING,),
         failing=(State.CREATE_FAILED, State.UPDATE_FAILED, State.SYNC_FAILED, State.INVALID),
     ),
+    form=FORM,
 )
 class Postgresql(kw.Resource[PostgresqlSpec, PostgresqlStatus]):
     """A PostgreSQL cluster: a primary with streaming replicas and automatic failover."""
