@@ -73,8 +73,8 @@ class Form(msgspec.Struct, frozen=True):
         for section in self.sections:
             if not isinstance(section, FormSection):
                 raise TypeError(f'sections of Form are FormSection("Title", (".spec.size",)), not {section!r}')
-        label: object
-        for path, label in self.labels.items():
+        labels: Mapping[str, object] = self.labels
+        for path, label in labels.items():
             if not isinstance(label, str) or not label:
                 raise TypeError(f"the label of {path} is a string that is not empty, not {label!r}")
         for what, path in self.paths():

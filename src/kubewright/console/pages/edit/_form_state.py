@@ -56,7 +56,7 @@ class FormState:
         """The object as it was read; None for a new one."""
         self.opened: set[Path] = set()
         """The groups that the user expanded. They stay expanded when the form is redrawn."""
-        self.labels: dict[Path, str] = dict(labels or {})
+        self.labels: dict[Path, str] = {(*path,): label for path, label in (labels or {}).items()}
         """What is shown instead of the name of a field."""
         self.placed: set[Path] = set()
         """The fields that a declared section shows. No other part of the form shows them."""
