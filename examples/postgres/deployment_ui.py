@@ -24,7 +24,7 @@ LABELS = {"application": NAME}
 
 
 def _metadata(namespaced: bool = True) -> meta.ObjectMeta:
-    return meta.ObjectMeta(name=NAME, namespace=project.namespace if namespaced else None, labels=dict(LABELS))
+    return meta.ObjectMeta(name=NAME, namespace=project.namespace if namespaced else "", labels=dict(LABELS))
 
 
 def _arguments() -> list[str]:

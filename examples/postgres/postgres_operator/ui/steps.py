@@ -23,12 +23,13 @@ def steps_of(cluster: Postgresql, stateful_set: apps.StatefulSet | None, pods: S
     ready = [pod for pod in pods if is_condition_true(pod.status, "Ready")]
     primary = next((pod for pod in pods if pod.metadata.labels.get(ROLE_LABEL) == PRIMARY), None)
     running = status.state is State.RUNNING and status.observed_generation == cluster.metadata.generation
+    counted = stateful_set.status.ready_replicas if stateful_set is not None and stateful_set.status else None
     return [
         Step("Manifest accepted", not invalid, (status.message or "") if invalid else f"team {cluster.spec.team_id}"),
         Step(
             "StatefulSet created",
             stateful_set is not None,
-            "" if stateful_set is None else f"{stateful_set.status.ready_replicas or 0} of {wanted} pods are ready",
+            "" if stateful_set is None else f"{counted or 0} of {wanted} pods are ready",
         ),
         Step("First pod ready", bool(ready), _phases(pods)),
         Step("Primary elected", primary is not None, primary.metadata.name if primary is not None else ""),

@@ -20,5 +20,5 @@ async def teams_of(client: Client) -> list[str]:
         review = await client.create(authentication.SelfSubjectReview())
     except ApiError:
         return []
-    user = review.status.user_info if review.status is not None else None
+    user = review.status.user_info
     return list(user.groups or []) if user is not None else []
