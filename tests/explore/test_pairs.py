@@ -71,6 +71,8 @@ PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
         ("life", Fault("label", 1, resource="configmaps", namespace="default", name="web-config")),
         "other-writers",
     ),
+    "published_cassandra_operator_398": (("life", Fault("crash", 11, after=True)), "same-end-state"),
+    "published_zookeeper_operator_314": ("set spec.replicas to 2", "convergence"),
     "rbac_secret": ("undisturbed", "rbac"),
     "rbac_verb": ("undisturbed", "rbac"),
     "ready_first_child": ("undisturbed", "ready-too-early"),

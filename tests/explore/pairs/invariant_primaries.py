@@ -36,15 +36,18 @@ def config(site: Site, suffix: str = "config", **data: str) -> core.ConfigMap:
 
 
 def never_two_primaries(world: kw.World) -> None:
-    """There is at most one primary."""
-    primaries = world.list(core.ConfigMap, labels={"role": "primary"})
-    assert len(primaries) <= 1, f"there are {len(primaries)} primaries"
+    """Each site has at most one primary."""
+    for site in world.list(Site):
+        labels = {"role": "primary", "site": site.metadata.name}
+        primaries = world.list(core.ConfigMap, site.metadata.namespace, labels=labels)
+        assert len(primaries) <= 1, f"there are {len(primaries)} primaries"
 
 
 def member(site: Site, number: int, primary: int) -> core.ConfigMap:
     """Returns a member."""
     made = config(site, f"member-{number}")
-    made.metadata.labels = {"role": "primary" if number == primary else "replica"}
+    role = "primary" if number == primary else "replica"
+    made.metadata.labels = {"role": role, "site": site.metadata.name}
     return made
 
 
