@@ -33,6 +33,11 @@ class Entry:
         """Returns the name of the class: `NotOwned`."""
         return self.error.rpartition(".")[2]
 
+    @property
+    def adds_to_message(self) -> bool:
+        """Returns whether the entry has more than the message of the error, which often contains the fix."""
+        return not self.fix.startswith("The message")
+
 
 @functools.cache
 def catalog() -> Mapping[str, Entry]:

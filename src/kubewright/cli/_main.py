@@ -82,14 +82,15 @@ def _message(error: click.ClickException) -> str:
 def _explanation(error: Exception) -> str:
     """Returns the reference to the catalog for an error that has an entry, or was raised because of one that has.
 
-    Messages about invalid input name the valid values themselves, and have no reference.
+    Messages about invalid input name the valid values themselves, and have no reference. Nor has an error whose message
+    contains the fix.
     """
     if isinstance(error, click.ClickException) and error.exit_code == CommandExit.WRONG_USE:
         return ""
     from kubewright.catalog import entry_of  # only after an error
 
     entry = entry_of(error) or (entry_of(error.__cause__) if error.__cause__ is not None else None)
-    return f" (kubewright explain {entry.code})" if entry is not None else ""
+    return f" (kubewright explain {entry.code})" if entry is not None and entry.adds_to_message else ""
 
 
 def _describe(error: Exception) -> str:
