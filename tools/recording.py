@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 def parse(session: str) -> list[Line]:
     """Reads a session. Raises ValueError with the number of an invalid line."""
-    lines = []
+    lines: list[Line] = []
     for number, line in enumerate(session.splitlines(), 1):
         found = re.fullmatch(r"(\d+\.\d) ?(.*)", line)
         if found is None or (lines and float(found[1]) < lines[-1].at):

@@ -36,8 +36,9 @@ def test_no_page_has_moved() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. A broken link fails the build."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", "-d", folder / "trees"]
-    done = subprocess.run([*command, DOCS, folder / "html"], capture_output=True, text=True, check=False)
+    options = ["-W", "--keep-going", "-n", "-q", "-b", "html", "-d", str(folder / "trees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / "html"
 

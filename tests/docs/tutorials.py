@@ -151,8 +151,8 @@ class Tutorial:
             each.mkdir()
         for program, path in (programs or {}).items():
             (programs_folder / program).symlink_to(path)
-        for each, path in (folders or {}).items():
-            (self.folder / each).symlink_to(path)
+        for entry, path in (folders or {}).items():
+            (self.folder / entry).symlink_to(path)
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:{programs_folder}:{os.defpath}",
             "HOME": str(self.home),
