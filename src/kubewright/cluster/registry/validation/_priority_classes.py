@@ -28,7 +28,7 @@ def priority_class_errors(obj: JSONObject) -> list[FieldError]:
     if policy == "":
         errors.append(required("preemptionPolicy"))
     elif policy is not None and policy not in _POLICIES:
-        errors.append(not_supported("preemptionPolicy", policy, sorted(_POLICIES)))
+        errors.append(not_supported("preemptionPolicy", policy, _POLICIES))
     return errors
 
 
