@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import pytest_asyncio
-from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods, Relays
+from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods
 from postgres_operator.database import Database, address_of, synchronize, wanted
 from postgres_operator.patroni import Member, PatroniRefused, configuration
 from postgres_server import marks
+from relays import Relays
 from waiting import until
 
 from kubewright.api import core
