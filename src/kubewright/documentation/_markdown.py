@@ -99,8 +99,8 @@ def _fenced(lines: list[str], index: int, fence: re.Match[str], link: Link) -> t
     body = [one[indent:] if not one[:indent].strip() else one.lstrip() for one in lines[index + 1 : end]]
     if info.startswith("{toctree}"):
         entries = [one.strip() for one in body if one.strip() and not one.startswith(":")]
-        found = [re.fullmatch(r"(?:(.*?) *<(.+)>|(.+))", one) for one in entries]
-        pairs = [link(f"{one[2] or one[3]}.md", one[1] or "") for one in found if one]
+        matches = [re.fullmatch(r"(?:(.*?) *<(.+)>|(.+))", one) for one in entries]
+        pairs = [link(f"{one[2] or one[3]}.md", one[1] or "") for one in matches if one]
         items = "".join(f'<li><a href="{escape(address)}">{escape(label)}</a></li>' for address, label in pairs)
         return end + 1, f"<ul>{items}</ul>"
     if info.startswith("{literalinclude}"):
