@@ -72,9 +72,10 @@ async def test_external_system_keeps_its_state_over_a_restart() -> None:
                 await cluster.client().create(config(name))
                 await clock.advance(5)
                 running.kill()
-        assert sorted(external.state) == ["web-1", "web-2"]
-        assert external is cluster.lab.externals["bucket"]
+                assert external is cluster.lab.externals["bucket"]
+        assert sorted(cluster.lab.externals["bucket"].state) == ["web-1", "web-2"]
     async with Cluster(seed=1) as other:
+        _, bucket = program()
         assert other.lab.external(bucket).state == {}
 
 

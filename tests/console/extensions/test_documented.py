@@ -17,9 +17,9 @@ from kubewright.client import Client
 from kubewright.console import ActionContext, Console, Extension, ExtensionPage, Needs, Viewer
 from kubewright.console.extensions import load_extension
 from kubewright.crd import install
+from tests.console.axe.run import violations
 from tests.console.conftest import OpenPage
 from tests.console.gadgets import AnyCluster
-from tests.console.pages.test_accessibility import violations
 from tests.patience import until
 
 pytestmark = pytest.mark.browser

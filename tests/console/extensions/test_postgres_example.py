@@ -16,7 +16,7 @@ import kubewright as kw
 from kubewright.api import apps
 from kubewright.cluster import Cluster
 from kubewright.console import Console
-from tests.console.pages.test_accessibility import violations
+from tests.console.axe.run import violations
 from tests.patience import until
 
 pytestmark = pytest.mark.browser

@@ -14,8 +14,8 @@ from kubewright.console import Console, Viewer
 from kubewright.console.actions import BulkChange, Target, denied, run_bulk
 from kubewright.console.forms import Writer
 from kubewright.crd import install
+from tests.console.axe.run import violations
 from tests.console.gadgets import PATH, AnyCluster, Gadget, gadget
-from tests.console.pages.test_accessibility import violations
 from tests.patience import until
 
 

@@ -12,7 +12,7 @@ from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.operators import InProcess, Remote, WatchedOperator
-from tests.console.pages.test_accessibility import violations
+from tests.console.axe.run import violations
 from tests.console.screenshots import shoot
 from tests.console.stalls import Stall, operator_of, stall, stalls_defined
 from tests.patience import until
