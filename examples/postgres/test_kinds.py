@@ -92,7 +92,7 @@ def test_configuration_has_snake_case_names_and_defaults() -> None:
         ("acid-a.b", {}, "metadata.name must be the name of a Service"),
         ("acid-a", {"clone": {"cluster": "acid-b"}}, "spec.clone is not supported"),
         ("acid-a", {"standby": {"s3_wal_path": "s3://b"}}, "spec.standby is not supported"),
-        ("acid-a", {"databases": {"foo": "nobody"}}, "spec.databases.foo: the owner nobody is not in spec.users"),
+        ("acid-a", {"databases": {"foo": "stranger"}}, "spec.databases.foo: the owner stranger is not in spec.users"),
         ("acid-a", {"databases": {"1foo": "zalando"}}, "spec.databases.1foo: a database name"),
         ("acid-a", {"users": {"a_b": [], "a-b": []}, "databases": {}}, "the Secret of user a_b has the same name"),
         ("acid-a", {"users": {"Zalando": []}, "databases": {}}, "spec.users.Zalando: a user name"),

@@ -192,18 +192,18 @@ def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> l
     """Returns the findings of a fault in one of the stories."""
     target, subject = pair_of(name, variant)
     change = changes_of(subject.object, subject.schema)[0]
-    told = {
+    steps = {
         "life": life_of(subject, change),
         "hasty life": hasty_life_of(subject, change),
         "rebirth": rebirth_of(subject),
     }[story]
-    outcomes = [pool.run(Plan(told, (), conditions), target) for conditions in CIRCUMSTANCES[:2]]
+    outcomes = [pool.run(Plan(steps, (), conditions), target) for conditions in CIRCUMSTANCES[:2]]
     masks = Masks(exempt=subject.exemptions).merged(learn_masks(outcomes))
-    plan = Plan(told, (fault,))
+    plan = Plan(steps, (fault,))
     outcome = pool.run(plan, target)
     assert outcome.broken == ""
     assert all(outcome.hits)
-    return judge_plan(Baseline(subject, told, outcomes[0], masks), plan, outcome)
+    return judge_plan(Baseline(subject, steps, outcomes[0], masks), plan, outcome)
 
 
 def in_scene(pool: Pool, name: str, variant: str, title: str) -> list[Finding]:

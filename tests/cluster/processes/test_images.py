@@ -134,5 +134,5 @@ def test_keeps_the_folders_of_the_interpreter_and_those_beside_the_file(tmp_path
 def test_names_a_user_that_this_machine_does_not_have() -> None:
     assert entry(user="root").user_id == 0
     assert entry(user=12345).user_id == 12345
-    with pytest.raises(Refused, match="this machine has no user 'nobody-has-it'"):
-        _ = entry(user="nobody-has-it").user_id
+    with pytest.raises(Refused, match="this machine has no user 'no-such-user'"):
+        _ = entry(user="no-such-user").user_id

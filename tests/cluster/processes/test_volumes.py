@@ -229,11 +229,11 @@ async def test_a_user_reaches_kept_files_in_a_private_folder_and_no_others(
     (private / "secret").write_text("not for others")
     private.chmod(0o700)
     image = Image(
-        command=["/bin/sh", "-c"], allow_args=True, args=[":"], keep=[str(private / "program")], user="nobody"
+        command=["/bin/sh", "-c"], allow_args=True, args=[":"], keep=[str(private / "program")], user="daemon"
     )
     await start_node(Images({"sh": image}))
     script = f"id -un; cat {private}/program/data/file; cat {private}/secret 2>/dev/null || echo refused"
     await client.create(pod("kept", {"args": [script]}, restartPolicy="Never"))
     await phase(client, "kept", "Succeeded")
-    assert await log(client, "kept") == ["nobody", "keptrefused"]
+    assert await log(client, "kept") == ["daemon", "keptrefused"]
     assert private.stat().st_mode & 0o777 == 0o700
