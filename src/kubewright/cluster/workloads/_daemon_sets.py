@@ -39,7 +39,7 @@ def register(operator: kw.Operator) -> None:
         return [ObjectKey.of(each) for each in reader.list(apps.DaemonSet)]
 
     watches: list[kw.Watch[Any]] = [
-        orphans(core.Pod, apps.DaemonSet, lambda daemon_set: daemon_set.spec.selector),
+        orphans(operator, core.Pod, apps.DaemonSet, lambda daemon_set: daemon_set.spec.selector),
         kw.Watch(core.Node, map=everyone),
     ]
     operator.reconciles(apps.DaemonSet, owns=[core.Pod, apps.ControllerRevision], watches=watches)(sync)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import kubewright as kw
 from kubewright.api import apps, core, meta, to_dict
-from kubewright.cache import ObjectKey
+from kubewright.cache import OWNER_INDEX, ObjectKey
 from kubewright.client import AlreadyExists, MergePatch
 from kubewright.cluster.workloads import _progress as progress
 from kubewright.cluster.workloads._hashes import POD_TEMPLATE_HASH, hash_of, same_template
@@ -49,7 +49,7 @@ _OWN_ANNOTATIONS = (
 
 def register(operator: kw.Operator) -> None:
     """Registers the controller of Deployments."""
-    watch_orphans = orphans(apps.ReplicaSet, apps.Deployment, lambda deployment: deployment.spec.selector)
+    watch_orphans = orphans(operator, apps.ReplicaSet, apps.Deployment, lambda deployment: deployment.spec.selector)
     watch_pods = kw.Watch(core.Pod, map=_deployment_of, when=lambda change: change.new is None)
     operator.reconciles(apps.Deployment, owns=[apps.ReplicaSet], watches=[watch_orphans, watch_pods])(sync)
 
@@ -235,11 +235,10 @@ class Rollout:
             if replicas_of(each):
                 await self._resize(each, 0)
                 return
-        uids = {each.metadata.uid for each in self.old}
-        pods = self.ctx.list(core.Pod, self.ctx.key.namespace)
-        owners = {owner.uid for pod in pods if not has_ended(pod) for owner in pod.metadata.owner_references}
-        if owners & uids:
-            return
+        for each in self.old:
+            pods = self.ctx.by_index(core.Pod, OWNER_INDEX, each.metadata.uid, namespace=self.ctx.key.namespace)
+            if not all(map(has_ended, pods)):
+                return
         if self.new is None:
             await self._adopt_new(create=True)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,6 +25,7 @@ from kubewright.client import NotFound
 from kubewright.cluster.nodes import DISRUPTION_ALLOWED, SYNC_FAILED, set_disruption_allowed, write_status
 from kubewright.cluster.workloads._pods import condition_of, has_ended, is_ready
 from kubewright.cluster.workloads._rollouts import replicas_of
+from kubewright.cluster.workloads._selecting import SelectorIndex
 from kubewright.cluster.workloads._statuses import moment
 from kubewright.controller import Reader
 
@@ -43,14 +44,13 @@ class UnknownScale(Exception):
 
 def register(operator: kw.Operator) -> None:
     """Registers the controller of disruption budgets."""
-    operator.reconciles(Budget, watches=[kw.Watch(core.Pod, map=_budgets_of)], name="disruption")(count)
+    budgets = SelectorIndex(operator, Budget, lambda budget: Selector.from_label_selector(budget.spec.selector))
+
+    def budgets_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
+        return budgets.matching(reader, pod.metadata.namespace, pod.metadata.labels)
+
+    operator.reconciles(Budget, watches=[kw.Watch(core.Pod, map=budgets_of)], name="disruption")(count)
     operator.reconciles(core.Pod, name="stale-disruptions")(withdraw_disruption)
-
-
-def _budgets_of(pod: core.Pod, reader: Reader) -> Iterator[ObjectKey]:
-    for budget in reader.list(Budget, pod.metadata.namespace):
-        if Selector.from_label_selector(budget.spec.selector).matches(pod.metadata.labels):
-            yield ObjectKey.of(budget)
 
 
 async def count(budget: Budget, ctx: kw.Context[Budget]) -> kw.Result | None:

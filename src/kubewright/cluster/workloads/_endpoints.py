@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from kubewright.client import AlreadyExists
 from kubewright.cluster.services import target_port
 from kubewright.cluster.workloads._pace import Pace
 from kubewright.cluster.workloads._pods import has_ended, is_ready
+from kubewright.cluster.workloads._selecting import SelectorIndex
 from kubewright.controller import Reader
 
 __all__ = ["register"]
@@ -30,10 +31,10 @@ _PER_SLICE: Final = 100
 def register(operator: kw.Operator) -> None:
     """Registers the controller of endpoints."""
 
-    def services_of(pod: core.Pod, reader: Reader) -> Iterator[ObjectKey]:
-        for service in reader.list(core.Service, pod.metadata.namespace):
-            if service.spec.selector and Selector.from_labels(service.spec.selector).matches(pod.metadata.labels):
-                yield ObjectKey.of(service)
+    services = SelectorIndex(operator, core.Service, _selector)
+
+    def services_of(pod: core.Pod, reader: Reader) -> list[ObjectKey]:
+        return services.matching(reader, pod.metadata.namespace, pod.metadata.labels)
 
     def service_of(endpoints: core.Endpoints) -> list[ObjectKey]:
         return [ObjectKey.of(endpoints)]
@@ -52,6 +53,11 @@ def register(operator: kw.Operator) -> None:
 
     operator.reconciles(core.Service, owns=[discovery.EndpointSlice], watches=watches)(reconcile)
     operator.deleted(core.Service)(forget)
+
+
+def _selector(service: core.Service) -> Selector:
+    given = service.spec.selector
+    return Selector.from_labels(given) if given else Selector.nothing()
 
 
 async def forget(service: core.Service, ctx: kw.Context[core.Service]) -> None:

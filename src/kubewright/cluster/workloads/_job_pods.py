@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import kubewright as kw
-from kubewright.api import batch, controller_of, core
-from kubewright.cache import ObjectKey
+from kubewright.api import batch, controller_of, core, is_controlled_by
+from kubewright.cache import OWNER_INDEX, ObjectKey
 from kubewright.cluster.workloads._jobs import TRACKING
 from kubewright.controller import Reader
 
@@ -15,8 +15,8 @@ def register(operator: kw.Operator) -> None:
     """Registers the controller of orphaned Job pods."""
 
     def pods_of(job: batch.Job, reader: Reader) -> list[ObjectKey]:
-        pods = reader.list(core.Pod, job.metadata.namespace)
-        return [ObjectKey.of(pod) for pod in pods if (owner := controller_of(pod)) and owner.uid == job.metadata.uid]
+        pods = reader.by_index(core.Pod, OWNER_INDEX, job.metadata.uid, job.metadata.namespace)
+        return [ObjectKey.of(pod) for pod in pods if is_controlled_by(pod, job)]
 
     watch = kw.Watch(batch.Job, map=pods_of, when=lambda change: change.new is None or change.new.deleting)
     operator.reconciles(core.Pod, watches=[watch], name="job-tracking")(release)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import kubewright as kw
-from kubewright.api import core, discovery, meta
+from kubewright.api import Selector, SelectorError, core, discovery, meta
 from kubewright.cache import ObjectKey
 
 __all__ = ["register"]
@@ -91,12 +91,11 @@ async def sync(endpoints: core.Endpoints, ctx: kw.Context[core.Endpoints]) -> No
 
 def _mirrored(ctx: kw.Context[core.Endpoints]) -> list[discovery.EndpointSlice]:
     """Returns the slices of the Endpoints that this controller wrote."""
-    return [
-        each
-        for each in ctx.list(discovery.EndpointSlice, ctx.key.namespace)
-        if each.metadata.labels.get(_SERVICE_NAME) == ctx.key.name
-        and each.metadata.labels.get(_MANAGED_BY) == _CONTROLLER
-    ]
+    try:
+        selector = Selector.from_labels({_SERVICE_NAME: ctx.key.name, _MANAGED_BY: _CONTROLLER})
+    except SelectorError:
+        return []  # Endpoints may have a longer name than a label's value
+    return ctx.list(discovery.EndpointSlice, ctx.key.namespace, selector)
 
 
 def _reusable(

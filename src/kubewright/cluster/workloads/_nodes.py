@@ -24,14 +24,19 @@ _BY_CONDITION: Final = {
 }
 _CORDON: Final = "unschedulable"
 _OURS: Final = frozenset(_PREFIX + name for name in (*_BY_CONDITION.values(), _CORDON))
+_NODE_INDEX: Final = "node"
 _INDEFINITELY: Final = float("inf")
 
 
 def register(operator: kw.Operator) -> None:
     """Registers the controllers of node taints and taint evictions."""
 
+    @operator.indexes(core.Pod, _NODE_INDEX)
+    def node_of(pod: core.Pod) -> str | None:
+        return pod.spec.node_name or None
+
     def pods_on(node: core.Node, reader: kw.Reader) -> list[ObjectKey]:
-        return [ObjectKey.of(pod) for pod in reader.list(core.Pod) if pod.spec.node_name == node.metadata.name]
+        return [ObjectKey.of(pod) for pod in reader.by_index(core.Pod, _NODE_INDEX, node.metadata.name)]
 
     operator.reconciles(core.Node, name="node-taints")(taint)
     operator.reconciles(core.Pod, watches=[kw.Watch(core.Node, map=pods_on)], name="taint-evictions")(Evictions)

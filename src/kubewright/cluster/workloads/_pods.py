@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
 import kubewright as kw
 from kubewright.api import Object, Selector, SelectorError, controller_of, core, meta, remove_owner, set_controller
-from kubewright.cache import ObjectKey
+from kubewright.cache import Change, ObjectKey
 from kubewright.client import NotFound
+from kubewright.cluster.workloads._selecting import SelectorIndex
 from kubewright.controller import Reader, Watch
 
 __all__ = [
@@ -154,7 +155,11 @@ async def claimed(
     Adopts orphans that match the selector and `adopts`; releases objects that do not match any more.
     """
     owner, mine = ctx.object, []
-    for obj in ctx.list(kind, ctx.key.namespace):
+    namespace = ctx.key.namespace
+    # Both reads use an index: the owner's uid, and the label of the selector with the fewest objects.
+    found = {each.metadata.name: each for each in ctx.owned(kind) if each.metadata.namespace == namespace}
+    found |= {each.metadata.name: each for each in ctx.list(kind, namespace, selector)}
+    for _, obj in sorted(found.items()):
         controller = controller_of(obj)
         fits = selector.matches(obj.metadata.labels)
         if controller is not None and controller.uid == owner.metadata.uid:
@@ -169,14 +174,22 @@ async def claimed(
     return mine
 
 
-def orphans(child: type[O], parent: type[Object], selector: Callable[[Any], meta.LabelSelector | None]) -> Watch[O]:
+def orphans(
+    operator: kw.Operator,
+    child: type[O],
+    parent: type[Object],
+    selector: Callable[[Any], meta.LabelSelector | None],
+) -> Watch[O]:
     """Returns a mapping that triggers the parents whose selector matches an orphan."""
+    index = SelectorIndex(operator, parent, lambda each: selector_of(selector(each)))
 
-    def parents(obj: O, reader: Reader) -> Iterator[ObjectKey]:
+    def parents(obj: O, reader: Reader) -> list[ObjectKey]:
         if controller_of(obj) is not None:
-            return
-        for each in reader.list(parent, obj.metadata.namespace):
-            if selector_of(selector(each)).matches(obj.metadata.labels):
-                yield ObjectKey.of(each)
+            return []
+        return index.matching(reader, obj.metadata.namespace, obj.metadata.labels)
 
-    return Watch(child, map=parents)
+    def was_or_is_orphan(change: Change[O]) -> bool:
+        # Reads the header only: most objects have a controller, and need not be decoded.
+        return any(state is not None and state.controller is None for state in (change.old, change.new))
+
+    return Watch(child, map=parents, when=was_or_is_orphan)

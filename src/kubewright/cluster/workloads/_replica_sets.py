@@ -49,7 +49,7 @@ def _register(operator: kw.Operator, kind: type[Owner]) -> None:
         return result
 
     reconcile.__name__ = kind.__name__.lower()
-    operator.reconciles(kind, owns=[core.Pod], watches=[orphans(core.Pod, kind, _selector)])(reconcile)
+    operator.reconciles(kind, owns=[core.Pod], watches=[orphans(operator, core.Pod, kind, _selector)])(reconcile)
 
 
 def _selector(owner: Owner) -> meta.LabelSelector | None:

@@ -35,7 +35,7 @@ _ORDINAL = re.compile(r"(.*)-([0-9]+)")
 
 def register(operator: kw.Operator) -> None:
     """Registers the controller of StatefulSets."""
-    watch_orphans = orphans(core.Pod, apps.StatefulSet, lambda stateful_set: stateful_set.spec.selector)
+    watch_orphans = orphans(operator, core.Pod, apps.StatefulSet, lambda stateful_set: stateful_set.spec.selector)
     reads = [core.PersistentVolumeClaim]
     operator.reconciles(
         apps.StatefulSet, owns=[core.Pod, apps.ControllerRevision], watches=[watch_orphans], reads=reads

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import kubewright as kw
 from kubewright.api import Quantity, Selector, core, meta
 from kubewright.cache import ObjectKey
@@ -16,14 +14,27 @@ _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 _BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _PROVISIONER = "kubewright.embedded"
+_USE_INDEX = "use"
+_WAITING_INDEX = "waiting"
 
 
 def register(operator: kw.Operator) -> None:
     """Registers the controllers of claims and volumes."""
 
+    operator.indexes(core.PersistentVolume, _USE_INDEX)(_use_of)
+    operator.indexes(core.PersistentVolumeClaim, _WAITING_INDEX)(_awaited)
+
     def waiting(volume: core.PersistentVolume, reader: kw.Reader) -> list[ObjectKey]:
-        claims = reader.list(core.PersistentVolumeClaim)
-        return [ObjectKey.of(claim) for claim in claims if claim.status.phase != "Bound"]
+        """Returns the unbound claims that may get the volume."""
+        if (reference := volume.spec.claim_ref) is not None:
+            claim = reader.read(core.PersistentVolumeClaim, reference.name or "", reference.namespace)
+            return [ObjectKey.of(claim)] if claim is not None and claim.status.phase != "Bound" else []
+        awaited = (_named(volume.metadata.name), _of_class(volume.spec.storage_class_name))
+        return [
+            ObjectKey.of(each)
+            for value in awaited
+            for each in reader.by_index(core.PersistentVolumeClaim, _WAITING_INDEX, value)
+        ]
 
     def volume_of(claim: core.PersistentVolumeClaim) -> list[ObjectKey]:
         return [ObjectKey("", claim.spec.volume_name)] if claim.spec.volume_name else []
@@ -38,7 +49,7 @@ async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.Persisten
     """Finds or creates the claim's volume, and binds both."""
     if claim.status.phase == "Bound":
         return
-    volume = _chosen(claim, ctx.list(core.PersistentVolume))
+    volume = _chosen(claim, ctx)
     if volume is None and (claim.spec.volume_name or claim.spec.storage_class_name == ""):
         text = "no persistent volumes available for this claim and no storage class is set"
         ctx.record("FailedBinding", text)
@@ -62,18 +73,46 @@ async def bind(claim: core.PersistentVolumeClaim, ctx: kw.Context[core.Persisten
     await write_status(ctx, status)
 
 
+def _use_of(volume: core.PersistentVolume) -> str:
+    """Returns the claim that a volume is reserved for, or the storage class of a free one, for an index."""
+    reference = volume.spec.claim_ref
+    if reference is None:
+        return _of_class(volume.spec.storage_class_name)
+    return _reserved(reference.namespace or "", reference.name or "")
+
+
+def _awaited(claim: core.PersistentVolumeClaim) -> str | None:
+    """Returns the volume or the storage class that an unbound claim waits for, for an index."""
+    if claim.status.phase == "Bound":
+        return None
+    return _named(claim.spec.volume_name) if claim.spec.volume_name else _of_class(claim.spec.storage_class_name)
+
+
+def _of_class(name: str | None) -> str:
+    return f"class {name or ''}"
+
+
+def _named(name: str) -> str:
+    return f"volume {name}"
+
+
+def _reserved(namespace: str, name: str) -> str:
+    return f"claim {namespace}/{name}"
+
+
 def _chosen(
-    claim: core.PersistentVolumeClaim, volumes: Sequence[core.PersistentVolume]
+    claim: core.PersistentVolumeClaim, ctx: kw.Context[core.PersistentVolumeClaim]
 ) -> core.PersistentVolume | None:
     """Returns the volume that the claim names or that is reserved for it, else the smallest free one that fits."""
     if claim.spec.volume_name:
-        return next(
-            (each for each in volumes if each.metadata.name == claim.spec.volume_name and _free(each, claim)), None
-        )
-    kept = [each for each in volumes if each.spec.claim_ref is not None and _free(each, claim)]
+        named = ctx.get(core.PersistentVolume, claim.spec.volume_name, "")
+        return named if named is not None and _free(named, claim) else None
+    reserved = _reserved(claim.metadata.namespace, claim.metadata.name)
+    kept = [each for each in ctx.by_index(core.PersistentVolume, _USE_INDEX, reserved) if _free(each, claim)]
     if kept:
         return kept[0]
-    fitting = [each for each in volumes if each.spec.claim_ref is None and _fits(each, claim)]
+    unused = ctx.by_index(core.PersistentVolume, _USE_INDEX, _of_class(claim.spec.storage_class_name))
+    fitting = [each for each in unused if _fits(each, claim)]
     return min(fitting, key=lambda each: (_storage(each.spec.capacity).as_decimal(), each.metadata.name), default=None)
 
 
