@@ -1,4 +1,4 @@
-"""Writes docs/design/promises.md from the `promise` markers of the tests.
+"""Writes docs/design/promises.md from the `promise` markers of the tests, also those of the examples.
 
 A test carries its promise itself:
 
@@ -63,6 +63,7 @@ SECTIONS = (
     "Objects and operators in the console",
     "Forms of the console",
     "Packages for OLM",
+    "Postgres example",
 )
 """The headings of the page, in order. A marker names one of them."""
 HEAD = """\
@@ -81,6 +82,11 @@ class Promise(NamedTuple):
     sentence: str
     test: str
     """As pytest names it, relative to the project: `tests/queue/test_queue.py::test_x`."""
+
+
+def files_with_tests(root: Path = ROOT) -> list[Path]:
+    """Returns the files with tests: those of the project, then those of the examples."""
+    return [file for folder in ("tests", "examples") for file in sorted((root / folder).rglob("test_*.py"))]
 
 
 def promises_in(file: Path, root: Path = ROOT) -> Iterator[Promise]:
@@ -133,8 +139,7 @@ def page_of(promises: list[Promise]) -> str:
 
 def current_page() -> str:
     """Returns the page as the tests say it now."""
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return page_of([promise for file in files for promise in promises_in(file)])
+    return page_of([promise for file in files_with_tests() for promise in promises_in(file)])
 
 
 def main(arguments: list[str]) -> int:

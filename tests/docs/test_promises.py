@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.promises import PAGE, SECTIONS, Promise, current_page, page_of, promises_in
+from tools.promises import PAGE, SECTIONS, Promise, current_page, files_with_tests, page_of, promises_in
 
 
 def all_sections() -> list[Promise]:
@@ -30,6 +30,14 @@ def test_reads_markers_of_functions_classes_and_assignments(tmp_path: Path) -> N
         ("a", "Three.", "test_x.py::TestC::test_m"),
         ("b", "Four.", "test_x.py::TestM"),
     ]
+
+
+def test_reads_files_with_tests_project_and_examples(tmp_path: Path) -> None:
+    files = [tmp_path / "tests" / "queue" / "test_x.py", tmp_path / "examples" / "shop" / "test_y.py"]
+    for file in (*files, tmp_path / "examples" / "shop" / "operator.py"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert files_with_tests(tmp_path) == files
 
 
 @pytest.mark.parametrize("arguments", ["'a'", "'a', 'b', 'c'", "'a', sentence='b'", "SECTION, 'b'", "'a', 1"])
