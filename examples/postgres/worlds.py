@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,11 +97,11 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def new_world(**settings: Any) -> AsyncIterator[World]:
-    """Starts a cluster whose volumes can grow, with the fake Patroni."""
+async def new_world(controllers: Collection[str] | None = None, **settings: Any) -> AsyncIterator[World]:
+    """Starts a cluster whose volumes can grow, with the fake Patroni. `controllers`: as in `Workloads`."""
     clock = VirtualClock()
     worlds: list[World] = []
-    workloads = Workloads(nodes=1, heartbeat=None, plan=lambda pod: worlds[0].plan(pod))
+    workloads = Workloads(nodes=1, heartbeat=None, controllers=controllers, plan=lambda pod: worlds[0].plan(pod))
     async with Cluster(clock=clock, workloads=workloads, seed=1, **settings) as cluster, cluster.client() as client:
         world = World(cluster, clock, client)
         worlds.append(world)
