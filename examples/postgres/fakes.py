@@ -48,6 +48,8 @@ class FakeEngine:
     leaders: dict[str, str] = field(default_factory=dict)
     configurations: dict[str, dict[str, Any]] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
+    starting: set[str] = field(default_factory=set)
+    """Members that Patroni still starts, in pods that are ready."""
     databases: dict[str, FakeDatabase] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     unreachable: bool = False
@@ -104,7 +106,7 @@ class FakeMembers:
             Member(
                 name=pod.metadata.name,
                 role="leader" if pod.metadata.name == leader else "replica",
-                state="running" if pod.metadata.name == leader else "streaming",
+                state=self._state(pod.metadata.name, leader),
                 timeline=1,
                 lag=0,
                 pending_restart=pod.metadata.name in self.engine.pending,
@@ -112,6 +114,11 @@ class FakeMembers:
             )
             for pod in self.pods
         ]
+
+    def _state(self, name: str, leader: str | None) -> str:
+        if name in self.engine.starting:
+            return "starting"
+        return "running" if name == leader else "streaming"
 
     async def configure(self, wanted: Mapping[str, Any]) -> bool:
         known = self.engine.configurations.get(self.cluster)

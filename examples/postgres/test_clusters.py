@@ -125,6 +125,20 @@ async def test_replaces_pods_after_a_failover_during_the_update(world: World) ->
         assert images == {"spilo:new"}
 
 
+async def test_rolling_update_continues_soon_after_a_member_has_started(world: World) -> None:
+    async with world.operator():
+        await world.client.create(minimal())
+        await world.until_state(State.RUNNING)
+        world.engine.starting.add("acid-minimal-cluster-1")
+        await world.patch({"spec": {"dockerImage": "spilo:2"}})
+        await world.until(lambda found: "acid-minimal-cluster-1 is not running" in (found.status.message or ""))
+        world.engine.starting.clear()  # no object changes
+        before = world.clock.monotonic()
+        await world.until_state(State.RUNNING)
+        assert world.clock.monotonic() - before < 60, "far less than the repair period"
+        assert {pod.spec.containers[0].image for pod in await world.pods()} == {"spilo:2"}
+
+
 async def test_returns_from_a_broken_image(world: World) -> None:
     async with world.operator():
         await created(world)

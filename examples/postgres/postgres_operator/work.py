@@ -56,6 +56,8 @@ class Work:
         if rolling := await steps.replace_outdated(ctx, self.engine, stateful_set, progress.pods):
             progress.rolling = True
             progress.waiting.append(rolling)
+            if all(map(steps.is_ready, progress.pods)):
+                progress.check_after = steps.CHECK_SECONDS  # it waits for Patroni, whose state no event announces
         self._count_pods()
         if progress.primary is not None:
             await self._follow(service, passwords, progress.primary)
