@@ -6,6 +6,8 @@
 Users sign in with their own token, and see what it allows. The account of the page only fills its caches.
 """
 
+from postgres_operator.publishing import API_NAME, CERTIFICATE_KEY
+
 from deployment import CONFIG, project
 from kubewright.api import Object, Quantity, apps, core, meta, rbac
 from kubewright.manifests import File, kustomization, write, yaml_file
@@ -21,6 +23,10 @@ SHOWN = {
 """The kinds of the page, by API group. Secrets are not among them."""
 ALWAYS = {"": ["namespaces", "events"], "apiextensions.k8s.io": ["customresourcedefinitions"]}
 LABELS = {"application": NAME}
+API_PORT = 8080
+API_FOLDER = "/operator"
+
+_ACCOUNT = rbac.Subject(kind="ServiceAccount", name=NAME, namespace=project.namespace)
 
 
 def _metadata(namespaced: bool = True) -> meta.ObjectMeta:
@@ -46,7 +52,14 @@ def _access() -> list[Object]:
         rbac.ClusterRoleBinding(
             metadata=_metadata(namespaced=False),
             role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=NAME),
-            subjects=[rbac.Subject(kind="ServiceAccount", name=NAME, namespace=project.namespace)],
+            subjects=[_ACCOUNT],
+        ),
+        rbac.ClusterRoleBinding(  # the worker queues
+            metadata=meta.ObjectMeta(name=f"{NAME}-metrics-reader", labels=dict(LABELS)),
+            role_ref=rbac.RoleRef(
+                api_group="rbac.authorization.k8s.io", kind="ClusterRole", name=f"{project.prefix}-metrics-reader"
+            ),
+            subjects=[_ACCOUNT],
         ),
     ]
 
@@ -57,6 +70,10 @@ def _deployment() -> apps.Deployment:
         image="postgres-operator-ui:latest",
         command=["kubewright"],
         args=_arguments(),
+        env=[
+            core.EnvVar(name="OPERATOR_API_URL", value=f"https://{project.prefix}:{API_PORT}"),
+            core.EnvVar(name="OPERATOR_API_CERTIFICATE", value=f"{API_FOLDER}/{CERTIFICATE_KEY}"),
+        ],
         ports=[core.ContainerPort(name="http", container_port=PORT)],
         readiness_probe=core.Probe(tcp_socket=core.TCPSocketAction(port=PORT)),
         resources=core.ResourceRequirements(
@@ -67,12 +84,19 @@ def _deployment() -> apps.Deployment:
             capabilities=core.Capabilities(drop=["ALL"]),
             read_only_root_filesystem=True,
         ),
-        volume_mounts=[core.VolumeMount(name="tmp", mount_path="/tmp")],
+        volume_mounts=[
+            core.VolumeMount(name="tmp", mount_path="/tmp"),
+            core.VolumeMount(name="operator", mount_path=API_FOLDER, read_only=True),
+        ],
     )
     pod = core.PodSpec(
         service_account_name=NAME,
         containers=[container],
-        volumes=[core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource())],
+        volumes=[
+            core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource()),
+            # The operator creates it.
+            core.Volume(name="operator", config_map=core.ConfigMapVolumeSource(name=API_NAME, optional=True)),
+        ],
         security_context=core.PodSecurityContext(
             run_as_non_root=True, run_as_user=65532, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
         ),
@@ -92,9 +116,16 @@ def _service() -> core.Service:
     return core.Service(metadata=_metadata(), spec=core.ServiceSpec(selector=dict(LABELS), ports=ports))
 
 
+def _api_service() -> core.Service:
+    """Returns the Service of the operator's REST API, as upstream has it."""
+    ports = [core.ServicePort(name="api", port=API_PORT, target_port="metrics")]
+    metadata = meta.ObjectMeta(name=project.prefix, namespace=project.namespace, labels=dict(LABELS))
+    return core.Service(metadata=metadata, spec=core.ServiceSpec(selector=project.selector, ports=ports))
+
+
 def objects() -> list[Object]:
     """Returns all objects of the page."""
-    return [*_access(), _deployment(), _service()]
+    return [*_access(), _deployment(), _service(), _api_service()]
 
 
 def ui_files() -> list[File]:
@@ -102,7 +133,7 @@ def ui_files() -> list[File]:
     files = [
         yaml_file("ui/rbac.yaml", *_access()),
         yaml_file("ui/deployment.yaml", _deployment()),
-        yaml_file("ui/service.yaml", _service()),
+        yaml_file("ui/service.yaml", _service(), _api_service()),
     ]
     return [*files, *kustomization("ui", files)]
 

@@ -82,6 +82,14 @@ async def test_serves_metrics_to_authorized_clients_alone(
         assert token not in caplog.text
 
 
+@pytest.mark.clusters("embedded")
+async def test_servers_know_the_certificate_that_they_serve(running: Running) -> None:
+    plain, secure = running.servers
+    assert plain.certificate is None
+    served = await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", secure.port))
+    assert (secure.certificate or b"").decode() == served
+
+
 @pytest.mark.clusters
 async def test_serves_debug_pages_with_own_permission(running: Running, client: Client, namespace: str) -> None:
     probes, secure = (server.port for server in running.servers)

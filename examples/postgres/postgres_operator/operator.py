@@ -32,6 +32,7 @@ from postgres_operator.kinds import (
     unsupported_settings,
 )
 from postgres_operator.patroni import PatroniError, PatroniUnreachable
+from postgres_operator.publishing import add_publishing
 from postgres_operator.settings import clusters_of, configuration_of, is_ours
 from postgres_operator.states import FAILED, Phase, phase_of, state_while_working
 from postgres_operator.steps import ForeignSecret, Synchronized, missing_annotations, pods_of, remove_cluster
@@ -41,6 +42,7 @@ from postgres_operator.work import Progress, Work
 operator = kw.Operator("postgres-operator", install_crds=True, concurrency=8)
 engine = operator.provides(production_engine)
 rest.add_pages(operator)
+add_publishing(operator)
 operator.indexes(core.Pod, CLUSTER_INDEX)(cluster_name_of)
 operator.indexes(core.PersistentVolumeClaim, CLUSTER_INDEX)(cluster_name_of)
 operator.extend_console("postgres_operator.ui:postgres")

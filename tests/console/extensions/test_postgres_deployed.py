@@ -159,3 +159,8 @@ async def test_form_creates_a_cluster_that_answers_sql(page: Page, url: str, adm
         await connection.execute("CREATE TABLE orders (number int)")
         await connection.execute("INSERT INTO orders VALUES (42)")
         assert await (await connection.execute("SELECT number FROM orders")).fetchall() == [(42,)]
+
+    # The page verifies the operator by its published certificate, and the operator reviews the page's token.
+    await page.goto(f"{url}/extensions/postgres/queues")
+    await expect(page.get_by_text("Worker 7")).to_be_visible()
+    await expect(page.get_by_text("default/acid-shop")).to_be_visible()  # it waits for its resync

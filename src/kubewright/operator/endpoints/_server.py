@@ -67,11 +67,19 @@ class HttpServer:
     raises `OSError` with the address in its message if the server cannot listen there.
     """
 
-    def __init__(self, bind: str, paths: Mapping[str, Handler], *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        bind: str,
+        paths: Mapping[str, Handler],
+        *,
+        tls: ssl.SSLContext | None = None,
+        certificate: Callable[[], bytes] | None = None,
+    ) -> None:
         self.bind = bind
         self._host, self._port = split_address(bind)
         self._paths = dict(sorted(paths.items(), key=lambda item: -len(item[0])))
         self._tls = tls
+        self._certificate = certificate
         self._server: Server | None = None
 
     @property
@@ -83,6 +91,14 @@ class HttpServer:
     def port(self) -> int:
         """The port that the server listens on, chosen by the system for port 0; 0 if it does not listen."""
         return self.addresses[0][1] if self.addresses else 0
+
+    @property
+    def certificate(self) -> bytes | None:
+        """The certificate that is served now, in PEM format, for clients that verify exactly it; None for plain HTTP.
+
+        A self-signed one changes with each start, and after two thirds of its life.
+        """
+        return self._certificate() if self._certificate is not None else None
 
     async def __aenter__(self) -> Self:
         from kubewright.http import Server, ServerLimits  # not needed by an operator without pages

@@ -55,7 +55,9 @@ async def _secured(
     check = background(_check_permissions(client, operator.name), name="check the permission to review tokens")
     await stack.enter_async_context(check)
     pages = {path: authorized(handler, path, authorizer) for path, handler in site.pages.items()}
-    return HttpServer(site.bind, pages, tls=serving_context(certificate))
+    return HttpServer(
+        site.bind, pages, tls=serving_context(certificate), certificate=lambda: certificate.pair.certificate
+    )
 
 
 async def _check_permissions(client: Client, operator: str) -> None:
