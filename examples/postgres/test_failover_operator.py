@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from postgres_operator.operator import operator
 from postgres_server import installed_versions, marks
 from waiting import until
 
-from kubewright.api import core, from_dict, from_yaml, to_dict
+from kubewright.api import core, from_dict, from_yaml, is_condition_true, to_dict
 from kubewright.client import MergePatch, NotFound
 from kubewright.cluster import Cluster
 from kubewright.cluster.processes import Images
@@ -54,6 +54,19 @@ class Operated(Pods):
             return found if found.status.state is State.RUNNING and is_current else None
 
         return await until(check, "the state Running", every=0.5)
+
+    async def until(self, check: Callable[[], Awaitable[bool]], what: str) -> None:
+        """Waits for a condition. A failure shows what the operator says."""
+        try:
+            await until(check, what, every=0.5)
+        except AssertionError as error:
+            status = (await self.get()).status
+            pods = {
+                pod.metadata.name: (is_condition_true(pod.status, "Ready"), pod.metadata.deletion_timestamp)
+                for pod in await self.pods()
+            }
+            said = "\n".join([f"{status.state}: {status.message}", f"{pods}", *(await self.events())[-20:]])
+            raise AssertionError(f"{error}\n{said}") from None
 
     async def events(self) -> list[str]:
         """Returns the reasons and messages of the cluster's events, in order."""
@@ -185,7 +198,7 @@ async def test_a_primary_is_killed_during_a_rolling_update(pods: Operated) -> No
         found = await pods.pods()
         return len(found) == 2 and all("example.com/round" in (pod.metadata.annotations or {}) for pod in found)
 
-    await until(updated, "the update of all pods", every=0.5)
+    await pods.until(updated, "the update of all pods")
     await pods.healthy(2)
     await pods.running(changed.metadata.generation)
     assert number in await numbers(pods)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.cluster.processes import ProcessNode
+from kubewright.cluster.processes._container import ContainerWorker  # private: to stop between start and supervision
+from kubewright.cluster.processes._launching import Launched, Launcher
+from kubewright.cluster.processes._state import ContainerState
 from tests.cluster.processes.conftest import StartNode, is_ready, log, phase, pod, wait
 from tests.full_disk import no_file_larger_than
 from tests.patience import until
@@ -80,6 +84,35 @@ async def test_forced_deletion_kills_the_processes(client: Client, node: Process
     before = await two_pids(client, "forced")
     await client.delete(core.Pod, "forced", grace_period_seconds=0)
     await until(lambda: not any(map(lives, before)), "the end of the processes")
+
+
+@pytest.mark.clusters("embedded")
+async def test_pod_that_is_deleted_while_its_program_starts_ends(
+    client: Client, node: ProcessNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, stop = Launcher.start, ContainerWorker.stop
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def slow_start(self: Launcher, pod: core.Pod, state: ContainerState) -> Launched:
+        launched = await start(self, pod, state)
+        started.set()
+        await stopped.wait()
+        return launched
+
+    async def early_stop(self: ContainerWorker, grace: float, *, quiet: bool = False) -> None:
+        await stop(self, grace, quiet=quiet)
+        stopped.set()
+
+    monkeypatch.setattr(Launcher, "start", slow_start)
+    monkeypatch.setattr(ContainerWorker, "stop", early_stop)
+    await client.create(pod("brief", {"args": ["trap '' TERM; sleep 1000"]}, terminationGracePeriodSeconds=100_000))
+    await started.wait()
+    await client.delete(core.Pod, "brief")
+
+    async def gone() -> bool:
+        return await client.find(core.Pod, "brief") is None
+
+    await until(gone, "the end of the pod")
 
 
 PRINTING = """

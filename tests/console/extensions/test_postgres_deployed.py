@@ -98,7 +98,7 @@ async def kubectl(cluster: Cluster, admin: Client, tmp_path: Path) -> Kubectl:
 
         async def available(name: str = name) -> bool:
             found = await admin.get(apps.Deployment, name, NAMESPACE)
-            return found.status is not None and found.status.available_replicas == 1
+            return found.status.available_replicas == 1
 
         try:
             await until(available, f"the pod of {name}")

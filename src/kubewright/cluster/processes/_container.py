@@ -110,6 +110,8 @@ class ContainerWorker:
             return await self._simulate()
         try:
             async with self._node.starting:
+                if self._view.ending.is_set():
+                    return None
                 launched = await self._launcher.start(self._view.pod, state)
         except (InvalidReference, Refused, VolumeFailure) as error:
             await self._refuse(error)
@@ -121,6 +123,8 @@ class ContainerWorker:
             state.end(now(), _START_ERROR, "StartError", message)
             self._report("Failed", f"Error: {message}", warning=True)
             return _START_ERROR
+        if self._view.ending.is_set():
+            launched.main.kill()  # `stop` was called before there was a process
         return await self._supervise(launched)
 
     async def _refuse(self, error: Exception) -> None:
