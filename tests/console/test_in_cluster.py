@@ -209,6 +209,12 @@ def test_named_kinds_limit_role_and_pages() -> None:
     assert "name: view" not in files["rbac.yaml"]
 
 
+def test_manifests_start_the_console_with_extensions() -> None:
+    files = {file.path: file.text for file in manifest_files(extensions=["fleet.ui:fleet", "lamps:lamps"])}
+    [container] = yaml.safe_load(files["deployment.yaml"])["spec"]["template"]["spec"]["containers"]
+    assert {"--extension=fleet.ui:fleet", "--extension=lamps:lamps"} <= set(container["args"])
+
+
 def rules(**settings: Any) -> dict[str, list[str]]:
     [text] = [file.text for file in manifest_files(**settings) if file.path == "rbac.yaml"]
     [role] = [found for found in yaml.safe_load_all(text) if found["kind"] == "ClusterRole"]

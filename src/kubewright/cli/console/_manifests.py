@@ -116,7 +116,9 @@ def _group(_: click.Context, parameter: click.Parameter, given: tuple[str, ...])
     return given
 
 
-def write_manifests(options: ManifestOptions, kinds: Sequence[str], *, read_only: bool, output: Output) -> None:
+def write_manifests(
+    options: ManifestOptions, kinds: Sequence[str], extensions: Sequence[str], *, read_only: bool, output: Output
+) -> None:
     """Writes the folder."""
     from kubewright.console import manifests
     from kubewright.manifests import ForeignFile
@@ -134,6 +136,7 @@ def write_manifests(options: ManifestOptions, kinds: Sequence[str], *, read_only
             secrets=options.secrets,
             certificates=options.certificates or "self-signed",
             read_only=read_only,
+            extensions=extensions,
         )
     except ForeignFile as error:
         raise click.ClickException(str(error)) from error

@@ -201,7 +201,7 @@ def command(
     if tls_self_signed and tls_certificate is not None:
         raise click.UsageError("--tls-self-signed and --tls-certificate exclude each other")
     if manifests.folder is not None:
-        write_manifests(manifests, kinds, read_only=read_only, output=output)
+        write_manifests(manifests, kinds, extensions, read_only=read_only, output=output)
         return
     if not console_installed():
         raise click.ClickException(MISSING)

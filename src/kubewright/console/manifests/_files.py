@@ -79,6 +79,7 @@ def write_manifests(
     secrets: bool = False,
     certificates: CertificateSource = "self-signed",
     read_only: bool = False,
+    extensions: Sequence[str] = (),
 ) -> list[str]:
     """Writes the folder and returns the paths of changed files. The parameters are those of `manifest_files`.
 
@@ -92,6 +93,7 @@ def write_manifests(
         secrets=secrets,
         certificates=certificates,
         read_only=read_only,
+        extensions=extensions,
     )
     return [*write(folder, files).written]
 
@@ -105,6 +107,7 @@ def manifest_files(
     secrets: bool = False,
     certificates: CertificateSource = "self-signed",
     read_only: bool = False,
+    extensions: Sequence[str] = (),
 ) -> list[File]:
     """Returns all files.
 
@@ -119,12 +122,15 @@ def manifest_files(
         certificates: where the TLS certificate comes from: `self-signed` (made when the console starts),
             `cert-manager`, `secret` (you create the Secret `kubewright-console-tls`), or `none` for plain HTTP.
         read_only: whether the console refuses every write.
+        extensions: pages and actions to add, as `fleet.ui:fleet`. The image must contain their modules.
     """
     parts = _Parts(certificates)
+    options = [*(f"--kind={kind}" for kind in kinds), *(f"--extension={name}" for name in extensions)]
+    options += ["--read-only"] if read_only else []
     files: dict[str, list[Object | dict[str, Any]]] = {
         "namespace.yaml": [_namespace()],
         "rbac.yaml": [_account(), _role(kinds, groups, secrets=secrets), *_bindings(view=not kinds)],
-        "deployment.yaml": [_deployment(image or f"{NAME}:{VERSION}", parts, kinds, read_only=read_only)],
+        "deployment.yaml": [_deployment(image or f"{NAME}:{VERSION}", parts, options)],
         "service.yaml": [_service(parts)],
         "network-policy.yaml": [_network_policy()],
     }
@@ -259,7 +265,7 @@ def _service(parts: _Parts) -> core.Service:
     return core.Service(metadata=_meta(), spec=core.ServiceSpec(selector=dict(_SELECTOR), ports=ports))
 
 
-def _deployment(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bool) -> apps.Deployment:
+def _deployment(image: str, parts: _Parts, options: Sequence[str]) -> apps.Deployment:
     volumes = [core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource())]
     if parts.mounted:
         volumes.append(core.Volume(name="tls", secret=core.SecretVolumeSource(secret_name=TLS_SECRET)))
@@ -276,7 +282,7 @@ def _deployment(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: b
                     security_context=core.PodSecurityContext(
                         run_as_non_root=True, seccomp_profile=core.SeccompProfile(type="RuntimeDefault")
                     ),
-                    containers=[_container(image, parts, kinds, read_only=read_only)],
+                    containers=[_container(image, parts, options)],
                     volumes=volumes,
                 ),
             ),
@@ -284,8 +290,7 @@ def _deployment(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: b
     )
 
 
-def _container(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bool) -> core.Container:
-    shown = [f"--kind={kind}" for kind in kinds]
+def _container(image: str, parts: _Parts, options: Sequence[str]) -> core.Container:
     asked = core.HTTPGetAction(path="/healthz", port=parts.port_name, scheme=parts.port_name.upper())
     probe = core.Probe(http_get=asked, period_seconds=10)
     mounts = [core.VolumeMount(name="tmp", mount_path="/tmp")]  # noqa: S108  # the only writable path
@@ -295,10 +300,7 @@ def _container(image: str, parts: _Parts, kinds: Sequence[str], *, read_only: bo
         name="console",
         image=image,
         command=["kubewright", "ui"],
-        args=[
-            *("--bind=0.0.0.0", f"--port={PORT}", "--audit-log=-", *parts.arguments, *shown),
-            *(["--read-only"] if read_only else []),
-        ],
+        args=["--bind=0.0.0.0", f"--port={PORT}", "--audit-log=-", *parts.arguments, *options],
         env=[core.EnvVar(name="PYTHONDONTWRITEBYTECODE", value="1")],
         ports=[core.ContainerPort(name=parts.port_name, container_port=PORT, protocol="TCP")],
         liveness_probe=probe,
