@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubewright.api import core
 from kubewright.client import Client
 from kubewright.cluster.processes import ProcessNode
-from kubewright.cluster.processes._container import ContainerWorker  # private: to stop between start and supervision
-from kubewright.cluster.processes._launching import Launched, Launcher
-from kubewright.cluster.processes._state import ContainerState
 from tests.cluster.processes.conftest import StartNode, is_ready, log, phase, pod, wait
 from tests.full_disk import no_file_larger_than
 from tests.patience import until
@@ -90,21 +89,22 @@ async def test_forced_deletion_kills_the_processes(client: Client, node: Process
 async def test_pod_that_is_deleted_while_its_program_starts_ends(
     client: Client, node: ProcessNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, stop = Launcher.start, ContainerWorker.stop
+    worker = sys.modules["kubewright.cluster.processes._container"]  # private: the moment between two of its steps
+    start, stop = worker.Launcher.start, worker.ContainerWorker.stop
     started, stopped = asyncio.Event(), asyncio.Event()
 
-    async def slow_start(self: Launcher, pod: core.Pod, state: ContainerState) -> Launched:
-        launched = await start(self, pod, state)
+    async def slow_start(*arguments: Any) -> Any:
+        launched = await start(*arguments)
         started.set()
         await stopped.wait()
         return launched
 
-    async def early_stop(self: ContainerWorker, grace: float, *, quiet: bool = False) -> None:
-        await stop(self, grace, quiet=quiet)
+    async def early_stop(*arguments: Any, **options: Any) -> None:
+        await stop(*arguments, **options)
         stopped.set()
 
-    monkeypatch.setattr(Launcher, "start", slow_start)
-    monkeypatch.setattr(ContainerWorker, "stop", early_stop)
+    monkeypatch.setattr(worker.Launcher, "start", slow_start)
+    monkeypatch.setattr(worker.ContainerWorker, "stop", early_stop)
     await client.create(pod("brief", {"args": ["trap '' TERM; sleep 1000"]}, terminationGracePeriodSeconds=100_000))
     await started.wait()
     await client.delete(core.Pod, "brief")
