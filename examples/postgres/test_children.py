@@ -36,6 +36,14 @@ def test_stateful_set_is_replaced_by_the_operator_alone() -> None:
     assert pod_of(made).service_account_name == f"postgres-pod-{NAME}"
 
 
+def test_readiness_does_not_depend_on_a_primary() -> None:
+    """An ordered StatefulSet creates the pod that can become the primary only if the pods before it are ready."""
+    [container] = pod_of(stateful_set(minimal())).containers
+    assert container.readiness_probe is not None
+    assert container.readiness_probe.http_get is not None
+    assert container.readiness_probe.http_get.path == "/health"
+
+
 def test_volumes_are_kept_unless_the_configuration_deletes_them() -> None:
     kept = stateful_set(minimal()).spec.persistent_volume_claim_retention_policy
     assert kept is not None

@@ -107,9 +107,13 @@ def pod_environment(
 
 
 def readiness_probe() -> core.Probe:
-    """Returns the probe of the database container: Patroni says that PostgreSQL runs."""
+    """Returns the probe of the database container: Patroni says that PostgreSQL runs.
+
+    It does not ask for `/readiness`, which a replica without a primary does not pass: an ordered StatefulSet would then
+    never create the pod that can become the primary.
+    """
     return core.Probe(
-        http_get=core.HTTPGetAction(path="/readiness", port=REST_PORT),
+        http_get=core.HTTPGetAction(path="/health", port=REST_PORT),
         initial_delay_seconds=1,
         period_seconds=2,
         timeout_seconds=5,
