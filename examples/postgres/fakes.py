@@ -53,6 +53,7 @@ class FakeEngine:
     databases: dict[str, FakeDatabase] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     unreachable: bool = False
+    refuses_switchover: bool = False
     changed: asyncio.Queue[kw.ObjectKey] = field(default_factory=asyncio.Queue)
 
     def elect(self, cluster: str, leader: str) -> None:
@@ -137,6 +138,8 @@ class FakeMembers:
     async def switchover(self, leader: str, candidate: str | None = None) -> None:
         if self.engine.leaders.get(self.cluster) != leader or candidate is None:
             raise PatroniRefused(f"{leader} is not the primary")
+        if self.engine.refuses_switchover:
+            raise PatroniRefused("candidate name does not match with sync_standby")
         self.engine.calls.append(f"switchover {leader} {candidate}")
         self.engine.elect(self.cluster, candidate)
 

@@ -139,6 +139,19 @@ async def test_rolling_update_continues_soon_after_a_member_has_started(world: W
         assert {pod.spec.containers[0].image for pod in await world.pods()} == {"spilo:2"}
 
 
+async def test_waits_until_patroni_accepts_a_switch_over(world: World) -> None:
+    async with world.operator():
+        await created(world)
+        world.engine.refuses_switchover = True
+        await world.patch({"spec": {"dockerImage": "spilo:new"}})
+        waiting = await world.until(lambda found: "cannot move" in (found.status.message or ""))
+        assert waiting.status.state is State.UPDATING
+        assert await world.events("Switchover") == []
+        world.engine.refuses_switchover = False
+        await world.until_state(State.RUNNING)
+        assert await world.events("Switchover") == [f"moved the primary from {NAME}-0 to {NAME}-1"]
+
+
 async def test_returns_from_a_broken_image(world: World) -> None:
     async with world.operator():
         await created(world)

@@ -11,7 +11,7 @@ from kubewright.api import apps, core, is_condition_true
 from postgres_operator.children import CLUSTER_INDEX, ordinal_of
 from postgres_operator.engine import Engine, Members
 from postgres_operator.kinds import Postgresql
-from postgres_operator.patroni import PRIMARY, ROLE_LABEL, Member
+from postgres_operator.patroni import PRIMARY, ROLE_LABEL, Member, PatroniRefused
 
 REVISION = "controller-revision-hash"
 
@@ -121,15 +121,18 @@ async def _replace(ctx: kw.Context[Postgresql], pod: core.Pod) -> str:
 async def _switch_over(
     ctx: kw.Context[Postgresql], patroni: Members, leader: Member, candidates: Sequence[Member]
 ) -> str:
-    """Moves the primary to the replica with the least lag."""
+    """Moves the primary to the replica with the least lag. Waits if Patroni does not accept it yet."""
     replicas = sorted(
         (member for member in candidates if not member.is_leader),
         key=lambda member: (member.role != "sync_standby", member.lag if member.lag is not None else 1 << 62),
     )
     if not replicas:
         return f"no replica can take over from {leader.name}"
-    ctx.record("Switchover", f"moving the primary from {leader.name} to {replicas[0].name}")
-    await patroni.switchover(leader.name, replicas[0].name)
+    try:
+        await patroni.switchover(leader.name, replicas[0].name)
+    except PatroniRefused as error:  # such as a replica that does not have every write yet
+        return f"the primary cannot move from {leader.name} to {replicas[0].name} yet: {error}"
+    ctx.record("Switchover", f"moved the primary from {leader.name} to {replicas[0].name}")
     return f"the primary moves from {leader.name} to {replicas[0].name}"
 
 
