@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,13 @@ KNOWN: Final[list[dict[str, str]]] = yaml.safe_load(Path(__file__).with_name("kn
 _PROSE: Final = re.compile(r"\.description:")
 
 
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """A real control plane without the definitions of other tests, which discovery and lists would show."""
+    with ControlPlane() as made:
+        yield made
+
+
 @pytest.mark.promise("The embedded cluster", "Go's clients get the answers of a real cluster.")
 @pytest.mark.parametrize(
     ("part", "features"),
@@ -38,14 +46,14 @@ _PROSE: Final = re.compile(r"\.description:")
     ids=lambda value: value if isinstance(value, str) else "-".join(f"{k}={v}" for k, v in value.items()),
 )
 async def test_clients_of_go_get_the_same_answers(
-    part: str, features: dict[str, str], control_plane: ControlPlane, tmp_path: Path
+    part: str, features: dict[str, str], plane: ControlPlane, tmp_path: Path
 ) -> None:
     namespace = f"judge-{secrets.token_hex(4)}"
     objects = samples(tmp_path, namespace)
     environment = {f"KUBE_FEATURE_{name}": value for name, value in features.items()}
     async with Cluster(controllers=False, rbac=True) as cluster:
         await cluster.serve()
-        real = RealCluster(control_plane)
+        real = RealCluster(plane)
         answers = []
         for each in (cluster, real):
             await each.client().create(core.Namespace(metadata=ObjectMeta(name=namespace)))

@@ -54,6 +54,8 @@ def _application() -> FastAPI:
     """Creates the NiceGUI application, which is a singleton of the process."""
     # Registered before the pages: the last page matches every path, and NiceGUI would add this route later.
     app.add_route("/favicon.ico", lambda _: FileResponse(_ICON))
+    # Quasar's bar for requests has no accessible name, and the console's pages show their own progress.
+    app.config.quasar_config["loadingBar"] = {"skipHijack": True}
     pages.register()
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # The outermost layer compresses, because SecurityMiddleware must read the pages.

@@ -18,8 +18,8 @@ from kubewright.api import ObjectMeta, Untyped, admissionregistration, apps, coo
 from kubewright.client import ApiError, Client, Forbidden, JsonPatch, MergePatch, load_config
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster
-from tests.deployment.pod import PodProcess, pod_of, started
-from tests.deployment.records import Record
+from tests.deploying.pod import PodProcess, pod_of, started
+from tests.deploying.records import Record
 from tests.patience import until
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(900)]

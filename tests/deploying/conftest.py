@@ -12,7 +12,7 @@ import pytest
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, FakeNode, RealCluster
-from tests.deployment.records import POLICY, AuditLog, Record, Requests
+from tests.deploying.records import POLICY, AuditLog, Record, Requests
 
 
 @pytest.fixture(scope="session")
