@@ -6,9 +6,9 @@
 Users sign in with their own token, and see what it allows. The account of the page only fills its caches.
 """
 
+from deployment import CONFIG, project
 from postgres_operator.publishing import API_NAME, CERTIFICATE_KEY
 
-from deployment import CONFIG, project
 from kubewright.api import Object, Quantity, apps, core, meta, rbac
 from kubewright.manifests import File, kustomization, write, yaml_file
 

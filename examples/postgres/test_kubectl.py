@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from deployment import CONFIG
 from fakes import FakeEngine
 from postgres_operator.operator import engine, operator
 from worlds import MANIFESTS
 
-from deployment import CONFIG
 from kubewright.client import Client
 from kubewright.testing import ControlPlane
 

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import deployment
 import msgspec
 import pytest
 from fakes import FakeEngine, fake_patroni
@@ -16,7 +17,6 @@ from postgres_operator.kinds import CONFIGURATION_NAME, OperatorConfiguration, P
 from postgres_operator.operator import engine, operator
 from worlds import NAMESPACE, World, minimal, new_world
 
-import deployment
 import kubewright as kw
 from kubewright.api import apiextensions, core, meta
 from kubewright.client import NotFound

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import deployment
 import deployment_ui
 import pytest
 from postgres_operator.kinds import State
@@ -13,7 +14,6 @@ from postgres_operator.publishing import API_NAME, CERTIFICATE_KEY
 from postgres_operator.ui import by_team, postgres, rest, steps_of
 from worlds import NAMESPACE, minimal, new_world
 
-import deployment
 from kubewright.api import core, meta
 from kubewright.client import Forbidden
 from kubewright.cluster import Cluster

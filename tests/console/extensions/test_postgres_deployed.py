@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from deployment import CONFIG
 from patroni_pods import Pods
 from playwright.async_api import Browser, Page, expect
 from postgres_server import installed_versions, marks
 
-from deployment import CONFIG
 from kubewright.api import apps
 from kubewright.client import Client
 from kubewright.cluster import Cluster
