@@ -6,7 +6,10 @@ needs none of this: `pytest --control-plane-controllers` starts one, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,3 +39,22 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
         # Last, because the garbage collector looks for new kinds only every 30 seconds.
         plane.ensure_controllers()
         yield plane
+
+
+@pytest.fixture
+def kubectl(control_plane: ControlPlane, tmp_path: Path) -> Callable[..., Awaitable[str]]:
+    """Runs kubectl. Returns its output; with `fails`, including stderr."""
+
+    async def run(*arguments: str, fails: bool = False) -> str:
+        process = await asyncio.create_subprocess_exec(
+            str(control_plane.binaries / "kubectl"),
+            *arguments,
+            env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "HOME": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        printed, errors = (stream.decode() for stream in await process.communicate())
+        assert (process.returncode != 0) == fails, printed + errors
+        return printed + errors if fails else printed
+
+    return run

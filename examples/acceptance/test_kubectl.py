@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from examples.acceptance.systems import ROOT, SYSTEMS, World
 from kubewright.operator import Operator
-from kubewright.testing import ControlPlane
 
 pytestmark = pytest.mark.control_plane
 
@@ -22,21 +20,9 @@ EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture
-def kubectl(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Kubectl:
-    """Runs kubectl in the test's namespace. Returns its output; with `fails`, including stderr."""
-
-    async def run(*arguments: str, fails: bool = False) -> str:
-        process = await asyncio.create_subprocess_exec(
-            *(str(control_plane.binaries / "kubectl"), "--namespace", namespace, *arguments),
-            env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "HOME": str(tmp_path)},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        printed, errors = (stream.decode() for stream in await process.communicate())
-        assert (process.returncode != 0) == fails, printed + errors
-        return printed + errors if fails else printed
-
-    return run
+def kubectl(kubectl: Kubectl, namespace: str) -> Kubectl:
+    """Runs kubectl in the test's namespace."""
+    return partial(kubectl, "--namespace", namespace)
 
 
 async def shows(kubectl: Kubectl, wanted: str, *arguments: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -14,30 +12,10 @@ from postgres_operator.operator import engine, operator
 from worlds import MANIFESTS
 
 from kubewright.client import Client
-from kubewright.testing import ControlPlane
 
 pytestmark = pytest.mark.control_plane
 
 Kubectl = Callable[..., Awaitable[str]]
-
-
-@pytest.fixture
-def kubectl(control_plane: ControlPlane, tmp_path: Path) -> Kubectl:
-    """Runs kubectl. Returns its output; with `fails`, including stderr."""
-
-    async def run(*arguments: str, fails: bool = False) -> str:
-        process = await asyncio.create_subprocess_exec(
-            str(control_plane.binaries / "kubectl"),
-            *arguments,
-            env={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig), "HOME": str(tmp_path)},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        printed, errors = (stream.decode() for stream in await process.communicate())
-        assert (process.returncode != 0) == fails, printed + errors
-        return printed + errors if fails else printed
-
-    return run
 
 
 async def test_steps_of_the_tutorial(kubectl: Kubectl, client: Client, namespace: str, tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ async def _collect(stream: asyncio.StreamReader, said: list[bytes]) -> None:
         said.append(line)
 
 
-async def finished(*command: str | Path, environment: dict[str, str]) -> tuple[int, str, str]:
+async def finished(
+    *command: str | Path, environment: dict[str, str], seconds: float = PATIENCE
+) -> tuple[int, str, str]:
     """A program that ends by itself: its exit code, and what it said on both streams."""
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -70,7 +72,7 @@ async def finished(*command: str | Path, environment: dict[str, str]) -> tuple[i
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(seconds):
             output, errors = await process.communicate()
     except BaseException:
         process.kill()

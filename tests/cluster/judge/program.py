@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tests.cluster.clients.processes import finished
 from tests.cluster.differential.generated.kinds import kinds
 from tests.cluster.differential.harness import normalized
 from tests.go_programs import GoProgram
@@ -57,23 +56,14 @@ async def judged(
 ) -> dict[str, Any]:
     """Runs a part of the program, and returns its answers by client, resource and step."""
     options = {"part": part, "cluster": kubeconfig, "namespace": namespace, "samples": objects}
-    process = await asyncio.create_subprocess_exec(
+    code, output, errors = await finished(
         JUDGE.binary(),
         *(f"--{name}={value}" for name, value in options.items()),
-        env={"PATH": os.environ["PATH"], "HOME": str(objects.parent), **(environment or {})},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        environment={"HOME": str(objects.parent), **(environment or {})},
+        seconds=_SECONDS,
     )
-    try:
-        async with asyncio.timeout(_SECONDS):
-            output, errors = await process.communicate()
-    except BaseException:
-        process.kill()
-        await process.wait()
-        raise
-    assert process.returncode == 0, errors.decode()[-4000:]
-    return _table(output.decode().splitlines(), namespace)
+    assert code == 0, errors[-4000:]
+    return _table(output.splitlines(), namespace)
 
 
 def _table(lines: Iterable[str], namespace: str) -> dict[str, Any]:
