@@ -85,9 +85,7 @@ async def test_bounds_the_size_of_a_head(target: Target) -> None:
         wire = await opened(target.port, target.tls)
         assert wire is not None
         await wire.send(f"GET {target.path} HTTP/1.1\r\nHost: localhost\r\n".encode())
-        for _ in range(1_000):
-            if not await wire.send(b"X-Long: " + b"x" * 65_536):
-                break
+        await wire.flood(b"X-Long: " + b"x" * 65_536, 1_000)
         wire.close()
 
     await assault(target.victim, attack)
@@ -104,9 +102,7 @@ async def test_bounds_the_size_of_a_body(target: Target, encoding: str) -> None:
         wire = await opened(target.port, target.tls)
         assert wire is not None
         await wire.send(head.encode())
-        for _ in range(1 if encoding else 1_500):
-            if not await wire.send(chunk):
-                break
+        await wire.flood(chunk, 1 if encoding else 1_500)
         await asyncio.sleep(0.1)  # real: the client is slow
         wire.close()
 
@@ -122,13 +118,7 @@ async def test_bounds_what_waits_for_a_client_that_does_not_read(target: Target)
             wire = await opened(target.port, target.tls)
             assert wire is not None
             wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            for _ in range(50):
-                try:
-                    async with asyncio.timeout(0.2):  # the server has stopped reading: that is what it should do
-                        if not await wire.send(request):
-                            break
-                except TimeoutError:
-                    break
+            await wire.flood(request, 50)
             wire.close()
 
     await assault(target.victim, attack)

@@ -32,6 +32,14 @@ class Wire:
             return False
         return True
 
+    async def flood(self, data: bytes, times: int) -> None:
+        """Sends data many times, until the server closes the connection or stops reading, as it should."""
+        with suppress(TimeoutError):
+            for _ in range(times):
+                async with asyncio.timeout(0.2):
+                    if not await self.send(data):
+                        return
+
     async def rest(self) -> bytes:
         """Everything until the server closes the connection."""
         found = b""

@@ -51,6 +51,23 @@ async def test_refuses_endless_trailers(trailer: bytes) -> None:
         assert (await response)[0] == 400
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nA: " + b"b" * 5000, 431),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 67108864\r\n\r\n" + b"c" * 2**21, 413),
+    ],
+    ids=["head", "body"],
+)
+async def test_stops_reading_after_a_refusal(sent: bytes, status: int) -> None:
+    async with Server(echo, limits=LIMITS) as server, wire(server) as client:
+        client.send(sent)
+        assert (await client.response())[0] == status
+        client.send(b"x" * 2**25)
+        [connection] = server.connections
+        await until(lambda: connection.transport is not None and not connection.transport.is_reading())
+
+
 async def test_closes_a_connection_with_too_many_pipelined_requests() -> None:
     release = asyncio.Event()
 

@@ -40,6 +40,7 @@ logger = logging.getLogger("kubewright.http")
 
 _UNREAD_BYTES: Final = 256 * 1024  # reading pauses beyond this until the handler reads
 _LINGER_SECONDS: Final = 5.0  # closing earlier would reset the connection before a busy client reads the response
+_LINGER_BYTES: Final = 256 * 1024  # as in Go: a client that sends without end must not keep the server busy
 
 
 class ServerConnection(asyncio.Protocol):
@@ -72,6 +73,7 @@ class ServerConnection(asyncio.Protocol):
         self._head = RequestHead(host.limits.header_bytes)
         self._quiet_bytes = 0  # received since the last complete head or piece of a body
         self._unread = 0
+        self._discarded = 0  # while lingering
         self._after_upgrade = b""  # arrived behind a request that asks for another protocol
         self._upgraded: ConnectionStream | None = None
         self.on_url, self.on_header = self._head.on_url, self._head.on_header  # called by the parser
@@ -129,7 +131,12 @@ class ServerConnection(asyncio.Protocol):
         """Parses what arrived."""
         if self.state == "idle":
             self.enter("head")
-        elif self._last and self._receiving is None:
+        elif self.state == "lingering":
+            self._discarded += len(data)
+            if self._discarded > _LINGER_BYTES:
+                self._pause_reading()
+                return
+        if self._last and self._receiving is None:
             return  # nothing more is answered on this connection
         self._quiet_bytes += len(data)
         try:
@@ -367,7 +374,7 @@ class ServerConnection(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Discards what the client still sends, so that it can read the response."""
+        """Discards a little of what the client still sends, so that it can read the response."""
         self._last = True
         self.enter("lingering")
         self._resume_reading()
