@@ -1,8 +1,8 @@
 """Runs the tests that depend on the API server on other versions: `make compat VERSIONS="1.34 1.35 1.37"`.
 
-For each version it finds the newest release that Go's module proxy provides, builds and caches its control plane, and
-runs the tests of the client, the runtime, webhooks, CRDs and examples that need a real server. It prints a row for the
-table in docs/compatibility.md. Arguments after `--` go to pytest.
+For each version it builds and caches the control plane of the release in `RELEASES`, and runs the tests of the client,
+the runtime, webhooks, CRDs and examples that need a real server. It prints a row for the table in
+docs/compatibility.md. Arguments after `--` go to pytest.
 """
 
 from __future__ import annotations
@@ -18,36 +18,35 @@ from typing import Final
 from xml.etree import ElementTree
 
 from kubewright.testing import SetupError
-from kubewright.testing.binaries import find_go
+from kubewright.testing.binaries import KUBERNETES_VERSION
 
 ROOT: Final = Path(__file__).parents[1]
 TESTS: Final = ("tests/client", "tests/controller", "tests/operator", "tests/webhook", "tests/crd", "examples")
 """Tests whose result depends on the server. Those of the embedded cluster compare it with the pinned version only."""
 
 
-def release_of(version: str) -> str:
-    """Returns the newest release of a minor version, `1.35.4` for `1.35`. A full version is returned as it is.
+RELEASES: Final = {"1.34": "1.34.12", "1.35": "1.35.8", "1.36": KUBERNETES_VERSION, "1.37": "1.37.2"}
+"""The newest release of each minor version on 2026-11-18.
 
-    Raises SetupError if the proxy has none.
+A table, because not every module proxy lists versions, and because the same command must test the same releases.
+"""
+
+
+def release_of(version: str) -> str:
+    """Returns the recorded release of a minor version, `1.35.8` for `1.35`. A full version is returned as it is.
+
+    Raises SetupError for another string, and for a minor version without a recorded release.
     """
-    if re.fullmatch(r"\d+\.\d+\.\d+", version):
+    if re.fullmatch(r"1\.\d+\.\d+", version):
         return version
-    if not re.fullmatch(r"\d+\.\d+", version):
+    if not re.fullmatch(r"1\.\d+", version):
         raise SetupError(f"{version!r} is not a version of Kubernetes; expected 1.35 or 1.35.4")
-    go = find_go()
-    with tempfile.TemporaryDirectory() as empty:
-        done = subprocess.run(
-            [go.executable, "list", "-m", "-f", "{{.Version}}", f"k8s.io/kubernetes@v{version}"],
-            cwd=empty,
-            env=go.environment() | {"GOFLAGS": "-mod=mod"},
-            capture_output=True,
-            text=True,
-            check=False,
+    if version not in RELEASES:
+        known = ", ".join(RELEASES)
+        raise SetupError(
+            f"no release of Kubernetes {version} is recorded; name one, such as {version}.0, or use {known}"
         )
-    if done.returncode or not re.fullmatch(r"v\d+\.\d+\.\d+", done.stdout.strip()):
-        reason = (done.stderr.strip().splitlines() or [done.stdout.strip()])[-1]
-        raise SetupError(f"the module proxy has no release of Kubernetes {version}: {reason}")
-    return done.stdout.strip().removeprefix("v")
+    return RELEASES[version]
 
 
 def row(version: str, report: Path) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.testing import SetupError
-from tools.compat import ROOT, TESTS, release_of, row
+from kubewright.testing import KUBERNETES_VERSION, SetupError
+from tools.compat import RELEASES, ROOT, TESTS, release_of, row
 
 
 def test_a_full_version_is_used_as_it_is() -> None:
@@ -20,22 +20,20 @@ def test_rejects_what_is_not_a_version(version: str) -> None:
         release_of(version)
 
 
-def go(folder: Path, answer: str) -> None:
-    (folder / "go").write_text(f'#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.0; exit 0; fi\n{answer}\n')
-    (folder / "go").chmod(0o755)
+@pytest.mark.parametrize("minor", RELEASES)
+def test_a_minor_version_is_its_recorded_release(minor: str) -> None:
+    assert release_of(minor).rpartition(".")[0] == minor
 
 
-def test_asks_the_proxy_for_the_newest_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go(tmp_path, '[ "$6" = k8s.io/kubernetes@v1.35 ] || [ "$5" = k8s.io/kubernetes@v1.35 ] && echo v1.35.4')
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert release_of("1.35") == "1.35.4"
-
-
-def test_reports_a_version_that_the_proxy_does_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go(tmp_path, "echo 'no matching versions for query' >&2; exit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(SetupError, match=r"no release of Kubernetes 1\.99: no matching versions"):
+def test_asks_for_a_release_of_a_version_that_is_not_recorded() -> None:
+    with pytest.raises(
+        SetupError, match=r"no release of Kubernetes 1\.99 is recorded; name one, such as 1\.99\.0, or use 1\.34"
+    ):
         release_of("1.99")
+
+
+def test_the_pinned_version_is_recorded() -> None:
+    assert KUBERNETES_VERSION in RELEASES.values()
 
 
 def test_a_row_counts_what_passed_failed_and_was_skipped(tmp_path: Path) -> None:
