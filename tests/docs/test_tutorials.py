@@ -43,6 +43,16 @@ async def test_tutorial_prints_what_it_shows(page: Path, tmp_path: Path) -> None
         assert await tutorial.run() > 3
 
 
+@pytest.mark.promise("The control plane for tests", "The start in the README works in an empty folder.")
+async def test_the_start_of_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
+    readme = ROOT / "README.md"
+    [program] = [block for block in blocks(readme, "python") if "kw.Operator(" in block.code]
+    [start] = [block for block in blocks(readme, "console") if "kubewright dev foo.py" in block.code]
+    page = page_of(tmp_path, file("foo.py", program.code, "python"), console(start.code.rstrip(), start.note))
+    async with Tutorial(page, tmp_path) as tutorial:
+        assert await tutorial.run() == 2
+
+
 @pytest.mark.promise("The control plane for tests", "Tutorials that deploy print the same on a real kube-apiserver.")
 @pytest.mark.control_plane
 @pytest.mark.timeout(900)
