@@ -73,15 +73,21 @@ def compare(version: str, arguments: list[str]) -> tuple[str, int]:
         return row(version, report), done.returncode
 
 
-def main() -> int:
-    """Runs all versions; fails if a test fails on one of them."""
+def parsed(words: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the versions, and the arguments for pytest after `--`. argparse would take the latter for versions."""
+    end = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(description="Run tests on other versions of Kubernetes.")
     parser.add_argument("versions", nargs="+", metavar="VERSION")
-    known, rest = parser.parse_known_args()
+    return parser.parse_args(words[:end]).versions, words[end + 1 :]
+
+
+def main() -> int:
+    """Runs all versions; fails if a test fails on one of them."""
+    versions, arguments = parsed(sys.argv[1:])
     rows, failed = [], False
-    for version in known.versions:
+    for version in versions:
         try:
-            made, code = compare(release_of(version), [one for one in rest if one != "--"])
+            made, code = compare(release_of(version), arguments)
         except (SetupError, subprocess.CalledProcessError) as error:
             made, code = f"| {version} | not built: {error} | | |", 1
         rows.append(made)

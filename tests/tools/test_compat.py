@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.testing import KUBERNETES_VERSION, SetupError
-from tools.compat import RELEASES, ROOT, TESTS, release_of, row
+from tools.compat import RELEASES, ROOT, TESTS, parsed, release_of, row
 
 
 def test_a_full_version_is_used_as_it_is() -> None:
@@ -34,6 +34,11 @@ def test_asks_for_a_release_of_a_version_that_is_not_recorded() -> None:
 
 def test_the_pinned_version_is_recorded() -> None:
     assert KUBERNETES_VERSION in RELEASES.values()
+
+
+def test_passes_arguments_after_a_double_dash_to_pytest() -> None:
+    assert parsed(["1.34", "1.35", "--", "tests/client", "-x"]) == (["1.34", "1.35"], ["tests/client", "-x"])
+    assert parsed(["1.35"]) == (["1.35"], [])
 
 
 def test_a_row_counts_what_passed_failed_and_was_skipped(tmp_path: Path) -> None:
