@@ -296,10 +296,11 @@ class TestRefusals:
         assert await log(client, "waiting") == ["here"]
 
     async def test_reports_what_is_not_honored(self, client: Client, node: ProcessNode) -> None:
-        limits = {"resources": {"limits": {"cpu": "1", "memory": "64Mi"}}}
+        limits = {"resources": {"limits": {"cpu": "1", "memory": "64Mi", "ephemeral-storage": "1Gi"}}}
         await client.create(pod("limited", limits, hostAliases=[{"ip": "127.0.0.9", "hostnames": ["x"]}]))
         text = await event(client, "limited", "NotHonored")
-        assert text == "not honored by process nodes: hostAliases, resources.limits.cpu, resources.limits.memory"
+        listed = "hostAliases, resources.limits.cpu, resources.limits.ephemeral-storage"
+        assert text == f"not honored by process nodes: {listed}"
 
     async def test_remote_server_is_refused(self) -> None:
         remote = Client(load_config(server="https://10.0.0.1:6443"))

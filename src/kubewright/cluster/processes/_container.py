@@ -18,6 +18,7 @@ from kubewright.cluster.processes._context import NodeContext
 from kubewright.cluster.processes._fields import InvalidReference
 from kubewright.cluster.processes._images import Refused
 from kubewright.cluster.processes._launching import Launched, Launcher
+from kubewright.cluster.processes._memory import can_measure, excess, memory_limit
 from kubewright.cluster.processes._output import Output
 from kubewright.cluster.processes._probing import Verdict, check, http_get, probing
 from kubewright.cluster.processes._state import ContainerState
@@ -29,6 +30,7 @@ __all__ = ["ContainerWorker", "PodView"]
 _LONGEST_DELAY: Final = 300.0
 _STABLE_SECONDS: Final = 600.0
 _RETRY_SECONDS: Final = 2.0
+_MEASURE_SECONDS: Final = 1.0
 _TAIL_LINES, _TAIL_BYTES = 80, 2048
 _MAX_EXEC_OUTPUT: Final = 10 * 1024
 _START_ERROR: Final = 128
@@ -161,15 +163,16 @@ class ContainerWorker:
             ("Started", "Container started"),
         ):
             self._report(reason, text)
-        attending = asyncio.ensure_future(self._attend())
+        attending = [asyncio.ensure_future(each) for each in (self._attend(), self._limit_memory(launched))]
         try:
             code = await launched.process.wait()
         finally:
-            attending.cancel()
-            await asyncio.gather(attending, return_exceptions=True)
+            for task in attending:
+                task.cancel()
+            await asyncio.gather(*attending, return_exceptions=True)
             self.launched = None
             await output.finish()
-        reason = "Completed" if code == 0 else "Error"
+        reason = self._reason or ("Completed" if code == 0 else "Error")
         state.end(clock.now(), code, reason, await self._message(launched, output, code))
         if code != 0 and not self._stopped.is_set():
             self._report_conflicts()
@@ -202,6 +205,18 @@ class ContainerWorker:
         if container.liveness_probe is not None:
             probes.append(self._probe("Liveness", container.liveness_probe, lambda _: False))
         await asyncio.gather(*probes)
+
+    async def _limit_memory(self, launched: Launched) -> None:
+        """Kills the container when it uses more memory than its limit, as the kernel does for a cgroup."""
+        limit = memory_limit(self.state.container)
+        if limit is None or not can_measure():
+            return
+        while (used := excess(launched.main.pid, limit.value())) is None:
+            await self._node.clock.sleep(_MEASURE_SECONDS)
+        self._reason = "OOMKilled"
+        text = f"Container {self.state.name} uses {used / 2**20:.1f}Mi of memory, and its limit is {limit}"
+        self._report("OOMKilled", text, warning=True)
+        launched.main.kill()
 
     async def _probe(self, kind: str, probe: core.Probe, decide: Callable[[Verdict], bool]) -> None:
         killing: list[Verdict] = []

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Final
 
 from kubewright.api import core
 from kubewright.cluster.processes._images import Images
+from kubewright.cluster.processes._memory import can_measure
 from kubewright.cluster.processes._mounts import MountMode
 from kubewright.cluster.processes._state import AnyContainer
 
 __all__ = ["not_honored"]
-
-_LIMITS: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def not_honored(pod: core.Pod, images: Images, mode: MountMode) -> list[str]:
@@ -34,6 +32,7 @@ def _of_pod(spec: core.PodSpec, mode: MountMode) -> Iterator[str]:
         "shareProcessNamespace": spec.share_process_namespace,
         "hostUsers": spec.host_users is False,
         "runtimeClassName": spec.runtime_class_name,
+        "resources.limits (of the pod)": spec.resources is not None and spec.resources.limits,
         "securityContext.sysctls": context.sysctls,
         "securityContext.seccompProfile": context.seccomp_profile,
         "securityContext.appArmorProfile": context.app_armor_profile,
@@ -54,7 +53,7 @@ def _of_container(spec: core.PodSpec, container: AnyContainer, images: Images) -
     of_pod = spec.security_context or core.PodSecurityContext()
     own = container.security_context or core.SecurityContext()
     limits = (container.resources.limits if container.resources is not None else None) or {}
-    yield from (f"resources.limits.{name}" for name in _LIMITS if name in limits)
+    yield from (f"resources.limits.{name}" for name in sorted(limits) if name != "memory" or not can_measure())
     image = images.find(container.image)
     wanted = [each for each in (own.run_as_user, of_pod.run_as_user, image.user if image else None) if each is not None]
     if wanted and os.geteuid() not in (0, wanted[0]):
@@ -72,9 +71,5 @@ def _of_container(spec: core.PodSpec, container: AnyContainer, images: Images) -
         "securityContext.seLinuxOptions": own.se_linux_options,
         "volumeDevices": container.volume_devices,
         "ports.hostPort": any(port.host_port for port in container.ports or ()),
-        "grpc probes (checked as TCP connections)": any(
-            probe is not None and probe.grpc is not None
-            for probe in (container.startup_probe, container.liveness_probe, container.readiness_probe)
-        ),
     }
     yield from (name for name, value in fields.items() if value)

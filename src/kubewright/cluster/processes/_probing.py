@@ -1,4 +1,4 @@
-"""Probes: one check of a container (HTTP, TCP or a command), and the counts that make it a verdict."""
+"""Probes: one check of a container (HTTP, TCP, gRPC or a command), and the counts that make it a verdict."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from kubewright.api import core
 from kubewright.clock import Clock, TimeLimitExceeded, within
+from kubewright.cluster.processes._grpc import grpc_health
 from kubewright.cluster.processes._images import Refused
 
 __all__ = ["Execute", "Verdict", "check", "http_get", "port_of", "probing"]
@@ -74,12 +75,12 @@ async def _check(
     if probe.http_get is not None:
         status = await http_get(probe.http_get, container, address)
         return status in _OK, f"HTTP probe failed with statuscode: {status}"
-    action = probe.tcp_socket or probe.grpc
-    if action is None:
-        return True, ""
-    host = getattr(action, "host", None) or address
-    _, writer = await asyncio.open_connection(host, port_of(container, action.port))
-    writer.close()
+    if probe.grpc is not None:
+        return await grpc_health(address, probe.grpc.port, probe.grpc.service or "")
+    if probe.tcp_socket is not None:
+        host = probe.tcp_socket.host or address
+        _, writer = await asyncio.open_connection(host, port_of(container, probe.tcp_socket.port))
+        writer.close()
     return True, ""
 
 
