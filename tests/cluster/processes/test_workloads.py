@@ -19,13 +19,27 @@ from tests.patience import until
 IMAGES = Images({"python": PYTHON, "sh": SHELL})
 
 
-def deployment(replicas: int, *, port: int, host: str) -> apps.Deployment:
-    program = f"""
+SERVER = """
 import http.server as http, os
-http.HTTPServer(({host}, {port}), http.SimpleHTTPRequestHandler).serve_forever()
+http.HTTPServer((os.environ["POD_IP"], {port}), http.SimpleHTTPRequestHandler).serve_forever()
 """
+# Takes the port at all addresses. It does not listen, so nothing is reachable.
+GREEDY = """
+import signal, socket
+taken = socket.socket()
+taken.bind(("0.0.0.0", {port}))
+signal.pause()
+"""
+
+
+def deployment(replicas: int, *, port: int, program: str) -> apps.Deployment:
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1, "timeoutSeconds": 60}
-    container = {"name": "web", "image": "python:3", "args": [program], "ports": [{"containerPort": port}]}
+    container = {
+        "name": "web",
+        "image": "python:3",
+        "args": [program.format(port=port)],
+        "ports": [{"containerPort": port}],
+    }
     template: dict[str, Any] = {
         "metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [container | {"readinessProbe": probe}], "terminationGracePeriodSeconds": 1},
@@ -43,7 +57,7 @@ async def test_runs_two_replicas_with_one_port() -> None:
     async with Cluster(workloads=Workloads(processes=IMAGES)) as cluster:
         await cluster.serve()
         client = cluster.client()
-        await client.create(deployment(2, port=8097, host="os.environ['POD_IP']"))
+        await client.create(deployment(2, port=8097, program=SERVER))
 
         async def available() -> bool:
             return (await client.get(apps.Deployment, "web")).status.available_replicas == 2
@@ -57,7 +71,7 @@ async def test_runs_two_replicas_with_one_port() -> None:
 async def test_reports_replicas_that_collide() -> None:
     async with Cluster(workloads=Workloads(processes=IMAGES)) as cluster:
         client = cluster.client()
-        await client.create(deployment(2, port=8098, host="'0.0.0.0'"))
+        await client.create(deployment(2, port=8098, program=GREEDY))
 
         async def collided() -> str | None:
             found = [each for each in await client.list(core.Event) if each.reason == "PortConflict"]

@@ -22,12 +22,14 @@ from kubewright.client import (
     Client,
     Forbidden,
     HttpTransport,
+    MergePatch,
     Request,
     RequestHeaders,
     load_config,
 )
 from kubewright.clock import SystemClock
 from kubewright.cluster import Cluster
+from kubewright.cluster.services import PORTS_ANNOTATION
 from kubewright.http import ByteStream, Server, ServerRequest, ServerResponse
 from tests.cluster.services.conftest import run_pod
 from tests.patience import PATIENCE
@@ -159,6 +161,15 @@ class TestRequests:
     async def test_services(self, browse: Browser, web: str, name: str) -> None:
         got = await browse.described("GET", f"/services/{name}/proxy/some/where")
         assert got["path"] == "/some/where"
+
+    @pytest.mark.parametrize("name", ["pods/web", "pods/web:8080", "services/web:80"])
+    async def test_ports_of_pods_that_share_an_address(self, near: Cluster, browse: Browser, name: str) -> None:
+        client = near.client()
+        await create_web(client, "127.0.0.1", 8080)
+        async with Server(program, host="127.0.0.1") as server:
+            annotations = {PORTS_ANNOTATION: f"8080={server.port}"}
+            await client.patch(core.Pod, "web", MergePatch({"metadata": {"annotations": annotations}}))
+            assert (await browse.described("GET", f"/{name}/proxy/some/where"))["path"] == "/some/where"
 
     @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
     async def test_all_methods(self, browse: Browser, web: str, method: str) -> None:

@@ -6,6 +6,8 @@ import errno
 import ipaddress
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -127,18 +129,23 @@ class TestSharedPorts:
         web.metadata.annotations = {PORTS_ANNOTATION: text}
         assert pod_target(web, 8080) == ("127.0.0.1", 8080)
 
+    def test_annotation_has_no_effect_for_pods_with_their_own_address(self) -> None:
+        web = pod("web", address="127.128.0.7")
+        web.metadata.annotations = {PORTS_ANNOTATION: "8080=22"}
+        assert pod_target(web, 8080) == ("127.128.0.7", 8080)
+
     def test_pod_without_an_address_has_no_target(self) -> None:
         assert pod_target(pod("web"), 80) is None
 
 
 class TestConflicts:
     def test_program_on_all_addresses_takes_the_port_of_other_pods(self) -> None:
-        with socket.create_server(("0.0.0.0", 0)) as server:  # that is the conflict
-            port = server.getsockname()[1]
+        with socket.socket() as program:
+            program.bind(("0.0.0.0", 0))  # that is the conflict; it does not listen, so nothing is reachable
+            port = program.getsockname()[1]
             (message,) = port_conflicts(pod("web-2", port), "127.128.0.9")
             assert message.startswith(f"port {port} is in use at 127.128.0.9")
             assert "POD_IP" in message
-            assert port in wildcard_ports([os.getpid()])
         assert port_conflicts(pod("web-2", port), "127.128.0.9") == []
 
     def test_program_on_its_own_address_takes_no_port(self) -> None:
@@ -148,9 +155,18 @@ class TestConflicts:
             assert len(port_conflicts(pod("web-2", port), "127.128.0.8")) == 1
             assert port not in wildcard_ports([os.getpid()])
 
-    def test_finds_programs_on_all_addresses_of_both_families(self) -> None:
-        with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
-            assert server.getsockname()[1] in wildcard_ports([os.getpid()])
+    @pytest.mark.skipif(os.getuid() != 0, reason="network namespaces need root")
+    @pytest.mark.parametrize("family", ["socket.AF_INET", "socket.AF_INET6"])
+    def test_finds_programs_on_all_addresses(self, family: str) -> None:
+        program = f"""
+import os, socket
+from kubewright.cluster.services import wildcard_ports
+with socket.create_server(("", 0), family={family}) as server:
+    print(wildcard_ports([os.getpid()]) == {{server.getsockname()[1]}})
+"""
+        # In an empty network, where nothing reaches it.
+        command = ["unshare", "--net", sys.executable, "-c", program]
+        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "True\n"
 
     def test_port_that_needs_privileges_is_reported(self) -> None:
         def denied(address: str, port: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kubewright.api import core
 from kubewright.client import Client, Invalid, StrategicPatch
 from kubewright.cluster.nodes._pod_status import Status
@@ -9,10 +11,16 @@ from kubewright.cluster.nodes._pod_status import Status
 __all__ = ["write_status"]
 
 
-async def write_status(client: Client, pod: core.Pod, status: Status) -> core.Pod | None:
-    """Patches the status and returns the pod. Returns None if the pod was replaced by one of the same name."""
+async def write_status(
+    client: Client, pod: core.Pod, status: Status, *, annotations: Mapping[str, str] | None = None
+) -> core.Pod | None:
+    """Patches the status, adds annotations, and returns the pod.
+
+    Returns None if the pod was replaced by one of the same name.
+    """
     metadata = pod.metadata
-    patch = StrategicPatch({"metadata": {"uid": metadata.uid}, "status": status})
+    more = {"annotations": dict(annotations)} if annotations else {}
+    patch = StrategicPatch({"metadata": {"uid": metadata.uid, **more}, "status": status})
     try:
         return await client.patch(core.Pod, metadata.name, patch, metadata.namespace, subresource="status")
     except Invalid as error:

@@ -20,7 +20,7 @@ from kubewright.cluster.processes._images import Refused
 from kubewright.cluster.processes._launching import Launched, Launcher
 from kubewright.cluster.processes._memory import can_measure, excess, memory_limit
 from kubewright.cluster.processes._output import Output
-from kubewright.cluster.processes._probing import Verdict, check, http_get, probing
+from kubewright.cluster.processes._probing import ProbeTarget, Verdict, check, http_get, probing
 from kubewright.cluster.processes._state import ContainerState
 from kubewright.cluster.processes._volumes import VolumeFailure
 from kubewright.kubelet import LocalProcess, RuntimeFailure
@@ -42,6 +42,8 @@ class PodView(Protocol):
     pod: core.Pod
     ending: asyncio.Event
     """Set when containers are not to be started again."""
+    ports: dict[int, int]
+    """Ports of this machine for container ports, if the pod shares its address."""
 
     def changed(self) -> None:
         """Has the status written."""
@@ -230,7 +232,7 @@ class ContainerWorker:
             return decide(verdict)
 
         async def check_once() -> tuple[bool, str]:
-            return await check(probe, self.state.container, self._address, self._execute, self._node.clock)
+            return await check(probe, self._target, self._execute, self._node.clock)
 
         await probing(probe, self._node.clock, check_once, judge)
         if killing:
@@ -314,6 +316,10 @@ class ContainerWorker:
         finally:
             await process.close()
 
+    @property
+    def _target(self) -> ProbeTarget:
+        return ProbeTarget(self.state.container, self._address, self._view.ports)
+
     async def _hook(self, hook: core.LifecycleHandler) -> str | None:
         """Runs a hook. Returns the message of a failure."""
         try:
@@ -321,7 +327,7 @@ class ContainerWorker:
                 code, output = await self._execute(hook.exec.command or [])
                 return None if code == 0 else f"command exited with {code}: {output}"
             if hook.http_get is not None:
-                await http_get(hook.http_get, self.state.container, self._address)
+                await http_get(hook.http_get, self._target)
             elif hook.sleep is not None:
                 await self._node.clock.sleep(hook.sleep.seconds)
         except (Refused, OSError, ValueError) as error:
@@ -337,9 +343,10 @@ class ContainerWorker:
     def _report_conflicts(self) -> None:
         """Explains the failure of a program whose port another process uses."""
         for port in self.state.container.ports or ():
-            if (port.protocol or "TCP") == "TCP" and _in_use(self._address, port.container_port):
+            number = self._target.port(port.container_port)
+            if (port.protocol or "TCP") == "TCP" and _in_use(self._address, number):
                 text = (
-                    f"port {port.container_port} is in use on {self._address}, by another pod or program that listens "
+                    f"port {number} is in use on {self._address}, by another pod or program that listens "
                     "on all addresses; let programs listen on $POD_IP"
                 )
                 self._report("PortConflict", text, warning=True)

@@ -18,7 +18,7 @@ from kubewright.cluster.processes._images import Images
 from kubewright.cluster.processes._mounts import MountMode
 from kubewright.cluster.processes._sources import Sources
 from kubewright.cluster.processes._volumes import VolumeSettings
-from kubewright.cluster.services import LoopbackAddresses
+from kubewright.cluster.services import LoopbackAddresses, PodPorts
 from kubewright.supervision import Supervisor
 
 __all__ = ["NodeContext", "ServiceVariables"]
@@ -49,6 +49,8 @@ class NodeContext:
     restart_delay: float
     host_address: str
     addresses: LoopbackAddresses = field(init=False)
+    ports: PodPorts = field(default_factory=PodPorts)
+    """The ports of pods that share an address."""
     supervisor: Supervisor | None = None
     old_supervisors: list[Supervisor] = field(default_factory=list)
     instance: str = field(default_factory=lambda: secrets.token_hex(8))

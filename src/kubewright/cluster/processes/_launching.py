@@ -18,6 +18,7 @@ from kubewright.cluster.processes._images import Image
 from kubewright.cluster.processes._mounts import Bind, bind_of, bubblewrap_command, closed_folders, link_all, planned
 from kubewright.cluster.processes._state import AnyContainer, ContainerState
 from kubewright.cluster.processes._volumes import PodVolumes, VolumeFailure
+from kubewright.cluster.services import PodPorts
 from kubewright.kubelet import Child, LocalProcess
 from kubewright.supervision import Mounts, Supervised
 
@@ -51,11 +52,14 @@ class Launched:
 class Launcher:
     """Starts containers of one pod, and commands in them."""
 
-    def __init__(self, node: NodeContext, folder: Path, volumes: PodVolumes, address: str) -> None:
+    def __init__(
+        self, node: NodeContext, folder: Path, volumes: PodVolumes, address: str, ports: Mapping[int, int]
+    ) -> None:
         self._node = node
         self._folder = folder
         self._volumes = volumes
         self._address = address
+        self._ports = ports
 
     async def start(self, pod: core.Pod, state: ContainerState) -> Launched:
         """Starts the main process of a container.
@@ -135,6 +139,7 @@ class Launcher:
     async def _base(self, pod: core.Pod, image: Image) -> dict[str, str]:
         """Returns the variables that do not come from the pod's spec."""
         fixed = {"PATH": PATH, "HOSTNAME": _hostname(pod), "HOME": "/", "POD_IP": self._address}
+        fixed |= PodPorts.environment(self._ports)
         return {**fixed, **self._node.services(pod), **image.environment}
 
     def _markers(self, pod: core.Pod, state: ContainerState) -> dict[str, str]:

@@ -53,6 +53,8 @@ class ProcessNode(FakeNode):
         services: returns the variables of Services for a pod: `ServiceForwarder.environment`. Default: those of the API
             server alone.
         restart_delay: the first delay of the crash loop backoff, in seconds; doubled each time, up to 5 minutes.
+        addresses: of pods; the node closes it. Default: a free network of loopback addresses, or 127.0.0.1 for all pods
+            on a machine without such addresses.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class ProcessNode(FakeNode):
         storage: str | os.PathLike[str] | None = None,
         services: ServiceVariables | None = None,
         restart_delay: float = _RESTART_DELAY,
+        addresses: LoopbackAddresses | None = None,
         allow_remote: bool = False,
     ) -> None:
         if not isinstance(images, Images):
@@ -106,6 +109,7 @@ class ProcessNode(FakeNode):
             parent=Path(tempfile.gettempdir()),
         )
         self._find_mode = mounts is None
+        self._pod_addresses = addresses
         self._processes = ProcessRunner(self._context)
         self._own_stack = AsyncExitStack()
         super().__init__(
@@ -140,7 +144,7 @@ class ProcessNode(FakeNode):
         supervisor = await context.running_supervisor()
         stack.push_async_callback(context.close)
         self._processes.folder = supervisor.directory
-        context.addresses = LoopbackAddresses()
+        context.addresses = self._pod_addresses or LoopbackAddresses()
         stack.callback(context.addresses.close)
         if self._storage is None:
             claims = supervisor.directory / "claims"

@@ -19,6 +19,7 @@ from kubewright.cluster.processes._launching import Launcher
 from kubewright.cluster.processes._state import AnyContainer, ContainerKind, ContainerState
 from kubewright.cluster.processes._status import PodState, Status, phase_of, status_of
 from kubewright.cluster.processes._volumes import PodVolumes, VolumeFailure
+from kubewright.cluster.services import PORTS_ANNOTATION, PodPorts
 
 __all__ = ["PodWorker"]
 
@@ -38,6 +39,7 @@ class PodWorker:
     def __init__(self, node: NodeContext, pod: core.Pod, folder: Path) -> None:
         self.pod = pod
         self.ending = asyncio.Event()
+        self.ports: dict[int, int] = {}
         self.workers: dict[str, ContainerWorker] = {}
         self._node = node
         self._folder = folder
@@ -53,7 +55,7 @@ class PodWorker:
         self._volumes = PodVolumes(
             pod, folder / "volumes", node.client, node.sources, node.volumes, node.clock, address
         )
-        self._launcher = Launcher(node, folder, self._volumes, address)
+        self._launcher = Launcher(node, folder, self._volumes, address, self.ports)
         self._dirty = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._main: asyncio.Task[None] | None = None
@@ -145,6 +147,8 @@ class PodWorker:
             self._node.events.about(
                 self.pod, "NotHonored", f"not honored by process nodes: {', '.join(missing)}", "Warning"
             )
+        if self._node.addresses.shared and not self.pod.spec.host_network:
+            self._share_address()
         self.changed()
         if self._is_lost:  # its containers ended with another node, and may not be started again
             self.state.initialized = True
@@ -163,6 +167,16 @@ class PodWorker:
             self.ending.set()
             await self._stop_sidecars(self._grace())
             self.changed()
+
+    def _share_address(self) -> None:
+        """Gives the pod ports of this machine, because it has no address but 127.0.0.1."""
+        try:
+            self.ports.update(self._node.ports.assign(self.pod))
+        except OSError as error:
+            self._node.events.about(self.pod, "PortConflict", f"no port is free: {error}", "Warning")
+        used = [f"port {port} is {number} ($KUBEWRIGHT_PORT_{port})" for port, number in self.ports.items()]
+        text = "Pods share 127.0.0.1, because this machine has no other loopback address"
+        self._node.events.about(self.pod, "SharedAddress", f"{text}: {', '.join(used)}" if used else text, "Warning")
 
     async def _provide_volumes(self) -> bool:
         while not self.ending.is_set():
@@ -272,6 +286,7 @@ class PodWorker:
         self._volumes.close()
         if not self.pod.spec.host_network:
             self._node.addresses.release(self.state.address)
+        self._node.ports.release(self.pod)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     # The status
@@ -291,7 +306,10 @@ class PodWorker:
         if status == self._written or self._has_left:
             return
         self._written = status
-        written = await self._node.tasks.retry(lambda: write_status(self._node.client, self.pod, status))
+        annotations = {PORTS_ANNOTATION: PodPorts.annotation(self.ports)} if self.ports else None
+        written = await self._node.tasks.retry(
+            lambda: write_status(self._node.client, self.pod, status, annotations=annotations)
+        )
         if written is not None:
             self.pod.status = written.status
 

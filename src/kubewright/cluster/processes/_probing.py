@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.cluster.processes._grpc import grpc_health
 from kubewright.cluster.processes._images import Refused
 
-__all__ = ["Execute", "Verdict", "check", "http_get", "port_of", "probing"]
+__all__ = ["Execute", "ProbeTarget", "Verdict", "check", "http_get", "probing"]
 
 Execute = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 """Runs a command in the container and returns its exit code and the beginning of its output. Raises `Refused`."""
@@ -31,6 +31,25 @@ class Verdict:
     healthy: bool
     decided: bool
     output: str
+
+
+@dataclass(frozen=True)
+class ProbeTarget:
+    """A container, the address of its pod, and the ports of this machine for its ports, if they are other ones."""
+
+    container: core.Container | core.EphemeralContainer
+    address: str
+    ports: Mapping[int, int]
+
+    def port(self, port: int | str) -> int:
+        """Returns the number of a port, which may be the name of a container port. Raises ValueError."""
+        if isinstance(port, str):
+            named = (each.container_port for each in self.container.ports or () if each.name == port)
+            number = next(named, int(port) if port.isdigit() else None)
+            if number is None:
+                raise ValueError(f"couldn't find port: {port}")
+            port = number
+        return self.ports.get(port, port)
 
 
 async def probing(
@@ -51,13 +70,11 @@ async def probing(
         await clock.sleep(probe.period_seconds or _PERIOD)
 
 
-async def check(
-    probe: core.Probe, container: core.Container | core.EphemeralContainer, address: str, execute: Execute, clock: Clock
-) -> tuple[bool, str]:
+async def check(probe: core.Probe, target: ProbeTarget, execute: Execute, clock: Clock) -> tuple[bool, str]:
     """Checks once. Returns whether it succeeded, and the message of a failure."""
     seconds = float(probe.timeout_seconds or _TIMEOUT)
     try:
-        return await within(clock, seconds, _check(probe, container, address, execute))
+        return await within(clock, seconds, _check(probe, target, execute))
     except (TimeLimitExceeded, TimeoutError):
         return False, f"probe timed out after {seconds:g}s"
     except Refused as error:
@@ -66,29 +83,25 @@ async def check(
         return False, str(error)
 
 
-async def _check(
-    probe: core.Probe, container: core.Container | core.EphemeralContainer, address: str, execute: Execute
-) -> tuple[bool, str]:
+async def _check(probe: core.Probe, target: ProbeTarget, execute: Execute) -> tuple[bool, str]:
     if probe.exec is not None:
         code, output = await execute(probe.exec.command or [])
         return code == 0, output
     if probe.http_get is not None:
-        status = await http_get(probe.http_get, container, address)
+        status = await http_get(probe.http_get, target)
         return status in _OK, f"HTTP probe failed with statuscode: {status}"
     if probe.grpc is not None:
-        return await grpc_health(address, probe.grpc.port, probe.grpc.service or "")
+        return await grpc_health(target.address, target.port(probe.grpc.port), probe.grpc.service or "")
     if probe.tcp_socket is not None:
-        host = probe.tcp_socket.host or address
-        _, writer = await asyncio.open_connection(host, port_of(container, probe.tcp_socket.port))
+        host = probe.tcp_socket.host or target.address
+        _, writer = await asyncio.open_connection(host, target.port(probe.tcp_socket.port))
         writer.close()
     return True, ""
 
 
-async def http_get(
-    action: core.HTTPGetAction, container: core.Container | core.EphemeralContainer, address: str
-) -> int:
+async def http_get(action: core.HTTPGetAction, target: ProbeTarget) -> int:
     """Sends a GET and returns the status. Certificates are not verified, as by a kubelet."""
-    host, port = action.host or address, port_of(container, action.port)
+    host, port = action.host or target.address, target.port(action.port)
     tls = None
     if (action.scheme or "HTTP").upper() == "HTTPS":
         tls = ssl.create_default_context()
@@ -110,15 +123,3 @@ async def http_get(
         return int(words[1])
     finally:
         writer.close()
-
-
-def port_of(container: core.Container | core.EphemeralContainer, port: int | str) -> int:
-    """Returns the number of a port, which may be the name of a container port. Raises ValueError."""
-    if isinstance(port, int):
-        return port
-    for each in container.ports or ():
-        if each.name == port:
-            return each.container_port
-    if port.isdigit():
-        return int(port)
-    raise ValueError(f"couldn't find port: {port}")

@@ -152,4 +152,5 @@ class ProcessRunner:
 
     async def connect(self, namespace: str, pod: str, port: int) -> ConnectionStream:
         """See `PodRuntime`. Reaches programs that listen on the pod's address or on all addresses."""
-        return await ConnectionStream.connect(self._pod(namespace, pod).state.address, port)
+        worker = self._pod(namespace, pod)
+        return await ConnectionStream.connect(worker.state.address, worker.ports.get(port, port))

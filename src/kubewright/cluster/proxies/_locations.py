@@ -13,6 +13,7 @@ from kubewright.cluster.machinery._failures import Failure, bad_request, not_fou
 from kubewright.cluster.machinery._local_addresses import is_local
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._unsupported import REFUSED_SUBRESOURCES
+from kubewright.cluster.services import shared_port
 
 __all__ = ["Location", "location_of", "unavailable"]
 
@@ -71,7 +72,7 @@ def _of_pod(state: State, call: Call, name: str, port: str) -> tuple[str, int]:
         raise bad_request("address not allowed")
     if port and not (port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 2**16):
         raise unavailable(f"error trying to reach service: dial tcp: lookup tcp/{port}: unknown port")
-    return host, int(port or 0)
+    return host, _port_at(pod, host, int(port or 0))
 
 
 def _of_service(state: State, call: Call, name: str, port: str) -> tuple[str, int]:
@@ -85,30 +86,35 @@ def _of_service(state: State, call: Call, name: str, port: str) -> tuple[str, in
     if not subsets:
         raise unavailable(f'no endpoints available for service "{name}"')
     found = [
-        (address["ip"], int(each["port"]))
+        (address["ip"], _port_at(pod, address["ip"], int(each["port"])))
         for subset in subsets
         for each in subset.get("ports") or ()
         if (each.get("name") or "") == port
         for address in subset.get("addresses") or ()
-        if _is_pod(state, call, address)
+        if (pod := _pod_at(state, call, address)) is not None
     ]
     if not found:
         raise unavailable(f'no endpoints available for service "{call.name}"')
     return found[state.rng.randrange(len(found))] if len(found) > 1 else found[0]
 
 
-def _is_pod(state: State, call: Call, address: JSONObject) -> bool:
-    """Returns whether an address is that of an existing pod: no other address is proxied to."""
+def _pod_at(state: State, call: Call, address: JSONObject) -> JSONObject | None:
+    """Returns the pod that has this address; None if there is none: no other address is proxied to."""
     target: dict[str, Any] = address.get("targetRef") or {}
     if target.get("namespace") != call.namespace:
-        return False
+        return None
     type_ = state.types.find("", "v1", "pods")
     assert type_ is not None
     found = state.storage.get(type_.storage, call.namespace, target.get("name", ""))
     if found is None:
-        return False
-    status: dict[str, Any] = decoded(type_, found).get("status") or {}
-    return any(each.get("ip") == address.get("ip") for each in status.get("podIPs") or ())
+        return None
+    pod = decoded(type_, found)
+    status: dict[str, Any] = pod.get("status") or {}
+    return pod if any(each.get("ip") == address.get("ip") for each in status.get("podIPs") or ()) else None
+
+
+def _port_at(pod: JSONObject, host: str, port: int) -> int:
+    return shared_port(pod["metadata"].get("annotations"), host, port)
 
 
 def _get(state: State, call: Call, plural: str, name: str) -> JSONObject:

@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from kubewright.cluster.services._environment import service_environment
     from kubewright.cluster.services._forwarder import ServiceForwarder
     from kubewright.cluster.services._loopback import LoopbackAddresses, LoopbackBlock, NoLoopback
-    from kubewright.cluster.services._ports import (
-        PORTS_ANNOTATION,
-        PodPorts,
-        pod_target,
-        port_conflicts,
-        wildcard_ports,
-    )
+    from kubewright.cluster.services._ports import PodPorts, pod_target, port_conflicts, wildcard_ports
+    from kubewright.cluster.services._shared_ports import PORTS_ANNOTATION, shared_port
     from kubewright.cluster.services._targets import target_port
 
 __all__ = [
@@ -34,13 +29,14 @@ __all__ = [
     "pod_target",
     "port_conflicts",
     "service_environment",
+    "shared_port",
     "target_port",
     "wildcard_ports",
 ]
 
 # Imported on first use: a cluster needs the range of cluster IPs alone, without the API types.
 _MODULES = {
-    "PORTS_ANNOTATION": "_ports",
+    "PORTS_ANNOTATION": "_shared_ports",
     "LoopbackAddresses": "_loopback",
     "LoopbackBlock": "_loopback",
     "NoLoopback": "_loopback",
@@ -49,6 +45,7 @@ _MODULES = {
     "pod_target": "_ports",
     "port_conflicts": "_ports",
     "service_environment": "_environment",
+    "shared_port": "_shared_ports",
     "target_port": "_targets",
     "wildcard_ports": "_ports",
 }

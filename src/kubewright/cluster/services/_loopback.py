@@ -10,6 +10,8 @@ import socket
 from collections.abc import Callable
 from typing import Final, Self, TypeAlias
 
+from kubewright.cluster.services._shared_ports import SHARED_ADDRESS
+
 __all__ = ["LoopbackAddresses", "LoopbackBlock", "NoLoopback"]
 
 Bind: TypeAlias = Callable[[str, int], socket.socket]
@@ -20,7 +22,6 @@ _POD_PREFIX: Final = 22
 _SERVICES: Final = ipaddress.IPv4Network("127.32.0.0/11")
 _SERVICE_PREFIX: Final = 20
 _CLAIM_PORT: Final = 19531  # of UDP; below the ports that systems choose
-_SHARED: Final = "127.0.0.1"
 _MAX_TRIES: Final = 4096
 
 
@@ -111,7 +112,7 @@ class LoopbackAddresses:
         Raises `RuntimeError` if all of them are in use.
         """
         if self._block is None:
-            return _SHARED
+            return SHARED_ADDRESS
         network = self._block.network
         first, last = 2, network.num_addresses - 2
         for _ in range(first, last + 1):

@@ -5,19 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from kubewright.api import core
+from kubewright.cluster.services._shared_ports import MAX_PORTS, SHARED_ADDRESS, shared_port
 
-__all__ = ["PORTS_ANNOTATION", "PodPorts", "pod_target", "port_conflicts", "wildcard_ports"]
-
-PORTS_ANNOTATION: Final = "pods.kubewright.dev/ports"
-"""The ports of a pod that shares 127.0.0.1: `8080=49152,8443=49153`. The node that runs it writes them."""
+__all__ = ["PodPorts", "pod_target", "port_conflicts", "wildcard_ports"]
 
 _TCP: Final = "TCP"
-_MAX_PORTS: Final = 256
 _LISTEN: Final = "0A"  # the state in /proc/net/tcp
 _ANY: Final = ("00000000", "0" * 32)
 _PROC: Final = Path("/proc")
@@ -39,7 +36,7 @@ class PodPorts:
     def assign(self, pod: core.Pod) -> dict[int, int]:
         """Returns the port on 127.0.0.1 for each container port of TCP. Raises OSError if none is free."""
         uid, made = pod.metadata.uid, dict[int, int]()
-        for port in list(_container_ports(pod))[:_MAX_PORTS]:
+        for port in list(_container_ports(pod))[:MAX_PORTS]:
             held = next((number for number, holder in self._used.items() if holder == f"{uid}/{port}"), None)
             made[port] = held or self._free(port)
             self._used[made[port]] = f"{uid}/{port}"
@@ -51,12 +48,12 @@ class PodPorts:
         self._used = {number: holder for number, holder in self._used.items() if not holder.startswith(prefix)}
 
     @staticmethod
-    def annotation(ports: dict[int, int]) -> str:
+    def annotation(ports: Mapping[int, int]) -> str:
         """Returns the value of `PORTS_ANNOTATION`."""
         return ",".join(f"{port}={number}" for port, number in sorted(ports.items()))
 
     @staticmethod
-    def environment(ports: dict[int, int]) -> dict[str, str]:
+    def environment(ports: Mapping[int, int]) -> dict[str, str]:
         """Returns the variables with which a program finds the ports that it must bind."""
         return {f"KUBEWRIGHT_PORT_{port}": str(number) for port, number in ports.items()}
 
@@ -66,7 +63,7 @@ class PodPorts:
                 continue
             try:
                 with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-                    probe.bind(("127.0.0.1", candidate))
+                    probe.bind((SHARED_ADDRESS, candidate))
                     number = int(probe.getsockname()[1])
             except OSError:
                 if candidate == 0:
@@ -81,7 +78,7 @@ def pod_target(pod: core.Pod, port: int) -> tuple[str, int] | None:
     """Returns host and port at which a container port of a process pod is reached; None without an address."""
     if not pod.status.pod_ip:
         return None
-    return pod.status.pod_ip, _annotated(pod).get(port, port)
+    return pod.status.pod_ip, shared_port(pod.metadata.annotations, pod.status.pod_ip, port)
 
 
 def port_conflicts(pod: core.Pod, address: str, *, bind: TryBind | None = None) -> list[str]:
@@ -149,16 +146,6 @@ def _container_ports(pod: core.Pod) -> Iterable[int]:
     containers = (*(pod.spec.init_containers or ()), *pod.spec.containers)
     ports = (port for container in containers for port in container.ports or ())
     return dict.fromkeys(port.container_port for port in ports if (port.protocol or _TCP) == _TCP)
-
-
-def _annotated(pod: core.Pod) -> dict[int, int]:
-    """Returns the ports of the annotation; none if it is invalid."""
-    made: dict[int, int] = {}
-    for pair in (pod.metadata.annotations or {}).get(PORTS_ANNOTATION, "").split(",")[:_MAX_PORTS]:
-        port, _, number = pair.partition("=")
-        if port.isascii() and port.isdigit() and number.isascii() and number.isdigit() and int(number[:6]) < 2**16:
-            made[int(port[:6])] = int(number[:6])
-    return made
 
 
 def _try_bind(address: str, port: int) -> None:
