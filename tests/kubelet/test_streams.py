@@ -112,6 +112,43 @@ class TestBlockingClient:
         yield made
         await asyncio.to_thread(made.close)
 
+    @pytest.mark.promise("Streams of pods", "A blocking client has sessions with stdin, a terminal and an exit code.")
+    async def test_session_writes_reads_and_has_an_exit_code(
+        self, blocking: BlockingClient, processes: Processes
+    ) -> None:
+        def script() -> tuple[bytes, int | None]:
+            command = ["sh", "-c", "read line; echo got $line >&2; exit 7"]
+            with blocking.exec_session("web", command, stdin=True) as session:
+                session.write(b"this\n")
+                output = session.read()
+                assert output is not None
+                assert output.stream == "stderr"
+                assert session.read() is None
+                return output.data, session.exit_code
+
+        assert await asyncio.to_thread(script) == (b"got this\n", 7)
+
+    async def test_session_has_a_terminal_that_is_resized(self, blocking: BlockingClient, processes: Processes) -> None:
+        def script() -> bytes:
+            with blocking.exec_session("web", ["sh"], stdin=True, tty=True) as session:
+                session.resize(columns=91, rows=37)
+                # The resize and the input have different channels: asks until the size has arrived.
+                session.write(b'until stty size | grep "37 91"; do :; done; exit\n')
+                return b"".join(output.data for output in session)
+
+        assert b"\r\n37 91\r\n" in await asyncio.to_thread(script)
+
+    async def test_session_ends_when_it_is_left(self, blocking: BlockingClient, processes: Processes) -> None:
+        def script() -> None:
+            with blocking.exec_session("web", ["sleep", "1000"]) as session:
+                assert session.exit_code is None
+
+        await asyncio.to_thread(script)
+
+    async def test_result_needs_stdin_as_bytes(self, blocking: BlockingClient, processes: Processes) -> None:
+        with pytest.raises(ValueError, match=r"stdin=True needs a session.*with client\.exec_session"):
+            await asyncio.to_thread(blocking.exec, "web", ["cat"], stdin=True)
+
     async def test_attaches(self, blocking: BlockingClient, processes: Processes) -> None:
         def script() -> bytes:
             with blocking.attach("web", stdin=True) as session:
@@ -128,7 +165,7 @@ class TestBlockingClient:
         def script(port: int) -> bytes:
             with blocking.port_forward("web", port) as forward:
                 assert not forward.closed
-                with socket.create_connection(("127.0.0.1", forward.port)) as connection:
+                with forward.connect() as connection:
                     connection.sendall(b"number")
                     connection.shutdown(socket.SHUT_WR)
                     return connection.recv(100)

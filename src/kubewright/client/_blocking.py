@@ -102,9 +102,9 @@ def _port_forward(client: BlockingClient, forward: PortForward) -> BlockingPortF
 class BlockingClient:
     """A client with blocking methods: `with BlockingClient.connect() as client: client.get(core.Pod, "web")`.
 
-    `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end; `attach`
-    and `port_forward` are contexts. Safe to use from several threads. Takes the same settings as `Client`; `client` is
-    the wrapped async client.
+    `list` returns all objects, `iterate` yields them page by page; `watch` and `logs` yield until they end;
+    `exec_session`, `attach` and `port_forward` are contexts. Safe to use from several threads. Takes the same settings
+    as `Client`; `client` is the wrapped async client.
     """
 
     def __init__(self, client: Client | None = None) -> None:
@@ -145,6 +145,7 @@ class BlockingClient:
     create_token = _waiting(Client.create_token)
     logs = _iterating(Client.logs)
     exec = _waiting(Client.exec)
+    exec_session = _entering(Client.exec, _session)
     attach = _entering(Client.attach, _session)
     port_forward = _entering(Client.port_forward, _port_forward)
     copy_to = _waiting(Client.copy_to)

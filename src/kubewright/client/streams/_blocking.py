@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeAlias
 
@@ -57,7 +58,7 @@ class BlockingSession:
 
 
 class BlockingPortForward:
-    """A port of a pod on this machine: `port` is the local port, on loopback."""
+    """A port of a pod on this machine: `port` is the local port, on loopback; `connect` opens a connection to it."""
 
     def __init__(self, forward: PortForward) -> None:
         self._forward = forward
@@ -66,6 +67,10 @@ class BlockingPortForward:
     def port(self) -> int:
         """The local port."""
         return self._forward.port
+
+    def connect(self) -> socket.socket:
+        """Opens one connection to the port of the pod. A refusal of the pod resets or closes it."""
+        return socket.create_connection(("127.0.0.1", self.port))
 
     @property
     def closed(self) -> bool:

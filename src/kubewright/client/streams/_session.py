@@ -211,7 +211,10 @@ class Exec(SessionContext):
 
     async def _run(self) -> ExecResult:
         if self._stdin is True:
-            raise ValueError("stdin=True needs a session: use `async with client.exec(...)`, or pass bytes as stdin")
+            raise ValueError(
+                "stdin=True needs a session: use `async with client.exec(...)`, or pass bytes as stdin; "
+                "a BlockingClient has `with client.exec_session(...)`"
+            )
         async with self as session:
             written = {"stdout": bytearray(), "stderr": bytearray()}
             async for output in session:
