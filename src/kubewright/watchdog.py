@@ -7,7 +7,9 @@ Otherwise the loop is asked for an answer, and reported if it does not give one 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import sys
 import threading
 import time
@@ -21,25 +23,35 @@ from kubewright.durations import format_duration
 __all__ = ["LoopWatchdog"]
 
 _POLL_SECONDS: Final = 0.05
+_THREADS: Final = "/proc/self/task"
 
 
 class LoopWatchdog:
     """Reports calls that block the running event loop longer than `threshold` seconds.
 
     `describe` returns the first line of the report for the innermost frame of the blocking call; the log adds its
-    stack. `start` and `stop` must be called on the event loop. A loop that only waits for a CPU is not reported.
+    stack. `start` and `stop` must be called on the event loop. Time in which threads of this process wait for a CPU, as
+    on a busy machine, does not count (Linux). `waited` returns the seconds of it so far.
 
     Attributes:
         count: how many calls blocked the loop so far.
         seconds: for how long they blocked it, in all.
     """
 
-    def __init__(self, log: logging.Logger, describe: Callable[[FrameType], str], *, threshold: float) -> None:
+    def __init__(
+        self,
+        log: logging.Logger,
+        describe: Callable[[FrameType], str],
+        *,
+        threshold: float,
+        waited: Callable[[], float] | None = None,
+    ) -> None:
         self.count = 0
         self.seconds = 0.0
         self._log = log
         self._describe = describe
         self._threshold = threshold
+        self._waited = waited or _waited_for_cpu
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -59,12 +71,12 @@ class LoopWatchdog:
             if _busy_frame(thread) is None:
                 continue
             responded = threading.Event()
-            asked = time.monotonic()
+            asked, waited = time.monotonic(), self._waited()
             try:
                 loop.call_soon_threadsafe(responded.set)
             except RuntimeError:  # the loop is closed
                 return
-            if responded.wait(self._threshold):
+            if not self._exceeds(responded, asked, waited):
                 continue
             frame = _busy_frame(thread)
             if frame is None or self._stopped.is_set():
@@ -79,6 +91,28 @@ class LoopWatchdog:
             self.count += 1
             self.seconds += blocked
             self._log.warning("the event loop was blocked for %s", format_duration(blocked))
+
+    def _exceeds(self, responded: threading.Event, asked: float, waited: float) -> bool:
+        """Waits for a response. Returns True when the threshold has passed without one."""
+        left = self._threshold
+        while left > 0:
+            if responded.wait(max(left, _POLL_SECONDS)) or self._stopped.is_set():
+                return False
+            left = self._threshold - (time.monotonic() - asked) + (self._waited() - waited)
+        return True
+
+
+def _waited_for_cpu() -> float:
+    """Returns the seconds for which threads of this process have waited for a CPU; 0 where only the system knows.
+
+    All threads count: the loop also waits while another thread that holds the interpreter's lock waits for a CPU.
+    """
+    total = 0
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(_THREADS):
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"{_THREADS}/{thread}/schedstat") as file:
+                total += int(file.read().split()[1])
+    return total / 1e9
 
 
 def _busy_frame(thread: int) -> FrameType | None:
