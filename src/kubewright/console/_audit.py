@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +47,11 @@ class Audit:
     def signed_out(self, user: str) -> None:
         """Records that a user signed out."""
         self._write(user=user, verb="sign-out", outcome="ok")
+
+    def of_terminal(self, user: str, namespace: str, pod: str, container: str) -> Callable[[str], None]:
+        """Returns a function that records that a user opened a shell. Input and output are not recorded."""
+        place = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": pod, "container": container}
+        return lambda outcome: self._write(user=user, verb="exec", **place, outcome=outcome)
 
     def of(self, user: str, kind: Kind) -> RecordWrite:
         """Returns a function that records a user's writes to objects of a kind."""

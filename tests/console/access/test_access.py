@@ -190,6 +190,7 @@ async def test_read_only_console_rejects_every_write(
         viewer.client.delete(core.ConfigMap, "kept", cluster_namespace),
         viewer.client.delete_collection(core.ConfigMap, cluster_namespace),
         viewer.client.request("POST", "/api/v1/namespaces/default/configmaps", body={}),
+        viewer.client.exec("web", ["sh"], cluster_namespace),
     ):
         with pytest.raises(Forbidden, match="this console is read-only"):
             await attempt

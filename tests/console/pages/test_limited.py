@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 import kubewright as kw
-from kubewright.api import ObjectMeta, core, rbac
+from kubewright.api import ObjectMeta, rbac
 from kubewright.client import Client, load_config
 from kubewright.clock import VirtualClock
 from kubewright.console import Console
@@ -19,6 +19,7 @@ from kubewright.observe import OperatorReport
 from tests.console.conftest import OpenPage
 from tests.console.gadgets import PATH, AnyCluster, Gadget, gadget, set_phase
 from tests.console.operators.test_operators import Scripted
+from tests.console.signing_in import token_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.clusters]
 
@@ -51,24 +52,7 @@ async def console(cluster: AnyCluster) -> AsyncIterator[Console]:
 
 async def token_of_a_guest(admin: Client, namespace: str) -> str:
     """The token of an account that may only read gadgets in one namespace."""
-    about = ObjectMeta(name="guest", namespace=namespace)
-    await admin.create(core.ServiceAccount(metadata=about))
-    rule = rbac.PolicyRule(
-        api_groups=["lists.console.example.com"], resources=["gadgets"], verbs=["get", "list", "watch"]
-    )
-    await admin.create(rbac.Role(metadata=about, rules=[rule]))
-    await admin.create(
-        rbac.RoleBinding(
-            metadata=about,
-            role_ref=rbac.RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="guest"),
-            subjects=[rbac.Subject(kind="ServiceAccount", name="guest", namespace=namespace)],
-        )
-    )
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/guest/token"
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    answer = msgspec.json.decode(await admin.request("POST", path, body=body))
-    found: str = answer["status"]["token"]
-    return found
+    return await token_of(admin, namespace, {"lists.console.example.com": ["gadgets"]})
 
 
 @pytest.mark.promise(

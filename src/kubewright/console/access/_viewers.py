@@ -144,7 +144,8 @@ class _ReadOnly:
         self._transport = transport
 
     async def send(self, request: Request) -> Response:
-        if request.method not in ("GET", "HEAD") and not (request.method == "POST" and request.path in _REVIEWS):
+        reads = request.method in ("GET", "HEAD") and not request.upgrade  # an upgrade runs commands in a pod
+        if not reads and not (request.method == "POST" and request.path in _REVIEWS):
             raise Forbidden(Status(code=403, reason="Forbidden", message=READ_ONLY), str(request))
         return await self._transport.send(request)
 

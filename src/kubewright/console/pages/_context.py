@@ -68,8 +68,13 @@ class PageContext:
             # Delayed, so that the browser receives the message.
             asyncio.get_running_loop().call_later(_LAST_SECONDS, self._delete)
 
-        self.session.on_end.append(end)
-        self.on_close(lambda: self.session.on_end.remove(end) if end in self.session.on_end else None)
+        self.on_session_end(end)
+
+    def on_session_end(self, callback: Callable[[], None]) -> None:
+        """Calls back when the session ends while the page is open."""
+        ends = self.session.on_end
+        ends.append(callback)
+        self.on_close(lambda: ends.remove(callback) if callback in ends else None)
 
     def _delete(self) -> None:
         if not self.browser.is_deleted:

@@ -22,6 +22,7 @@ from kubewright.console.pages.object._head import Head
 from kubewright.console.pages.object._logs import LogsTab
 from kubewright.console.pages.object._overview import OverviewTab
 from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.object._terminal import TerminalTab, offers_terminal
 from kubewright.console.pages.object._timeline import TimelineTab
 from kubewright.console.pages.object._yaml import YamlTab
 from kubewright.console.pages.widgets import RelativeTimes, add_object_style
@@ -31,6 +32,7 @@ __all__ = ["show_object"]
 logger = logging.getLogger("kubewright.console")
 
 _PAUSE: Final = 0.2
+_TERMINAL: Final = "terminal"
 _RETRY_SECONDS: Final = 2.0
 _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
     "overview": ("Overview", "dashboard", OverviewTab),
@@ -38,6 +40,7 @@ _TABS: Final[dict[str, tuple[str, str, type[Tab]]]] = {
     "events": ("Events", "notifications_none", EventsTab),
     "logs": ("Logs", "subject", LogsTab),
     "yaml": ("YAML", "data_object", YamlTab),
+    "terminal": ("Terminal", "terminal", TerminalTab),  # only for viewers who may use it
 }
 
 
@@ -72,19 +75,36 @@ class ObjectPage:
     async def draw(self) -> None:
         """Draws what is available, and loads the rest afterwards."""
         self._ctx.on_close(self._leave)
+        self._ctx.on_session_end(self._close_tab)
         await self._view.open()
         await self._view.refresh()
         self._head = Head(self._view, self._times)
         self._head.draw()
-        with ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs") as tabs:
-            tabs.props("dense no-caps inline-label align=left aria-label='Views of this object'")
-            for name, (title, picture, _) in _TABS.items():
-                ui.tab(name, title, icon=picture).props["data-testid"] = f"tab-{name}"
-        tabs.set_value(self._name)
+        self._tabs = ui.tabs(on_change=lambda event: self._choose(str(event.value))).classes("kw-tabs")
+        self._tabs.props("dense no-caps inline-label align=left aria-label='Views of this object'")
+        self._offered: dict[str, ui.tab] = {}
+        for name in _TABS:
+            if name != _TERMINAL or name == self._name:
+                self._offer(name)
+        self._tabs.set_value(self._name)
         self._panel = ui.column().classes("kw-panel").props("role=tabpanel")
         self._show()
         ui.timer(5.0, self._times.tick)
         self._tasks.append(asyncio.create_task(self._follow(), name=f"page of {self._view.kind} {self._view.key}"))
+
+    def _offer(self, name: str) -> None:
+        with self._tabs:
+            title, picture, _ = _TABS[name]
+            self._offered[name] = ui.tab(name, title, icon=picture)
+            self._offered[name].props["data-testid"] = f"tab-{name}"
+
+    async def _offer_terminal(self) -> None:
+        """Adds or removes the tab of the terminal. An open terminal stays, and says why it ended."""
+        wanted = self._name == _TERMINAL or await offers_terminal(self._view)
+        if wanted and _TERMINAL not in self._offered:
+            self._offer(_TERMINAL)
+        elif not wanted and _TERMINAL in self._offered:
+            self._offered.pop(_TERMINAL).delete()
 
     def _choose(self, name: str) -> None:
         if name in _TABS and name != self._name:
@@ -95,12 +115,15 @@ class ObjectPage:
             self._show()
 
     def _show(self) -> None:
-        if self._tab is not None:
-            self._tab.close()
+        self._close_tab()
         self._panel.clear()
         with self._panel:
             self._tab = _TABS[self._name][2](self._view, self._times)
             self._tab.draw()
+
+    def _close_tab(self) -> None:
+        if self._tab is not None:
+            self._tab.close()
 
     async def _follow(self) -> None:
         """Updates the page after changes, at most five times a second."""
@@ -115,6 +138,7 @@ class ObjectPage:
             try:
                 await self._view.refresh()
                 self._head.update()
+                await self._offer_terminal()
                 if self._tab is not None:
                     await self._tab.update()
             except ApiError as error:
@@ -127,4 +151,5 @@ class ObjectPage:
     def _leave(self) -> None:
         for task in self._tasks:
             task.cancel()
+        self._close_tab()
         self._view.close()
