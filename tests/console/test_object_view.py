@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from kubewright.api import ObjectMeta, authorization, core, rbac
+from kubewright.api import ObjectMeta, OwnerReference, authorization, core, rbac
 from kubewright.cache import ObjectKey
 from kubewright.client import Client, MergePatch
 from kubewright.cluster import Cluster
@@ -100,8 +100,8 @@ def allow(cluster: Cluster | RealCluster, client: Client, namespace: str) -> Gra
 
 
 @asynccontextmanager
-async def looking(console: Console, namespace: str, name: str = "fruit") -> AsyncIterator[ObjectView]:
-    kind = await console.kind(PATH)
+async def looking(console: Console, namespace: str, name: str = "fruit", path: str = PATH) -> AsyncIterator[ObjectView]:
+    kind = await console.kind(path)
     assert kind is not None
     changed = asyncio.Event()
     view = ObjectView(console, await console.local_viewer(), kind, ObjectKey(namespace, name), changed.set)
@@ -132,6 +132,41 @@ async def test_dependents_and_events_require_list(allow: Grants, console: Consol
         assert names(view) == ["fruit-stall"]
         assert {kind.plural for kind in view.unlisted} == {"replicasets", "pods"}
         assert ([*view.events], view.events_problem) == ([], "You may not list events in this namespace.")
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "The owner graph shows owners above and owned objects below that the viewer may see, and names hidden kinds.",
+)
+@pytest.mark.usefixtures("running")
+async def test_owners_require_permission(allow: Grants, console: Console, namespace: str) -> None:
+    await allow(("apps", "replicasets", ["get"]), ("apps", "deployments", ["list"]), ("", "pods", ["list"]))
+    async with looking(console, namespace, "fruit-stall-1-a", "core/pods") as view:
+        found = [[(node.kind.kind, node.key.name) for node in level] for level in view.ancestry.levels]
+        assert found == [[("ReplicaSet", "fruit-stall-1")], [("Deployment", "fruit-stall")]]
+        assert [kind.plural for kind in view.ancestry.hidden] == ["stalls"]
+        assert (view.ancestry.missing, view.ancestry.truncated) == ((), False)
+
+
+@pytest.mark.usefixtures("running")
+async def test_reports_missing_owners_and_bounds_them(
+    allow: Grants, client: Client, console: Console, namespace: str
+) -> None:
+    await allow(("*", "*", ["get", "list"]))
+
+    def owner(kind: str, uid: str, version: str = "v1") -> OwnerReference:
+        return OwnerReference(api_version=version, kind=kind, name=f"owner-{uid}", uid=uid)
+
+    owners = [owner("Unheard", "a", "example.com/v1"), *(owner("ConfigMap", f"{at}") for at in range(30))]
+    held = ["example.com/held"]  # the garbage collector would delete it
+    about = ObjectMeta(name="orphan", namespace=namespace, owner_references=owners, finalizers=held)
+    await client.create(core.ConfigMap(metadata=about))
+    async with looking(console, namespace, "orphan", "core/configmaps") as view:
+        assert view.ancestry.levels == ()
+        assert view.ancestry.missing[:2] == ("Unheard owner-a", "ConfigMap owner-0")
+        assert len(view.ancestry.missing) == 10
+        assert view.ancestry.truncated
+    await client.patch(core.ConfigMap, "orphan", MergePatch({"metadata": {"finalizers": None}}), namespace)
 
 
 @pytest.mark.promise(

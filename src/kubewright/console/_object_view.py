@@ -18,9 +18,14 @@ from kubewright.console.caches import Batch, ObjectCache, Subscription
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import (
     EVENT_PATHS,
+    OWNER_LEVELS,
+    OWNERS,
+    Ancestry,
     EventLine,
     EventSubject,
     Health,
+    Node,
+    OwnerReference,
     ReconcileEntry,
     State,
     Tree,
@@ -28,6 +33,7 @@ from kubewright.console.objects import (
     decode_object,
     event_lines,
     owned_tree,
+    owner_references,
     reconcile_entries,
     resource_of,
 )
@@ -79,6 +85,8 @@ class ObjectView:
         self.may_change = self.may_delete = False
         """Whether the viewer may patch and delete the object."""
         self.tree = Tree()
+        self.ancestry = Ancestry()
+        """The owners of the object that the viewer may see."""
         self.searched: Sequence[Kind] = ()
         """The kinds that were searched for owned objects."""
         self.unlisted: Sequence[Kind] = ()
@@ -185,7 +193,7 @@ class ObjectView:
         """Updates all attributes."""
         self.hidden = not await self.viewer.may_see(self.kind, self.key.namespace, self.key.name)
         if self.hidden:
-            self.obj, self.tree, self.events, self.controllers = None, Tree(), (), ()
+            self.obj, self.tree, self.ancestry, self.events, self.controllers = None, Tree(), Ancestry(), (), ()
             return
         place = self.kind, self.key.namespace, self.key.name
         self._may_get = await self.viewer.may("get", *place)
@@ -194,6 +202,7 @@ class ObjectView:
         self.may_delete = await self.viewer.may("delete", *place)
         if self._ready:
             self.tree = await self._tree()
+            self.ancestry = await self._ancestry()
             self.events = await self._events()
         if operators:
             self.controllers = await self._controllers()
@@ -224,6 +233,55 @@ class ObjectView:
         return owned_tree(
             self.key, self.uid, caches, lambda kind, key: visibilities[kind].allows(key.namespace, key.name)
         )
+
+    async def _ancestry(self) -> Ancestry:
+        levels: list[tuple[Node, ...]] = []
+        hidden: dict[Kind, None] = {}
+        missing: dict[str, None] = {}
+        references, truncated = owner_references(self.obj or {})
+        seen = {self.uid}
+        while references and len(levels) < OWNER_LEVELS:
+            nodes, above = [], dict[OwnerReference, None]()
+            for reference in references:
+                if reference.uid in seen:
+                    continue  # a cycle, or an owner that was reached in two ways
+                seen.add(reference.uid)
+                kind = self._kind_of(reference)
+                if kind is None:
+                    missing[f"{reference.kind} {reference.name}"] = None
+                    continue
+                key = ObjectKey(self.key.namespace if kind.namespaced else "", reference.name)
+                cache = await self._owner_cache(kind, key)
+                if cache is None:
+                    hidden[kind] = None
+                    continue
+                snapshot = cache.snapshot(*key)
+                if snapshot is None or snapshot.uid != reference.uid:
+                    missing[f"{reference.kind} {reference.name}"] = None
+                    continue
+                nodes.append(Node(kind, key, snapshot.uid, cache.state(snapshot)))
+                more, cut = owner_references(decode_object(snapshot.raw))
+                above.update(dict.fromkeys(more))
+                truncated = truncated or cut
+            if nodes:
+                levels.append(tuple(nodes))
+            references = [*above][:OWNERS]
+            truncated = truncated or len(above) > OWNERS
+        return Ancestry(tuple(levels), tuple(hidden), tuple(missing), truncated or bool(references))
+
+    def _kind_of(self, reference: OwnerReference) -> Kind | None:
+        wanted = reference.group, reference.kind
+        return next((kind for kind in self.backend.known_kinds if (kind.group, kind.kind) == wanted), None)
+
+    async def _owner_cache(self, kind: Kind, key: ObjectKey) -> ObjectCache | None:
+        """Returns the cache of an owner's kind; None if the viewer or the console may not see the owner."""
+        if not await self.viewer.may_see(kind, key.namespace, key.name):
+            return None
+        try:
+            await self._follow(kind)
+        except (Forbidden, CacheSyncError):
+            return None
+        return self._caches.get(kind.path)
 
     async def _events(self) -> list[EventLine]:
         kind = self._event_kind

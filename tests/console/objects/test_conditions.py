@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubewright.clock import VirtualClock
-from kubewright.console.objects import Condition, ConditionHistory, conditions_of, parse_time
+from kubewright.console.objects import Condition, ConditionHistory, conditions_of, parse_time, problems_first
 
 
 def having(*conditions: Any) -> dict[str, Any]:
@@ -68,3 +68,23 @@ def test_bounds_objects_and_transitions() -> None:
     for number in range(2_100):
         book.record(f"other-{number}", having(ready("True")))
     assert book.history("a") == ()
+
+
+@pytest.mark.promise("Objects and operators in the console", "Conditions that are a problem come first.")
+def test_problems_come_first() -> None:
+    given = [
+        *("Ready True", "Degraded False", "MemoryPressure False", "Progressing False", "Suspended True"),
+        *(
+            "Synced Unknown",
+            "Odd ",
+            "Available False",
+            "DiskPressure True",
+            "Progressing2 False",
+            "ReplicaFailure True",
+        ),
+    ]
+    found = problems_first(Condition(*one.split(" ")) for one in given)
+    assert [one.type for one in found[:4]] == ["Available", "DiskPressure", "Progressing2", "ReplicaFailure"]
+    assert [one.type for one in found[4:6]] == ["Synced", "Odd"]
+    assert [one.type for one in found[6:]] == ["Ready", "Degraded", "MemoryPressure", "Progressing", "Suspended"]
+    assert problems_first([*found, Condition("Progressing", "False", "ProgressDeadlineExceeded")])[4].reason

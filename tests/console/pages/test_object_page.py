@@ -13,6 +13,7 @@ from kubewright.client import Client, MergePatch, NotFound
 from kubewright.console import Console
 from kubewright.console.operators import InProcess
 from kubewright.operator import Running
+from tests.console.axe.run import violations
 from tests.console.screenshots import shoot
 from tests.console.stalls import HOSTILE, Stall, address, grown, operator_of, stall, stalls_defined
 from tests.patience import until
@@ -44,6 +45,11 @@ async def opened(client: Client, namespace: str, name: str = "fruit", **spec: An
     return made
 
 
+def condition(type_: str, status: str, message: str = "") -> dict[str, str]:
+    moment = "2026-01-01T00:00:00Z"
+    return {"type": type_, "status": status, "reason": "Seen", "message": message, "lastTransitionTime": moment}
+
+
 @pytest.mark.promise(
     "Objects and operators in the console",
     "An object's page shows its reconciliation, conditions with history, and owned objects, live.",
@@ -59,6 +65,10 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
     tree = page.get_by_test_id("owned")
     for name in ("fruit-stall", "fruit-stall-1", "fruit-stall-1-a"):
         await expect(tree.get_by_role("link", name=name, exact=True)).to_be_visible()
+    for owned in ("Deployment", "ReplicaSet", "Pod"):
+        await expect(tree.get_by_text(owned, exact=True)).to_be_visible()
+    await expect(tree.get_by_test_id("own-node")).to_contain_text("ready")
+    await expect(page.get_by_test_id("facts")).to_contain_text("Replicas")
     await expect(page.get_by_test_id("conditions")).to_contain_text("2 at work")
     await expect(page.get_by_test_id("why")).to_contain_text("Last reconcile succeeded")
     # Changes appear live, with the history of the condition.
@@ -66,6 +76,16 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
     await expect(page.get_by_test_id("object-state")).to_contain_text("failing")
     await expect(page.get_by_test_id("why")).to_contain_text("ConnectionError: no apples")
     await expect(page.get_by_test_id("condition-history")).to_contain_text("True → False")
+    # Problems come first, and the others are folded.
+    status: dict[str, Any] = {"conditions": [condition("Synced", "True"), condition("Ready", "False", "no apples")]}
+    await client.patch(Stall, "fruit", MergePatch({"status": status}), namespace, subresource="status")
+    await expect(page.get_by_test_id("conditions").locator(".kw-condition").first).to_contain_text("Ready")
+    folded = page.get_by_test_id("folded-conditions")
+    await expect(folded.locator("summary")).to_have_text("1 more without a problem")
+    await expect(folded.get_by_text("Synced")).to_be_hidden()
+    await folded.locator("summary").click()
+    await expect(folded.get_by_text("Synced")).to_be_visible()
+    assert await violations(page) == []
     await shoot(page, "object")
     # An owned object is an object like any other, with its own dependents.
     await tree.get_by_role("link", name="fruit-stall", exact=True).click()
@@ -75,6 +95,11 @@ async def test_shows_reconciliation_conditions_and_owned_objects(
         "aria-current", "page"
     )
     await expect(page.get_by_test_id("owned").get_by_role("link", name="fruit-stall-1", exact=True)).to_be_visible()
+    # The owner is above, and leads back.
+    await expect(tree.get_by_role("listitem").first).to_contain_text("Stall")
+    await expect(tree.get_by_test_id("own-node")).to_contain_text("fruit-stall")
+    await tree.get_by_role("link", name="fruit", exact=True).click()
+    await expect(page.get_by_test_id("object-name")).to_have_text("fruit")
 
 
 @pytest.mark.promise(

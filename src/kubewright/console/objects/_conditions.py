@@ -7,14 +7,15 @@ shows objects of the kind, in bounded memory.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kubewright.clock import Clock, SystemClock
 from kubewright.console.objects._untrusted import as_list, as_map, as_text, parse_time
+from kubewright.console.objects.states import Concern, concern_of
 
-__all__ = ["Condition", "ConditionHistory", "Transition", "conditions_of", "count_conditions"]
+__all__ = ["Condition", "ConditionHistory", "Transition", "conditions_of", "count_conditions", "problems_first"]
 
 _OBJECTS: Final = 2_000
 _TRANSITIONS: Final = 50
@@ -31,6 +32,11 @@ class Condition(NamedTuple):
     since: datetime | None = None
     """The `lastTransitionTime`."""
     observed_generation: int | None = None
+
+    @property
+    def concern(self) -> Concern:
+        """Whether the condition is a problem."""
+        return concern_of(self.type, self.status, self.reason)
 
 
 class Transition(NamedTuple):
@@ -61,6 +67,11 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Condition]:
                 observed_generation=generation if isinstance(generation, int) else None,
             )
     return [*found.values()]
+
+
+def problems_first(conditions: Iterable[Condition]) -> list[Condition]:
+    """Returns the conditions that are a problem, unknown ones, and the others; each in their order."""
+    return sorted(conditions, key=lambda one: one.concern)
 
 
 def count_conditions(obj: Mapping[str, Any]) -> int:

@@ -1,33 +1,45 @@
-"""The overview: the operator's work on the object, conditions with their history, and owned objects."""
+"""The overview: the operator's work on the object, conditions with their history, the owner graph, and the fields."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from nicegui import ui
 
+from kubewright.api import Selector, SelectorError
 from kubewright.console._object_view import ControllerStatus, ObjectView
 from kubewright.console.objects import (
-    Node,
+    Concern,
+    Condition,
     ReconcileEntry,
     State,
     conditions_of,
     count_conditions,
+    problems_first,
     queue_id,
     queue_text,
     redact_secret,
 )
-from kubewright.console.pages._addresses import object_address
+from kubewright.console.pages._addresses import ListView
+from kubewright.console.pages.object._facts import FactsCard
+from kubewright.console.pages.object._graph import GraphCard
 from kubewright.console.pages.object._tab import Tab
 from kubewright.console.pages.object._timeline import operator_hint
-from kubewright.console.pages.widgets import RelativeTimes, empty, link, section, state_mark
+from kubewright.console.pages.widgets import RelativeTimes, empty, icon, section, state_mark
 from kubewright.observe import QueueState
 
 __all__ = ["OverviewTab"]
 
 _LABELS_AT_MOST = 40
+_SHOWN_CONDITIONS = 3
+_MESSAGE_LENGTH = 300
+_CONCERNS: Final = {
+    Concern.PROBLEM: ("error", "kw-failing"),
+    Concern.UNKNOWN: ("help", "kw-unknown"),
+    Concern.NONE: ("check_circle", "kw-ready"),
+}
 
 
 class OverviewTab(Tab):
@@ -50,7 +62,7 @@ class OverviewTab(Tab):
         if self.view.obj is None:
             return
         with ui.element("div").classes("kw-columns"):
-            for column in ((_Operator, _Conditions), (_Owned, _Metadata)):
+            for column in ((_Operator, _Conditions), (GraphCard, FactsCard, _Metadata)):
                 with ui.column().classes("kw-column"):
                     for make in column:
                         card: Tab = make(self.view, self.times)
@@ -122,21 +134,18 @@ class _Conditions(Tab):
         view = self.view
         with ui.column().classes("kw-card kw-box").props("data-testid=conditions"):
             section("Conditions")
-            conditions = conditions_of(view.obj or {})
+            conditions = problems_first(conditions_of(view.obj or {}))
             if not conditions:
                 empty("The status has no conditions.", picture="rule")
-            for one in conditions:
-                with ui.row().classes("kw-condition"):
-                    with ui.column().classes("kw-condition-text"):
-                        with ui.row().classes("kw-line"):
-                            ui.label(one.type).classes("kw-strong")
-                            ui.label(one.status).classes("kw-badge")
-                            if one.reason:
-                                ui.label(one.reason).classes("kw-muted")
-                        if one.message:
-                            ui.label(one.message).classes("kw-message")
-                    if one.since is not None:
-                        self.times.label(one.since).classes("kw-muted")
+            shown, folded = _folded(conditions)
+            for one in shown:
+                self._condition(one)
+            if folded:
+                with ui.element("details").classes("kw-details").props("data-testid=folded-conditions"):
+                    with ui.element("summary"):
+                        ui.label(f"{len(folded):,} more without a problem")
+                    for one in folded:
+                        self._condition(one)
             _more(count_conditions(view.obj or {}) - len(conditions))
             history = view.backend.conditions.history(view.uid)
             if conditions or history:
@@ -152,46 +161,25 @@ class _Conditions(Tab):
                             ui.label(f"{change.before or 'absent'} → {change.after or 'removed'}")
                             ui.label(change.reason).classes("kw-muted")
 
-
-class _Owned(Tab):
-    """The objects that it owns."""
-
-    def content(self) -> Any:
-        return self.view.tree, self.view.ready, self.view.unlisted
-
-    def fill(self) -> None:
-        """Draws the tree."""
-        view = self.view
-        with ui.column().classes("kw-card kw-box").props("data-testid=owned"):
-            section("Owned objects")
-            if not view.ready:
-                ui.label("Loading…").classes("kw-muted")
-            elif not view.tree.children:
-                names = ", ".join(kind.plural for kind in view.searched[:8])
-                empty("It owns no objects.", f"Searched: {names}." if names else "", "account_tree")
-            else:
-                with ui.element("ul").classes("kw-tree").props("role=tree"):
-                    for node in view.tree.children:
-                        self._node(node)
-                if view.tree.truncated:
-                    ui.label("Not all objects are shown.").classes("kw-muted")
-            if view.ready and view.unlisted:
-                names = ", ".join(kind.plural for kind in view.unlisted[:8])
-                ui.label(f"Not shown, because you or the console may not list them: {names}.").classes(
-                    "kw-muted kw-small"
-                ).props("data-testid=unlisted")
-
-    def _node(self, node: Node) -> None:
-        with ui.element("li").props("role=treeitem"):
-            with ui.row().classes("kw-node"):
-                state_mark(node.health.state, tooltip=node.health.why)
-                ui.label(node.kind.kind).classes("kw-muted")
-                link(node.key.name, object_address(node.kind.path, node.key.namespace, node.key.name))
-                ui.label(node.health.why).classes("kw-muted kw-small")
-            if node.children:
-                with ui.element("ul").props("role=group"):
-                    for child in node.children:
-                        self._node(child)
+    def _condition(self, one: Condition) -> None:
+        with ui.row().classes("kw-condition"):
+            with ui.column().classes("kw-condition-text"):
+                with ui.row().classes("kw-line"):
+                    picture, color = _CONCERNS[one.concern]
+                    icon(picture).classes(color)
+                    ui.label(one.type).classes("kw-strong")
+                    ui.label(one.status).classes("kw-badge").classes(color)
+                    if one.reason:
+                        ui.label(one.reason).classes("kw-muted")
+                if len(one.message) > _MESSAGE_LENGTH:
+                    with ui.element("details").classes("kw-details"):
+                        with ui.element("summary"):
+                            ui.label(f"{one.message[:_MESSAGE_LENGTH]}…").classes("kw-message")
+                        ui.label(one.message).classes("kw-message")
+                elif one.message:
+                    ui.label(one.message).classes("kw-message")
+            if one.since is not None:
+                self.times.label(one.since).classes("kw-muted")
 
 
 class _Metadata(Tab):
@@ -213,10 +201,30 @@ class _Metadata(Tab):
                 section(name.capitalize())
                 with ui.element("div").classes("kw-pairs"):
                     for key, value in [*values.items()][:_LABELS_AT_MOST]:
-                        with ui.element("div").classes("kw-pair"):
+                        with self._pair(f"{key}={value}" if name == "labels" else ""):
                             ui.label(key).classes("kw-pair-name")
                             ui.label(_short(value)).classes("kw-pair-value")
                 _more(len(values) - _LABELS_AT_MOST)
+
+    def _pair(self, selector: str) -> ui.element:
+        """Draws the chip of a pair: for a label, a link to the objects that have it."""
+        try:
+            valid = bool(selector and Selector.parse(selector))
+        except SelectorError:
+            valid = False
+        if not valid:
+            return ui.element("div").classes("kw-pair")
+        address = ListView(self.view.key.namespace, labels=selector).address(self.view.kind.path)
+        made = ui.link(target=address).classes("kw-pair kw-pair-link")
+        made.props["title"] = f"List {self.view.kind.plural} with {selector}"
+        return made
+
+
+def _folded(conditions: list[Condition]) -> tuple[list[Condition], list[Condition]]:
+    """Returns the conditions to show, and those that are folded: all without a problem, if there is one."""
+    problems = [one for one in conditions if one.concern is not Concern.NONE]
+    shown = problems or conditions[:_SHOWN_CONDITIONS]
+    return shown, conditions[len(shown) :]
 
 
 def _queue_id(status: ControllerStatus) -> object:

@@ -1,0 +1,110 @@
+"""The owner graph: the owners above the object, and the objects that it owns below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from nicegui import ui
+
+from kubewright.console.kinds import Kind
+from kubewright.console.objects import Node
+from kubewright.console.pages._addresses import object_address
+from kubewright.console.pages.object._tab import Tab
+from kubewright.console.pages.widgets import link, section, state_mark
+
+__all__ = ["GraphCard"]
+
+_SIBLINGS: Final = 25
+_NAMED: Final = 8
+
+
+class GraphCard(Tab):
+    """One tree, from the topmost owner to the last dependent."""
+
+    def content(self) -> Any:
+        """Returns the nodes, the state of the object, and what is hidden."""
+        view = self.view
+        return view.tree, view.ancestry, view.health, view.ready, view.unlisted
+
+    def fill(self) -> None:
+        """Draws the tree."""
+        view = self.view
+        with ui.column().classes("kw-card kw-box").props("data-testid=owned"):
+            section("Owner graph")
+            if not view.ready:
+                ui.label("Loading…").classes("kw-muted")
+                return
+            with ui.element("ul").classes("kw-tree").props("aria-label='Owner graph'"):
+                self._levels([*reversed(view.ancestry.levels)])
+            if not view.tree.children:
+                names = ", ".join(kind.plural for kind in view.searched[:_NAMED])
+                _note("It owns no objects." + (f" Searched: {names}." if names else ""))
+            if view.tree.truncated or view.ancestry.truncated:
+                _note("Not all objects are shown.")
+            if view.ancestry.missing:
+                _note(f"Owners that do not exist: {', '.join(view.ancestry.missing[:_NAMED])}.")
+            hidden = [*dict.fromkeys([*view.ancestry.hidden, *view.unlisted])]
+            if hidden:
+                _hidden(hidden)
+
+    def _levels(self, levels: Sequence[tuple[Node, ...]]) -> None:
+        """Draws the owners of one level; the next level is inside the last of them."""
+        if not levels:
+            self._own()
+            return
+        *first, last = levels[0]
+        for node in first:
+            with ui.element("li"):
+                _node(node)
+        with ui.element("li"):
+            _node(last)
+            with ui.element("ul"):
+                self._levels(levels[1:])
+
+    def _own(self) -> None:
+        view = self.view
+        with ui.element("li").props("aria-current=true data-testid=own-node"):
+            with ui.row().classes("kw-node kw-own-node"):
+                state_mark(view.health.state)
+                ui.label(view.kind.kind).classes("kw-muted")
+                ui.label(view.key.name).classes("kw-strong")
+            self._children(view.tree.children)
+
+    def _children(self, nodes: Sequence[Node]) -> None:
+        if not nodes:
+            return
+        with ui.element("ul"):
+            for node in nodes[:_SIBLINGS]:
+                self._child(node)
+        if len(nodes) > _SIBLINGS:
+            with ui.element("details").classes("kw-details"):
+                with ui.element("summary"):
+                    ui.label(f"{len(nodes) - _SIBLINGS:,} more")
+                with ui.element("ul"):
+                    for node in nodes[_SIBLINGS:]:
+                        self._child(node)
+
+    def _child(self, node: Node) -> None:
+        with ui.element("li"):
+            _node(node)
+            self._children(node.children)
+
+
+def _node(node: Node) -> None:
+    with ui.row().classes("kw-node"):
+        state_mark(node.health.state)
+        ui.label(node.kind.kind).classes("kw-muted")
+        link(node.key.name, object_address(node.kind.path, node.key.namespace, node.key.name))
+        if node.health.why:
+            ui.label(node.health.why).classes("kw-muted kw-small")
+
+
+def _note(text: str) -> ui.label:
+    return ui.label(text).classes("kw-muted kw-small")
+
+
+def _hidden(kinds: Sequence[Kind]) -> None:
+    names = ", ".join(kind.plural for kind in kinds[:_NAMED])
+    more = f" and {len(kinds) - _NAMED} more" if len(kinds) > _NAMED else ""
+    _note(f"Not shown, because you or the console may not list them: {names}{more}.").props("data-testid=unlisted")
