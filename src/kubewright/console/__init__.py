@@ -7,6 +7,7 @@ Requires the extra `kubewright[console]` (NiceGUI). Its front end comes from the
 hosts. A process can serve only one console.
 
 - `access`: a `Viewer` acts with their own credentials and sees only what those allow.
+- `oidc`: sign-in with OpenID Connect.
 - `kinds` and `caches`: one `ObjectCache` per kind, shared by all pages. The API server serves one watch per kind.
 - `objects`: state, conditions, events, owned objects and timeline, computed from cached objects.
 - `operators`: reports of an operator in this process, or of a remote one.
@@ -29,9 +30,11 @@ from kubewright.console.access import ALL, SignInError, Viewer, Visibility
 from kubewright.console.caches import Batch, CacheHealth, ObjectCache, Row, Subscription
 from kubewright.console.extensions import ActionContext, Extension, ExtensionError, ExtensionPage, Needs
 from kubewright.console.kinds import Column, Kind
+from kubewright.console.oidc import OIDC
 
 __all__ = [
     "ALL",
+    "OIDC",
     "ActionContext",
     "Batch",
     "CacheHealth",

@@ -37,7 +37,7 @@ class Audit:
         self._clock = clock
 
     def signed_in(self, user: str, address: str, how: str) -> None:
-        """Records a sign-in: by `token`, or by `invitation`."""
+        """Records a sign-in: by `token`, `invitation` or `oidc`."""
         self._write(user=user, verb="sign-in", address=address, how=how, outcome="ok")
 
     def sign_in_failed(self, address: str) -> None:

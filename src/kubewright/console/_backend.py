@@ -23,6 +23,7 @@ from kubewright.console._limits import Limits
 from kubewright.console.access import (
     INVITATION,
     All,
+    BearerToken,
     Session,
     Sessions,
     SignInError,
@@ -37,6 +38,7 @@ from kubewright.console.caches import CacheHandle, CachePool, ObjectCache
 from kubewright.console.extensions import Extension, check_extensions
 from kubewright.console.kinds import Kind, kinds_of, printer_of
 from kubewright.console.objects import EVENT_PATHS, ConditionHistory, EventIndex
+from kubewright.console.oidc import OIDC, OIDCSignIn
 from kubewright.console.operators import Operators, OperatorView
 
 __all__ = ["PAGES_PER_VIEWER", "Backend", "is_loopback"]
@@ -49,6 +51,11 @@ _RETRY: Final = RetryPolicy(attempts=3)  # a user is waiting
 _ONCE: Final = RetryPolicy(attempts=1)
 _TOKEN_LENGTH: Final = 16_384
 _REFRESH_SECONDS: Final = 5.0
+_REJECTED: Final = "The API server does not accept this token. It may have expired: create a new one."
+_UNTRUSTED_PROVIDER: Final = (
+    "The API server does not accept your ID token. An administrator must configure the API server with the same "
+    "issuer and client ID as this console."
+)
 
 
 class Backend:
@@ -68,6 +75,7 @@ class Backend:
         only: Collection[str] = (),
         namespaces: Collection[str] = (),
         viewers: ClientConfig | None = None,
+        oidc: OIDC | None = None,
         operators: Collection[OperatorView] = (),
         extensions: Collection[Extension] = (),
         pages_per_viewer: int = PAGES_PER_VIEWER,
@@ -87,6 +95,7 @@ class Backend:
                 Default: all kinds.
             namespaces: the namespaces to show. Default: all that the console may see.
             viewers: where viewers' requests go, such as an impersonating proxy. Default: the console's own server.
+            oidc: the OpenID Connect provider with which users can sign in, in addition to tokens.
             operators: the operators to query: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
             extensions: pages and actions that operator authors add.
             pages_per_viewer: how many pages a viewer may have open, across all browsers. A page takes about 1 MB of
@@ -123,6 +132,8 @@ class Backend:
         self._viewers = WeakSet([self._own_viewer])
         self.sessions = Sessions(self.clock)
         """The signed-in viewers."""
+        self.oidc = None if oidc is None else OIDCSignIn(oidc, self.clock)
+        """Sign-in with OpenID Connect, if it is configured."""
         self.audit = Audit(self.clock)
         """Records sign-ins and writes."""
         self.sign_ins = SignInThrottle(self.clock)
@@ -282,18 +293,24 @@ class Backend:
         """Returns the viewer with this bearer token; the API server reports the name. Raises `SignInError` with the
         reason.
         """
+        return await self._verified(BearerToken(token), _REJECTED)
+
+    async def viewer_with_id_token(self, token: BearerToken) -> Viewer:
+        """Returns the viewer with an ID token of the OpenID Connect provider. Raises `SignInError` with the reason."""
+        return await self._verified(token, _UNTRUSTED_PROVIDER)
+
+    async def _verified(self, bearer: BearerToken, rejected: str) -> Viewer:
+        token = bearer.value
         if not token or len(token) > _TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
             raise SignInError("This is not a bearer token: expected one word, as printed by `kubectl create token`.")
         if self._anonymous is None:
             raise SignInError("This console connects to an in-process cluster, which does not accept tokens.")
         anonymous = self.connection.guard(self._anonymous, _RETRY) if self._same_server else self._anonymous
-        client = with_token(anonymous, token)
+        client = with_token(anonymous, bearer)
         try:
             return self._viewer(await username_of(client), client)
         except Unauthorized:
-            raise SignInError(
-                "The API server does not accept this token. It may have expired: create a new one."
-            ) from None
+            raise SignInError(rejected) from None
         except ApiError as error:
             raise SignInUnavailable(f"The API server could not verify the token: {error}") from None
 
@@ -317,6 +334,8 @@ class Backend:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.oidc is not None:
+            await self.oidc.close()
         await self.operators.__aexit__(kind, error, trace)
         if self.contexts is not None and self.primary is self:
             await self.contexts.close()

@@ -13,6 +13,7 @@ from kubewright.client import Client
 from kubewright.console._console import Console
 from kubewright.console.extensions import Extension, ExtensionError, check_extensions, load_extension
 from kubewright.console.objects import with_dependents
+from kubewright.console.oidc import OIDC
 from kubewright.console.operators import InProcess
 from kubewright.operator import Operator, Running, SettingError
 
@@ -28,6 +29,7 @@ def attach_console(
     port: int = 0,
     read_only: bool = False,
     extensions: Sequence[Extension | str] = (),
+    oidc: OIDC | None = None,
     announce: Callable[[str], Any] = print,
     **serving: Any,
 ) -> None:
@@ -44,6 +46,7 @@ def attach_console(
         read_only: reject every write.
         extensions: pages and actions, as values or as names (`fleet.ui:fleet`), in addition to those that the operator
             declares with `extend_console`. They are imported when the console starts.
+        oidc: the OpenID Connect provider with which users can sign in, in addition to tokens.
         announce: called with the URL. The URL signs in its first user, so print it and do not log it.
         serving: further arguments of `Console.serving`.
     """
@@ -59,6 +62,7 @@ def attach_console(
         console = Console(
             _client(running),
             extensions=found,
+            oidc=oidc,
             read_only=read_only,
             only=kinds_of_operator(operator),
             namespaces=running.settings.namespaces,

@@ -14,6 +14,7 @@ import click
 from kubewright.cli.common._output import Output
 
 if TYPE_CHECKING:
+    from kubewright.console import OIDC
     from kubewright.console.manifests import CertificateSource
 
 __all__ = ["ManifestOptions", "manifest_options", "write_manifests"]
@@ -117,7 +118,13 @@ def _group(_: click.Context, parameter: click.Parameter, given: tuple[str, ...])
 
 
 def write_manifests(
-    options: ManifestOptions, kinds: Sequence[str], extensions: Sequence[str], *, read_only: bool, output: Output
+    options: ManifestOptions,
+    kinds: Sequence[str],
+    extensions: Sequence[str],
+    *,
+    oidc: OIDC | None,
+    read_only: bool,
+    output: Output,
 ) -> None:
     """Writes the folder."""
     from kubewright.console import manifests
@@ -137,10 +144,16 @@ def write_manifests(
             certificates=options.certificates or "self-signed",
             read_only=read_only,
             extensions=extensions,
+            oidc=oidc,
         )
     except ForeignFile as error:
         raise click.ClickException(str(error)) from error
     for path in written:
         output.step("wrote", str(options.folder / path))
+    files = {} if oidc is None else {"client-secret": oidc.client_secret_file, "ca.crt": oidc.ca_file}
+    if given := [f"--from-file={key}={path}" for key, path in files.items() if path is not None]:
+        # Secrets are never written to a folder that is meant to be committed.
+        namespace, name = manifests.NAMESPACE, manifests.OIDC_SECRET
+        output.line(f"\nCreate the Secret: kubectl -n {namespace} create secret generic {name} {' '.join(given)}")
     output.line(f"\nBuild the image, then: kubectl apply -k {options.folder}")
     output.document(steps=output.steps)

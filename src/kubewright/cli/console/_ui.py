@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 import click
 
@@ -17,16 +16,18 @@ from kubewright.cli.common._connecting import cluster_options
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
+from kubewright.cli.console._addresses import check_networks, check_urls
 from kubewright.cli.console._audit import audited
 from kubewright.cli.console._browser import opened, wants_browser
 from kubewright.cli.console._extensions import load_extensions
 from kubewright.cli.console._manifests import ManifestOptions, manifest_options, write_manifests
+from kubewright.cli.console._oidc import oidc_options
 from kubewright.cli.console._tls import self_signed
 from kubewright.durations import format_duration
 
 if TYPE_CHECKING:
     from kubewright.client import ClientConfig
-    from kubewright.console import Console
+    from kubewright.console import OIDC, Console
     from kubewright.console.operators import OperatorView
 
 __all__ = ["MISSING", "command", "console_installed"]
@@ -39,26 +40,6 @@ _REACH_SECONDS: Final = 15.0
 def console_installed() -> bool:
     """Whether the extra `kubewright[console]` is installed."""
     return importlib.util.find_spec("nicegui") is not None
-
-
-def _url(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for url in given:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.query:
-            raise click.BadParameter(f"{url!r} is not an address such as https://console.example.com", param=parameter)
-    return given
-
-
-def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    import ipaddress
-
-    for network in given:
-        try:
-            ipaddress.ip_network(network)
-        except ValueError:
-            message = f"{network!r} is not an address or network such as 10.0.0.7 or 10.0.0.0/8"
-            raise click.BadParameter(message, param=parameter) from None
-    return given
 
 
 @click.command("ui")
@@ -112,7 +93,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     "urls",
     multiple=True,
     metavar="URL",
-    callback=_url,
+    callback=check_urls,
     help="An address under which browsers reach the console, such as https://console.example.com.",
 )
 @click.option("--tls-certificate", type=click.Path(exists=True, dir_okay=False), help="The TLS certificate, as a file.")
@@ -147,7 +128,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     "trusted_proxies",
     multiple=True,
     metavar="CIDR",
-    callback=_networks,
+    callback=check_networks,
     help="Take the client's address from X-Forwarded-For of these proxies, for throttling failed sign-ins.",
 )
 @click.option(
@@ -157,6 +138,7 @@ def _networks(_: click.Context, parameter: click.Parameter, given: tuple[str, ..
     help="Log sign-ins and changed fields as lines of JSON to this file; - is standard output.",
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
+@oidc_options
 @manifest_options
 @output_option
 def command(
@@ -182,6 +164,7 @@ def command(
     trusted_proxies: Sequence[str],
     audit_log: str | None,
     open_: bool | None,
+    oidc: OIDC | None,
     manifests: ManifestOptions,
     output: Output,
 ) -> None:
@@ -201,7 +184,7 @@ def command(
     if tls_self_signed and tls_certificate is not None:
         raise click.UsageError("--tls-self-signed and --tls-certificate exclude each other")
     if manifests.folder is not None:
-        write_manifests(manifests, kinds, extensions, read_only=read_only, output=output)
+        write_manifests(manifests, kinds, extensions, oidc=oidc, read_only=read_only, output=output)
         return
     if not console_installed():
         raise click.ClickException(MISSING)
@@ -210,6 +193,7 @@ def command(
         "namespaces": namespaces,
         "only": kinds,
         "pages_per_viewer": pages_per_viewer,
+        "oidc": oidc,
     }
     with contextlib.ExitStack() as files:
         if tls_self_signed:

@@ -13,6 +13,7 @@ from kubewright.console.access._sessions import INVITATION, MAX_PER_VIEWER, MAX_
 from kubewright.console.access._throttle import FIRST_SECONDS, FREE_FAILURES, LONGEST_SECONDS, SignInThrottle
 from kubewright.console.access._viewers import (
     FIELD_MANAGER,
+    BearerToken,
     SignInDelayed,
     SignInError,
     SignInUnavailable,
@@ -34,6 +35,7 @@ __all__ = [
     "READING",
     "Access",
     "All",
+    "BearerToken",
     "Session",
     "Sessions",
     "SignInDelayed",

@@ -7,6 +7,7 @@ that the console prints for the user who started it. It can be used once.
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from kubewright.console.access._viewers import Viewer
 from kubewright.lru import LRUMemory
 
 __all__ = ["INVITATION", "MAX_PER_VIEWER", "MAX_SESSIONS", "Session", "Sessions", "digest_of"]
+
+logger = logging.getLogger("kubewright.console")
 
 INVITATION: Final = "invitation"
 """The query parameter that carries an invitation."""
@@ -45,7 +48,10 @@ class Session:
     """Whether this is the user who started the console, who may switch kubeconfig contexts."""
     expires_at: float = 0.0
     last_used_at: float = 0.0
-    on_end: list[Callable[[], None]] = field(default_factory=list, repr=False)
+    on_end: list[Callable[[], object]] = field(default_factory=list, repr=False)
+    """Called once each when the session ends: by sign-out, expiry, or rejected credentials. Append a callback to close
+    everything that the session has opened, such as a terminal.
+    """
     context_viewers: dict[str, Viewer] = field(default_factory=dict, repr=False)
     """The same user in other kubeconfig contexts, by context name."""
 
@@ -123,7 +129,10 @@ class Sessions:
         """Ends a session. Idempotent."""
         if self._sessions.pop(session.key, None) is not None:
             for callback in [*session.on_end]:
-                callback()
+                try:
+                    callback()
+                except Exception:  # the others must still be called
+                    logger.exception("a callback for the end of a session failed")
 
     def sweep(self) -> None:
         """Ends expired sessions."""

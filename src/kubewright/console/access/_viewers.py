@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FIELD_MANAGER",
     "READ_ONLY",
+    "BearerToken",
     "SignInDelayed",
     "SignInError",
     "SignInUnavailable",
@@ -153,16 +154,26 @@ class _ReadOnly:
         await self._transport.close()
 
 
+class BearerToken:
+    """A viewer's token. Its value changes when the token is renewed."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "<BearerToken>"
+
+
 class _WithToken:
     """A transport that adds one viewer's token to each request."""
 
-    def __init__(self, transport: Transport, token: str) -> None:
+    def __init__(self, transport: Transport, token: BearerToken) -> None:
         self._transport = transport
-        self._authorization = f"Bearer {token}"
+        self._token = token
 
     async def send(self, request: Request) -> Response:
         # A copy, because error messages contain the request itself.
-        headers = {**request.headers, "Authorization": self._authorization}
+        headers = {**request.headers, "Authorization": f"Bearer {self._token.value}"}
         return await self._transport.send(replace(request, headers=headers))
 
     async def close(self) -> None:
@@ -174,9 +185,10 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
     return replace(config, credentials=Credentials(), impersonate=None, source="a viewer", context=None)
 
 
-def with_token(anonymous: Client, token: str) -> Client:
+def with_token(anonymous: Client, token: str | BearerToken) -> Client:
     """Returns a client with this token that shares the connections of a client without credentials."""
-    return anonymous.through(lambda transport: _WithToken(transport, token))
+    bearer = BearerToken(token) if isinstance(token, str) else token
+    return anonymous.through(lambda transport: _WithToken(transport, bearer))
 
 
 async def username_of(client: Client) -> str:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from kubewright.api import Object, ObjectMeta, Quantity, apps, core, meta, networking, rbac
+from kubewright.console.oidc import OIDC
 from kubewright.manifests import File, text_file, write, yaml_file
 from kubewright.version import VERSION
 
@@ -21,6 +23,7 @@ __all__ = [
     "CLIENT_LABEL",
     "NAME",
     "NAMESPACE",
+    "OIDC_SECRET",
     "PORT",
     "TLS_SECRET",
     "CertificateSource",
@@ -37,6 +40,8 @@ PORT: Final = 8080
 """The port of the container."""
 TLS_SECRET: Final = f"{NAME}-tls"
 """The Secret with `tls.crt` and `tls.key`, where cert-manager or you provide the certificate."""
+OIDC_SECRET: Final = f"{NAME}-oidc"
+"""The Secret with `client-secret` and `ca.crt` of the OpenID Connect provider, where these are needed."""
 CLIENT_LABEL: Final = {"console": "enabled"}
 """The label of namespaces whose pods may connect, such as that of an Ingress controller."""
 BASE_IMAGE: Final = "python:3.13-slim"
@@ -45,6 +50,7 @@ _LABELS: Final = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "
 _SELECTOR: Final = {"app.kubernetes.io/name": NAME}
 
 _TLS_FOLDER: Final = "/tls"
+_OIDC_FOLDER: Final = "/oidc"
 # The core group without Secrets; RBAC rules cannot exclude a resource.
 _CORE: Final = frozenset(
     {
@@ -80,6 +86,7 @@ def write_manifests(
     certificates: CertificateSource = "self-signed",
     read_only: bool = False,
     extensions: Sequence[str] = (),
+    oidc: OIDC | None = None,
 ) -> list[str]:
     """Writes the folder and returns the paths of changed files. The parameters are those of `manifest_files`.
 
@@ -94,6 +101,7 @@ def write_manifests(
         certificates=certificates,
         read_only=read_only,
         extensions=extensions,
+        oidc=oidc,
     )
     return [*write(folder, files).written]
 
@@ -108,6 +116,7 @@ def manifest_files(
     certificates: CertificateSource = "self-signed",
     read_only: bool = False,
     extensions: Sequence[str] = (),
+    oidc: OIDC | None = None,
 ) -> list[File]:
     """Returns all files.
 
@@ -123,8 +132,10 @@ def manifest_files(
             `cert-manager`, `secret` (you create the Secret `kubewright-console-tls`), or `none` for plain HTTP.
         read_only: whether the console refuses every write.
         extensions: pages and actions to add, as `fleet.ui:fleet`. The image must contain their modules.
+        oidc: the OpenID Connect provider with which users sign in. Of its files, only the keys in the Secret
+            `kubewright-console-oidc` are named; you create that Secret.
     """
-    parts = _Parts(certificates)
+    parts = _Parts(certificates, oidc)
     options = [*(f"--kind={kind}" for kind in kinds), *(f"--extension={name}" for name in extensions)]
     options += ["--read-only"] if read_only else []
     files: dict[str, list[Object | dict[str, Any]]] = {
@@ -132,7 +143,7 @@ def manifest_files(
         "rbac.yaml": [_account(), _role(kinds, groups, secrets=secrets), *_bindings(view=not kinds)],
         "deployment.yaml": [_deployment(image or f"{NAME}:{VERSION}", parts, options)],
         "service.yaml": [_service(parts)],
-        "network-policy.yaml": [_network_policy()],
+        "network-policy.yaml": [_network_policy(parts)],
     }
     if certificates == "cert-manager":
         files["certificate.yaml"] = _cert_manager()
@@ -148,9 +159,10 @@ def manifest_files(
 
 @dataclass(frozen=True)
 class _Parts:
-    """The settings that depend on the source of the certificate."""
+    """The settings that depend on the source of the certificate, and on the OpenID Connect provider."""
 
     certificates: CertificateSource
+    oidc: OIDC | None = None
 
     @property
     def port_name(self) -> str:
@@ -161,7 +173,32 @@ class _Parts:
         return self.certificates in ("cert-manager", "secret")
 
     @property
+    def has_oidc_files(self) -> bool:
+        return self.oidc is not None and bool(self.oidc.client_secret_file or self.oidc.ca_file)
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports that the console connects to: those of API servers, and that of the provider."""
+        provider = None if self.oidc is None else urlsplit(self.oidc.issuer).port
+        return [443, 6443, *([provider] if provider not in (None, 443, 6443) else [])]
+
+    @property
     def arguments(self) -> list[str]:
+        return [*self._tls_arguments, *self._oidc_arguments]
+
+    @property
+    def _oidc_arguments(self) -> list[str]:
+        oidc = self.oidc
+        if oidc is None:
+            return []
+        made = [f"--oidc-issuer={oidc.issuer}", f"--oidc-client-id={oidc.client_id}"]
+        made += [f"--oidc-scope={scope}" for scope in oidc.scopes if scope not in ("openid", "email", "profile")]
+        made += [f"--oidc-name={oidc.name}"] if oidc.name else []
+        made += [f"--oidc-client-secret-file={_OIDC_FOLDER}/client-secret"] if oidc.client_secret_file else []
+        return made + ([f"--oidc-ca-file={_OIDC_FOLDER}/ca.crt"] if oidc.ca_file else [])
+
+    @property
+    def _tls_arguments(self) -> list[str]:
         if self.certificates == "none":
             return []
         url = f"--url=https://{NAME}.{NAMESPACE}.svc"
@@ -221,8 +258,10 @@ def _bindings(*, view: bool) -> list[rbac.ClusterRoleBinding]:
     ]
 
 
-def _network_policy() -> networking.NetworkPolicy:
-    """Allows ingress from the console's own namespace and from labeled ones, and egress to DNS and the API server."""
+def _network_policy(parts: _Parts) -> networking.NetworkPolicy:
+    """Allows ingress from the console's own namespace and from labeled ones, and egress to DNS, the API server and the
+    OpenID Connect provider.
+    """
     own = networking.NetworkPolicyPeer(pod_selector=meta.LabelSelector())
     labeled = networking.NetworkPolicyPeer(namespace_selector=meta.LabelSelector(match_labels=CLIENT_LABEL))
     return networking.NetworkPolicy(
@@ -233,7 +272,7 @@ def _network_policy() -> networking.NetworkPolicy:
             ingress=[networking.NetworkPolicyIngressRule(from_=[own, labeled], ports=[_port(PORT)])],
             egress=[
                 networking.NetworkPolicyEgressRule(ports=[_port(53, "UDP"), _port(53)]),
-                networking.NetworkPolicyEgressRule(ports=[_port(443), _port(6443)]),
+                networking.NetworkPolicyEgressRule(ports=[_port(number) for number in parts.ports]),
             ],
         ),
     )
@@ -269,6 +308,8 @@ def _deployment(image: str, parts: _Parts, options: Sequence[str]) -> apps.Deplo
     volumes = [core.Volume(name="tmp", empty_dir=core.EmptyDirVolumeSource())]
     if parts.mounted:
         volumes.append(core.Volume(name="tls", secret=core.SecretVolumeSource(secret_name=TLS_SECRET)))
+    if parts.has_oidc_files:
+        volumes.append(core.Volume(name="oidc", secret=core.SecretVolumeSource(secret_name=OIDC_SECRET)))
     return apps.Deployment(
         metadata=_meta(),
         spec=apps.DeploymentSpec(
@@ -296,6 +337,8 @@ def _container(image: str, parts: _Parts, options: Sequence[str]) -> core.Contai
     mounts = [core.VolumeMount(name="tmp", mount_path="/tmp")]  # noqa: S108  # the only writable path
     if parts.mounted:
         mounts.append(core.VolumeMount(name="tls", mount_path=_TLS_FOLDER, read_only=True))
+    if parts.has_oidc_files:
+        mounts.append(core.VolumeMount(name="oidc", mount_path=_OIDC_FOLDER, read_only=True))
     return core.Container(
         name="console",
         image=image,

@@ -2,7 +2,8 @@
 
 ASGI middleware between `SecurityMiddleware` and the pages. A request is authenticated by its `Authorization: Bearer`
 header, which an authenticating proxy can add, or by a session cookie. A session starts with a token on the sign-in
-page, or with the invitation that the console prints for the local user. Headers that name a user are ignored.
+page, at an OpenID Connect provider, or with the invitation that the console prints for the local user. Headers that
+name a user are ignored.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from html import escape
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -33,9 +34,11 @@ from kubewright.console.access import (
     Viewer,
     digest_of,
 )
+from kubewright.console.server._cookies import OIDC_COOKIE, SESSION_COOKIE
+from kubewright.console.server._oidc import OIDC_CALLBACK, OIDC_START, OIDCEndpoints, refresh_page
 from kubewright.console.server._open_pages import has_page_room, has_socket_room, may_connect
 from kubewright.console.server._page_builds import PageBuilds
-from kubewright.console.server._security import CLIENT_ADDRESS, SECURE, SOCKETS
+from kubewright.console.server._security import CLIENT_ADDRESS, SOCKETS
 from kubewright.console.server._sign_in_pages import notice_page, sign_in_page, style_sheet
 
 __all__ = ["AuthenticationMiddleware"]
@@ -62,6 +65,7 @@ class AuthenticationMiddleware:
         self._concurrency = asyncio.Semaphore(_CONCURRENT_REVIEWS)
         self._in_progress: Counter[str] = Counter()
         self._builds = PageBuilds()
+        self._oidc = None if console.oidc is None else OIDCEndpoints(console, console.oidc, self._viewer, self._failed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it."""
@@ -115,6 +119,8 @@ class AuthenticationMiddleware:
                 return Response(style_sheet(), media_type="text/css", headers={"cache-control": "max-age=3600"})
             if path in (SIGN_IN, SIGN_OUT):
                 return await self._sign_in_or_out(Request(scope, receive), session)
+            if path in (OIDC_START, OIDC_CALLBACK) and self._oidc is not None:
+                return await self._sign_in_with_oidc(self._oidc, Request(scope, receive), session)
             query = parse_qs(scope["query_string"].decode("latin-1"))
             if INVITATION in query:
                 return await self._accept_invitation(scope, headers, session, query[INVITATION][0], prefix)
@@ -162,7 +168,7 @@ class AuthenticationMiddleware:
             if scheme.lower() != "bearer" or not token.strip():
                 raise SignInError("This console accepts only bearer tokens in the Authorization header.")
             return await self._with_token(token.strip(), scope.get(CLIENT_ADDRESS, ""))
-        secret = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope, headers))
+        secret = SESSION_COOKIE.read(scope)
         return self._sessions.find(secret) if secret else None
 
     async def _with_token(self, token: str, address: str) -> Session:
@@ -182,24 +188,27 @@ class AuthenticationMiddleware:
             ended.exception()  # retrieved, in case all callers have left
 
     async def _start_session(self, token: str, address: str) -> Session:
-        viewer = await self._viewer(token, address)
+        viewer = await self._viewer(lambda: self._console.viewer_with_token(token), address)
         self._console.audit.signed_in(viewer.name, address, "token")
         return self._sessions.begin_with(token, viewer)
 
-    async def _viewer(self, token: str, address: str) -> Viewer:
+    async def _viewer(self, verify: Callable[[], Awaitable[Viewer]], address: str) -> Viewer:
         """Verifies a token with the API server, unless too many sign-ins from the address have failed."""
         self._check_throttle(address)
         async with self._concurrency:
             self._check_throttle(address)  # others from this address may have failed while this one waited
             try:
-                return await self._console.viewer_with_token(token)
+                return await verify()
             except SignInUnavailable:
                 raise
             except SignInError as error:
-                self._console.sign_ins.failed(address)
-                self._console.audit.sign_in_failed(address)
+                self._failed(address)
                 logger.warning("sign-in from %s failed: %s", address or "an unknown address", error)
                 raise
+
+    def _failed(self, address: str) -> None:
+        self._console.sign_ins.failed(address)
+        self._console.audit.sign_in_failed(address)
 
     def _check_throttle(self, address: str) -> None:
         seconds = self._console.sign_ins.delay(address)
@@ -215,10 +224,7 @@ class AuthenticationMiddleware:
         if headers.get("sec-fetch-site") == "cross-site":
             # The request follows a link from another site, so the browser withheld the SameSite cookie. It sends the
             # cookie with the next request, which comes from this site.
-            page = (
-                f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(here)}"><title>Kubewright</title>'
-            )
-            return HTMLResponse(page, headers={"cache-control": "no-store"})
+            return refresh_page(here)
         return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"cache-control": "no-store"})
 
     async def _accept_invitation(
@@ -237,7 +243,7 @@ class AuthenticationMiddleware:
         viewer = await self._console.local_viewer()
         self._console.audit.signed_in(viewer.name, scope.get(CLIENT_ADDRESS, ""), "invitation")
         _, secret = self._sessions.begin(viewer, local=True)
-        _set_cookie(here, scope, headers, secret)
+        SESSION_COOKIE.set(here, scope, secret)
         return here
 
     async def _sign_in_or_out(self, request: Request, session: Session | None) -> Response:
@@ -248,7 +254,7 @@ class AuthenticationMiddleware:
                 self._sessions.end(session)
                 self._console.audit.signed_out(session.viewer.name)
             gone = RedirectResponse(SIGN_IN, 303, {"cache-control": "no-store"})
-            _delete_cookie(gone, request.scope, request.headers)
+            SESSION_COOKIE.delete(gone, request.scope)
             return gone
         if request.method != "POST":
             return self._page(200, next_=_local_path(request.query_params.get("next", "/")))
@@ -261,20 +267,44 @@ class AuthenticationMiddleware:
             return Response(status_code=400)
         next_ = _local_path(form.get("next", "/"))
         try:
-            viewer = await self._viewer(form.get("token", "").strip(), request.scope.get(CLIENT_ADDRESS, ""))
+            token = form.get("token", "").strip()
+            address = request.scope.get(CLIENT_ADDRESS, "")
+            viewer = await self._viewer(lambda: self._console.viewer_with_token(token), address)
         except SignInError as error:
-            status, more = _rejection(error)
-            page = self._page(status, next_=next_, problem=str(error))
-            page.headers.update(more)
-            return page
+            return self._rejected(error, next_)
         _, secret = self._sessions.begin(viewer)
         self._console.audit.signed_in(viewer.name, request.scope.get(CLIENT_ADDRESS, ""), "token")
         answer = RedirectResponse(next_, 303, {"cache-control": "no-store"})
-        _set_cookie(answer, request.scope, request.headers, secret)
+        SESSION_COOKIE.set(answer, request.scope, secret)
         return answer
 
+    async def _sign_in_with_oidc(self, oidc: OIDCEndpoints, request: Request, session: Session | None) -> Response:
+        next_ = _local_path(request.query_params.get("next", "/"))
+        if request.method != "GET":
+            return PlainTextResponse("Use GET.\n", 405, {"allow": "GET"})
+        try:
+            if request.url.path == OIDC_START:
+                return RedirectResponse(next_, 303) if session is not None else await oidc.begin(request, next_)
+            self._check_throttle(request.scope.get(CLIENT_ADDRESS, ""))
+            return await oidc.complete(request)
+        except SignInError as error:
+            page = self._rejected(error, next_)
+            if request.url.path == OIDC_CALLBACK:
+                OIDC_COOKIE.delete(page, request.scope)
+            return page
+
+    def _rejected(self, error: SignInError, next_: str) -> Response:
+        status, more = _rejection(error)
+        page = self._page(status, next_=next_, problem=str(error))
+        page.headers.update(more)
+        return page
+
     def _page(self, status: int, *, next_: str, problem: str = "") -> Response:
-        page = sign_in_page(self._console.name, next_=next_, problem=problem, local=self._console.local)
+        flow = self._console.oidc
+        provider = "" if flow is None else flow.settings.shown
+        page = sign_in_page(
+            self._console.name, next_=next_, problem=problem, local=self._console.local, provider=provider
+        )
         # With no-referrer, browsers send `Origin: null` for the form, and SecurityMiddleware would reject it.
         return HTMLResponse(page, status, {"cache-control": "no-store", "referrer-policy": "same-origin"})
 
@@ -331,22 +361,3 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > _FORM_BYTES:
             return {}
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
-
-
-# Cookies do not distinguish ports, so their name contains the port: two consoles can run on one machine.
-
-
-def _cookie_name(scope: Scope, headers: Headers) -> str:
-    port = headers.get("host", "").rpartition(":")[2]
-    name = f"kubewright-{port if port.isdigit() else 'console'}"
-    return f"__Host-{name}" if scope.get(SECURE) else name
-
-
-def _set_cookie(answer: Response, scope: Scope, headers: Headers, secret: str) -> None:
-    secure = bool(scope.get(SECURE))
-    answer.set_cookie(_cookie_name(scope, headers), secret, path="/", secure=secure, httponly=True, samesite="strict")
-
-
-def _delete_cookie(answer: Response, scope: Scope, headers: Headers) -> None:
-    secure = bool(scope.get(SECURE))
-    answer.delete_cookie(_cookie_name(scope, headers), path="/", secure=secure, httponly=True, samesite="strict")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import Final
+from urllib.parse import quote
 
 from kubewright.console.theme import DARK, LIGHT
 
@@ -33,10 +34,11 @@ _NOTICE: Final = """<h1>{title}</h1>
 _SIGN_IN: Final = """<h1>Kubewright</h1>
 <p>Sign in to <strong>{cluster}</strong>.</p>
 {problem}
+{provider}
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="{next}">
 <label for="token">Bearer token</label>
-<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required autofocus
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required{focus}
  aria-describedby="help">
 <p id="help">You act with the permissions of this token and see what it may see. The console keeps it in memory until
 you sign out, and never stores it. To create a token for a service account:
@@ -44,6 +46,9 @@ you sign out, and never stores it. To create a token for a service account:
 <button type="submit">Sign in</button>
 </form>
 {local}"""
+
+_PROVIDER: Final = """<p><a class="button" href="/sign-in/oidc?next={next}">Sign in with {name}</a></p>
+<p>Or sign in with a token:</p>"""
 
 _LOCAL: Final = (
     "<p>If you started this console, open the address that <code>kubewright ui</code> printed. It signs you in with "
@@ -60,12 +65,13 @@ h1 { margin: 0 0 .5rem; font-size: 1.4rem; }
 label { display: block; font-weight: 600; }
 input[type=password] { box-sizing: border-box; width: 100%; margin: .25rem 0; padding: .6rem; font: inherit;
   border: 1px solid var(--kw-muted); border-radius: .4rem; background: transparent; color: inherit; }
-button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--kw-on-accent);
+.button { display: inline-block; text-decoration: none; }
+button, .button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; color: var(--kw-on-accent);
   background: var(--kw-accent); border: 0; border-radius: .4rem; cursor: pointer; }
 :focus-visible { outline: 3px solid var(--kw-accent); outline-offset: 2px; }
 p { margin: .5rem 0 1rem; }
 form + p { margin: 1.5rem 0 0; }
-a { color: var(--kw-accent); }
+a:not(.button) { color: var(--kw-accent); }
 code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); padding: .1em .3em; border-radius: .3em; }
 #help, form + p { font-size: .875rem; color: var(--kw-muted); }
 .problem { padding: .6rem .8rem; border-left: 4px solid var(--kw-failing); background: var(--kw-raised);
@@ -73,10 +79,20 @@ code { font-size: .9em; color: var(--kw-text); background: var(--kw-raised); pad
 """
 
 
-def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = False) -> str:
-    """Returns the sign-in page. `problem` is the reason of the last failure; `next_` is the path to open afterwards."""
+def sign_in_page(cluster: str, *, next_: str, problem: str = "", local: bool = False, provider: str = "") -> str:
+    """Returns the sign-in page. `problem` is the reason of the last failure; `next_` is the path to open afterwards.
+    `provider` is the name of the OpenID Connect provider, if there is one.
+    """
     alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
-    content = _SIGN_IN.format(cluster=escape(cluster), next=escape(next_), problem=alert, local=_LOCAL if local else "")
+    button = _PROVIDER.format(next=quote(next_, safe=""), name=escape(provider)) if provider else ""
+    content = _SIGN_IN.format(
+        cluster=escape(cluster),
+        next=escape(next_),
+        problem=alert,
+        provider=button,
+        focus="" if provider else " autofocus",
+        local=_LOCAL if local else "",
+    )
     return _PAGE.format(title="Sign in", content=content)
 
 
