@@ -116,6 +116,8 @@ def test_a_save_applies_new_code_and_keeps_objects(program: Path) -> None:
         changed = changed.replace("first {note.spec.text}", "{note.spec.mood} {note.spec.text} {len(seen)}")
         dev.saves(program, changed)
         assert dev.wait_for("starting")["changed"] == ["notes.py"]
+        changes = dev.wait_for("installed")["changes"]
+        assert changes == {"notes.dev.example.com": ["+ spec.mood: string, default merry"]}
         dev.wait_for("object", name="sample", state="Said=merry edited 1")
         with dev.client() as client:
             note = client.get(Note, "sample", "default")

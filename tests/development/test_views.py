@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import kubewright
-from kubewright.development import JsonView, LinesView, LiveView, view_for
+from kubewright.development import JsonView, LinesView, LiveView, schema_changes, view_for
 from kubewright.development.messages import (
     Applied,
     ClusterReady,
     Ended,
     EventSeen,
     Failed,
+    Installed,
     KindShown,
     Loaded,
     Logged,
@@ -38,10 +39,17 @@ def seen(name: str, state: str = "", change: str = "added") -> ObjectSeen:
     return ObjectSeen(kind="Note", namespace="default", name=name, change=change, state=state)  # type: ignore[arg-type]
 
 
-def reconciled(name: str, error: str = "", attempt: int = 1) -> Reconciled:
+def reconciled(name: str, error: str = "", attempt: int = 1, trigger: str = "updated") -> Reconciled:
     result = "error" if error else "success"
     return Reconciled(
-        kind="Note", namespace="default", name=name, result=result, seconds=0.0123, attempt=attempt, error=error
+        kind="Note",
+        namespace="default",
+        name=name,
+        result=result,
+        seconds=0.0123,
+        attempt=attempt,
+        error=error,
+        trigger=trigger,
     )
 
 
@@ -231,3 +239,95 @@ def test_chooses_the_view_by_stream_and_environment() -> None:
     assert type(view_for(Terminal(), "text", {"TERM": "dumb"}, verbose=False)) is LinesView
     assert type(view_for(io.StringIO(), "text", {"TERM": "xterm"}, verbose=False)) is LinesView
     assert type(view_for(Terminal(), "json", {"TERM": "xterm"}, verbose=False)) is JsonView
+
+
+def test_folds_the_reconciles_of_a_resync_into_one_line() -> None:
+    stream = io.StringIO()
+    view = LinesView(stream)
+    for number in range(50):
+        view.show(reconciled(f"note-{number % 25}", trigger="resync" if number % 2 else "Deployment resync"))
+    assert stream.getvalue() == ""
+    view.show(reconciled("changed"))
+    view.show(reconciled("again", trigger="resync"))
+    view.tick()
+    view.tick()
+    assert [line.split(maxsplit=1)[1] for line in stream.getvalue().splitlines()] == [
+        "reconciled 25 objects in a resync",
+        "reconciled Note default/changed in 12ms",
+        "reconciled 1 object in a resync",
+    ]
+    stream = io.StringIO()
+    verbose = LinesView(stream, verbose=True)
+    verbose.show(reconciled("a", trigger="resync"))
+    assert "Note default/a in 12ms" in stream.getvalue()
+
+
+def test_wraps_lines_between_words_on_a_terminal() -> None:
+    stream = io.StringIO()
+    path = "/a/path/that/is/far/too/long/for/one/line/of/this/narrow/terminal.py"
+    view = LiveView(stream, color=False, size=lambda: os.terminal_size((60, 24)))
+    view.show(Output(text=f"    The quick brown fox jumps over the lazy dog and reads {path} afterwards"))
+    shown = [line for line in stream.getvalue().splitlines() if line and "─" not in line and "Ctrl-C" not in line]
+    assert [line[20:] for line in shown] == [
+        "    The quick brown fox jumps over the",
+        "      lazy dog and reads",
+        f"      {path}",
+        "      afterwards",
+    ]
+    stream = io.StringIO()
+    LinesView(stream).show(Output(text="word " * 100))
+    assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_shows_the_fields_that_a_redefined_kind_changed() -> None:
+    changes = ["+ spec.color: string", "~ spec.size: string → integer"]
+    message = Installed(definitions=["notes.example.com"], changes={"notes.example.com": changes})
+    assert texts(message) == [
+        "defined: notes.example.com",
+        "schema: notes.example.com has changed:",
+        ":   + spec.color: string",
+        ":   ~ spec.size: string → integer",
+    ]
+    many = Installed(definitions=["n"], changes={"n": [f"+ spec.a{number}: string" for number in range(30)]})
+    assert texts(many)[-1] == ":   and 10 more"
+    assert len(texts(many)) == 23
+
+
+def test_schema_changes_name_fields_types_and_constraints() -> None:
+    before = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "required": ["size"],
+                "properties": {
+                    "size": {"type": "string", "description": "old"},
+                    "gone": {"type": "boolean"},
+                    "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                    "same": {"type": "string", "description": "old"},
+                },
+            }
+        },
+    }
+    after = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer", "minimum": 1},
+                    "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+                    "labels": {"type": "object", "additionalProperties": {"type": "string", "enum": ["x"]}},
+                    "same": {"type": "string", "description": "new"},
+                },
+            }
+        },
+    }
+    assert schema_changes(before, after) == [
+        "- spec.gone: boolean",
+        "+ spec.labels: object",
+        '+ spec.labels.*: string, enum ["x"]',
+        "~ spec.list[].a: string → integer",
+        "~ spec.size: string, required → integer, minimum 1",
+    ]
+    assert schema_changes(after, after) == []

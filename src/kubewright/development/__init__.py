@@ -21,6 +21,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.development._development import Development, Plan
     from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
+    from kubewright.development._schemas import schema_changes
     from kubewright.development._sources import Sources, program_files
     from kubewright.development._targets import check_targets, folders_of, paths_of
     from kubewright.development._testing import TestClusters, has_pytest, run_tests
@@ -53,6 +54,7 @@ __all__ = [
     "program_files",
     "run_commands",
     "run_tests",
+    "schema_changes",
     "tool_to_show",
     "user_traceback",
     "view_for",
@@ -84,6 +86,7 @@ _MODULES = {
     "has_pytest": "_testing",
     "run_commands": "_tools",
     "run_tests": "_testing",
+    "schema_changes": "_schemas",
     "tool_to_show": "_tools",
     "user_traceback": "_tracebacks",
     "view_for": "kubewright.development.views",

@@ -18,12 +18,13 @@ from typing import Any, Final
 
 import msgspec
 
-from kubewright.api import Object, info_of
+from kubewright.api import Object, apiextensions, info_of, to_dict
 from kubewright.cache import ObjectKey
-from kubewright.client import ApiError, Client, ConfigError
+from kubewright.client import ApiError, Client, ConfigError, NotFound
 from kubewright.development._account import account_for
 from kubewright.development._channel import Channel
 from kubewright.development._orders import Orders
+from kubewright.development._schemas import schema_changes
 from kubewright.development._sources import program_files
 from kubewright.development._tracebacks import error_location, user_traceback
 from kubewright.development.messages import Failed, Installed, KindShown, Loaded, Message, Ready, Reconciled
@@ -169,16 +170,42 @@ def _installing(orders: Orders, kinds: Sequence[type[Object]], tell: Tell) -> St
         try:
             async with Client.connect(kubeconfig=orders.kubeconfig, context=orders.context) as client:
                 conversions = await running.webhooks.conversions(client)
+                before = {name: await _schemas(client, name) for name in {_definition(kind) for kind in kinds}}
                 made = await install(client, *kinds, conversions=conversions)
         except (InstallError, ApiError, ConfigError) as error:
             text = str(error)
             tell(Failed(what="definitions", text=text))
             logging.getLogger(_LIFE).addFilter(lambda record: record.getMessage() != text)  # already reported
             raise
-        tell(Installed(definitions=[definition.metadata.name for definition in made]))
+        changes = {
+            name: found
+            for name, after in ((definition.metadata.name, _schemas_of(definition)) for definition in made)
+            if before.get(name) and (found := schema_changes(before[name], after))
+        }
+        tell(Installed(definitions=[definition.metadata.name for definition in made], changes=changes))
         yield
 
     return stage
+
+
+def _definition(kind: type[Object]) -> str:
+    info = info_of(kind)
+    return f"{info.plural}.{info.group}"
+
+
+async def _schemas(client: Client, name: str) -> dict[str, Any]:
+    """Returns the schemas of an installed definition; none if it is not installed."""
+    try:
+        return _schemas_of(await client.get(apiextensions.CustomResourceDefinition, name))
+    except NotFound:
+        return {}
+
+
+def _schemas_of(definition: apiextensions.CustomResourceDefinition) -> dict[str, Any]:
+    """Returns the schemas of all versions as one, so that a path starts with the version if there are several."""
+    versions = {version["name"]: (version.get("schema") or {}) for version in to_dict(definition)["spec"]["versions"]}
+    schemas = {name: schema.get("openAPIV3Schema") or {} for name, schema in versions.items()}
+    return next(iter(schemas.values())) if len(schemas) == 1 else {"properties": schemas}
 
 
 def _reporting(operator: Operator, tell: Tell) -> Stage:
@@ -236,6 +263,7 @@ class _Reports:
                         seconds=round(entry.seconds, 6),
                         attempt=entry.attempt,
                         error=entry.error,
+                        trigger=entry.trigger,
                     )
                 )
 

@@ -88,9 +88,13 @@ class Loaded(_Message, frozen=True, tag="loaded"):
 
 
 class Installed(_Message, frozen=True, tag="installed"):
-    """The definitions are installed in their current form."""
+    """The definitions are installed in their current form.
+
+    `changes` are the fields that differ from the previously installed form, by definition.
+    """
 
     definitions: list[str]
+    changes: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
 class Ready(_Message, frozen=True, tag="ready"):
@@ -132,6 +136,12 @@ class Reconciled(_Message, frozen=True, tag="reconciled"):
     seconds: float
     attempt: int
     error: str
+    trigger: str = ""
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether a resync ran it, and it succeeded: the object has not changed."""
+        return self.trigger.endswith("resync") and self.result == "success"
 
 
 class ObjectSeen(_Message, frozen=True, tag="object"):

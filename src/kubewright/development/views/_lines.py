@@ -35,6 +35,7 @@ _LIFE: Final = "kubewright.operator"
 """Loggers about starting and stopping, which messages report already."""
 _CONTROLLERS: Final = "kubewright.controller."
 """Loggers about failed reconciles."""
+_MOST_CHANGES: Final = 20
 _QUIET: Final = ("debug", "info")
 _WHAT: Final = {
     "import": "the program cannot be imported",
@@ -82,7 +83,7 @@ def _lines_of(message: Message, *, verbose: bool) -> list[Line]:
         case Loaded():
             return []
         case Installed():
-            return [Line("defined", ", ".join(message.definitions), "good")] if message.definitions else []
+            return _installed(message)
         case Ready():
             return [Line("running", f"{message.operator}, with pages at http://{message.address}", "good")]
         case Applied():
@@ -126,6 +127,18 @@ def _cluster(ready: ClusterReady) -> list[Line]:
         lines.append(Line("kubectl", f"export KUBECONFIG={shlex.quote(ready.kubeconfig)}", "good"))
     if ready.context is not None:
         lines.append(Line("kubectl", f"kubectl --context {shlex.quote(ready.context)}", "good"))
+    return lines
+
+
+def _installed(installed: Installed) -> list[Line]:
+    if not installed.definitions:
+        return []
+    lines = [Line("defined", ", ".join(installed.definitions), "good")]
+    for name, changes in installed.changes.items():
+        lines.append(Line("schema", f"{name} has changed:", "odd"))
+        lines += [Line("", f"  {change}") for change in changes[:_MOST_CHANGES]]
+        if len(changes) > _MOST_CHANGES:
+            lines.append(Line("", f"  and {len(changes) - _MOST_CHANGES} more", "dim"))
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any, Final, Protocol, TextIO
 
 import msgspec
 
-from kubewright.development.messages import ClusterReady, ConsoleReady, Message, Stopped
+from kubewright.development.messages import ClusterReady, ConsoleReady, Message, Reconciled, Stopped
 from kubewright.development.views._board import Board, Row
 from kubewright.development.views._lines import Line, lines_of, plain, title
 from kubewright.durations import format_age
@@ -20,6 +21,8 @@ __all__ = ["JsonView", "LinesView", "LiveView", "View", "view_for"]
 
 _COLORS: Final = {"good": "32", "bad": "31", "odd": "33", "dim": "2"}
 _WIDTH: Final = 10
+_INDENT: Final = " " * (8 + 1 + _WIDTH + 1)
+_NARROWEST: Final = 20
 _LONGEST_NAME: Final = 40
 _LONGEST_STATE: Final = 40
 _ERASE: Final = "\x1b[J"
@@ -60,28 +63,53 @@ class JsonView:
 
 
 class LinesView:
-    """Human-readable lines. Default: without colors."""
+    """Human-readable lines. Default: without colors.
+
+    Reconciles that a resync ran are folded into one line, unless they fail or `verbose` is set.
+    """
 
     def __init__(self, stream: TextIO, *, color: bool = False, verbose: bool = False) -> None:
         self._stream = stream
         self._color = color
         self._verbose = verbose
+        self._resynced: set[tuple[str, str, str]] = set()
 
     def show(self, message: Message) -> None:
         """Writes the lines of a message."""
-        self._write("".join(self._text(line) for line in lines_of(message, verbose=self._verbose)))
+        self._write(self._lines(message))
 
     def tick(self) -> None:
-        """Does nothing."""
+        """Writes the line about a resync."""
+        self._write(self._unfolded())
 
     def close(self) -> None:
         """Does nothing."""
 
+    def _lines(self, message: Message) -> str:
+        if isinstance(message, Reconciled) and message.is_routine and not self._verbose:
+            self._resynced.add((message.kind, message.namespace, message.name))
+            return ""
+        lines = "".join(self._text(line) for line in lines_of(message, verbose=self._verbose))
+        return self._unfolded() + lines if lines else ""
+
+    def _unfolded(self) -> str:
+        """Returns the line about the reconciles that were folded since the last call; empty if there were none."""
+        number = len(self._resynced)
+        self._resynced.clear()
+        what = "1 object" if number == 1 else f"{number} objects"
+        return self._text(Line("reconciled", f"{what} in a resync", "dim")) if number else ""
+
     def _text(self, line: Line) -> str:
         at = time.strftime("%H:%M:%S") if line.word else ""
         word = self._toned(f"{line.word:<{_WIDTH}}", line.tone)
-        text = self._toned(line.text, "dim" if line.tone == "dim" else "")
-        return f"{self._toned(f'{at:<8}', 'dim')} {word} {text}".rstrip() + "\n"
+        tone = "dim" if line.tone == "dim" else ""
+        first, *more = self._wrapped(line.text)
+        head = f"{self._toned(f'{at:<8}', 'dim')} {word} {self._toned(first, tone)}".rstrip()
+        return "".join(f"{one}\n" for one in (head, *(f"{_INDENT}{self._toned(part, tone)}" for part in more)))
+
+    def _wrapped(self, text: str) -> list[str]:
+        """Returns the parts of a text that fit into a line. Without a terminal there is no width."""
+        return [text]
 
     def _toned(self, text: str, tone: str) -> str:
         return f"\x1b[{_COLORS[tone]}m{text}\x1b[0m" if self._color and tone else text
@@ -118,18 +146,33 @@ class LiveView(LinesView):
                 self._foot = f"KUBECONFIG={path}"
             case ConsoleReady():
                 self._foot = f"{message.url}  {self._foot}"
-        lines = "".join(self._text(line) for line in lines_of(message, verbose=self._verbose))
+        lines = self._lines(message)
         if not lines and not looks_different:
             return
         self._write(f"{self._erase()}{lines}{'' if isinstance(message, Stopped) else self._table()}")
 
     def tick(self) -> None:
         """Redraws the table, which shows ages."""
-        self._write(self._erase() + self._table())
+        self._write(self._erase() + self._unfolded() + self._table())
 
     def close(self) -> None:
         """Erases the table."""
         self._write(self._erase())
+
+    def _wrapped(self, text: str) -> list[str]:
+        """Wraps between words, because terminals wrap within them. A long word, such as a path, stays whole."""
+        room = self._size()[0] - len(_INDENT) - 1
+        if len(text) <= room or room < _NARROWEST:
+            return [text]
+        indent = text[: len(text) - len(text.lstrip())]
+        return textwrap.wrap(
+            text.strip(),
+            room,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
     def _erase(self) -> str:
         drawn, self._drawn = self._drawn, 0
