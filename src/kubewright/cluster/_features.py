@@ -17,6 +17,7 @@ from kubewright.cluster.crds import Definitions
 from kubewright.cluster.dispatch._dispatcher import Dispatcher
 from kubewright.cluster.limits import ClaimResize, LimitRanger, QuotaAdmission
 from kubewright.cluster.nodes import RuntimeClasses, add_node_calls
+from kubewright.cluster.pod_security import PodSecurity
 from kubewright.cluster.policies import add_policies
 from kubewright.cluster.protobuf import CONTENT_TYPE, read_protobuf
 from kubewright.cluster.registry.strategies._services import track_services
@@ -67,7 +68,7 @@ def install_features(dispatcher: Dispatcher, *, runs_pods: bool = False) -> None
     state.admission.add(LimitRanger(state))
     state.admission.add(QuotaAdmission(state))
     state.admission.add(ClaimResize(state))
-    for plugin in (RuntimeClasses, Priorities, DefaultStorageClass, DefaultIngressClass):
+    for plugin in (PodSecurity, RuntimeClasses, Priorities, DefaultStorageClass, DefaultIngressClass):
         state.admission.add(plugin(state))
     if dispatcher.access.authorizer.rbac:
         state.admission.add(CreationByUpdate(dispatcher.access.authorizer))

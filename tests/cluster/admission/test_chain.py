@@ -74,7 +74,7 @@ def test_rejects_duplicate_plugin() -> None:
     "Every write runs admission in two phases, in the real server's order.",
 )
 async def test_every_write_runs_both_phases(embedded: Cluster, raw: Raw) -> None:
-    plugin = Recorder("PodSecurity")
+    plugin = Recorder("NodeRestriction")
     embedded.state.admission.add(plugin)
     await raw("POST", MAPS, {"metadata": {"generateName": "a-"}})
     (first, mutated), (second, validated) = plugin.calls
@@ -108,7 +108,7 @@ async def test_plugin_changes_warns_and_rejects(embedded: Cluster, raw: Raw) -> 
         if attributes.name == "bad":
             raise attributes.forbidden("exceeded everything")
 
-    embedded.state.admission.add(Recorder("PodSecurity", mutate=change))
+    embedded.state.admission.add(Recorder("NodeRestriction", mutate=change))
     embedded.state.admission.add(Recorder("TaintNodesByCondition", validate=refuse))
     made = await raw("POST", MAPS, {"metadata": {"name": "good"}})
     assert (made.status, made.body["data"], made.warnings) == (
@@ -130,7 +130,7 @@ async def test_mutating_phase_runs_again_on_reinvoke(embedded: Cluster, raw: Raw
         rounds.append(attributes.round)
         attributes.reinvoke = True
 
-    embedded.state.admission.add(Recorder("PodSecurity", mutate=once_more))
+    embedded.state.admission.add(Recorder("NodeRestriction", mutate=once_more))
     await raw("POST", MAPS, {"metadata": {"name": "a"}})
     assert rounds == [0, 1]
 
@@ -168,7 +168,7 @@ async def between(embedded: Cluster, raw: Raw, held: Held, request: Awaitable[Go
 )
 async def test_patch_restarts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Recorder("PodSecurity", validate=held))
+    embedded.state.admission.add(Recorder("NodeRestriction", validate=held))
     await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     patch = raw("PATCH", f"{MAPS}/a", {"data": {"mine": "1"}}, type="application/merge-patch+json")
     answer = await between(embedded, raw, held, patch)
@@ -182,7 +182,7 @@ async def test_patch_restarts_when_the_object_changes_during_admission(embedded:
 )
 async def test_update_conflicts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Recorder("PodSecurity", mutate=held))
+    embedded.state.admission.add(Recorder("NodeRestriction", mutate=held))
     made = (await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})).body
     answer = await between(embedded, raw, held, raw("PUT", f"{MAPS}/a", {**made, "data": {"k": "w"}}))
     assert (answer.status, answer.body["reason"]) == (409, "Conflict")
@@ -190,7 +190,7 @@ async def test_update_conflicts_when_the_object_changes_during_admission(embedde
 
 async def test_deletion_restarts_when_the_object_changes_during_admission(embedded: Cluster, raw: Raw) -> None:
     held = Held()
-    embedded.state.admission.add(Recorder("PodSecurity", validate=held))
+    embedded.state.admission.add(Recorder("NodeRestriction", validate=held))
     await raw("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     answer = await between(embedded, raw, held, raw("DELETE", f"{MAPS}/a"))
     assert answer.status == 200
@@ -208,7 +208,7 @@ async def test_one_of_two_concurrent_creates_succeeds(embedded: Cluster, raw: Ra
     async def meet(attributes: Attributes) -> None:
         await both.wait()
 
-    embedded.state.admission.add(Recorder("PodSecurity", validate=meet))
+    embedded.state.admission.add(Recorder("NodeRestriction", validate=meet))
     answers = await asyncio.gather(*(raw("POST", MAPS, {"metadata": {"name": "a"}}) for _ in range(2)))
     assert sorted(answer.status for answer in answers) == [201, 409]
     assert {answer.body.get("reason") for answer in answers} == {None, "AlreadyExists"}
@@ -222,7 +222,7 @@ async def test_restarted_request_does_not_repeat_warnings(embedded: Cluster, raw
             attributes.warnings.append("once")
         await held(attributes)
 
-    embedded.state.admission.add(Recorder("PodSecurity", validate=warn))
+    embedded.state.admission.add(Recorder("NodeRestriction", validate=warn))
     await raw("POST", MAPS, {"metadata": {"name": "a"}})
     patch = raw("PATCH", f"{MAPS}/a", {"data": {"mine": "1"}}, type="application/merge-patch+json")
     assert (await between(embedded, raw, held, patch)).warnings == ['299 - "once"']
@@ -244,7 +244,7 @@ async def test_controllers_use_their_own_user_and_retry_rejected_writes(clock: A
 
     async with Cluster(clock=clock, seed=1) as cluster:
         raw = Raw(cluster.transport())
-        cluster.state.admission.add(Recorder("PodSecurity", validate=keep))
+        cluster.state.admission.add(Recorder("NodeRestriction", validate=keep))
         owner = (await raw("POST", MAPS, {"metadata": {"name": "owner"}})).body["metadata"]
         reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
         await raw("POST", MAPS, {"metadata": {"name": "child", "ownerReferences": [reference]}})
