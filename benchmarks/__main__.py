@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import embedded, generating, listing, reconciling, webhooks
+from benchmarks import embedded, generating, listing, reconciling, servers, webhooks
 from benchmarks.load import Load
 from benchmarks.machine import describe
 from benchmarks.measure import Failed
@@ -17,7 +17,7 @@ from benchmarks.report import case_table, heading
 from benchmarks.results import Case, Results
 from kubewright.testing import KUBERNETES_VERSION, ControlPlane, ControlPlaneError
 
-_SUITES = ("listing", "reconciling", "generating", "embedded", "webhooks")
+_SUITES = ("listing", "reconciling", "generating", "embedded", "servers", "webhooks")
 
 
 def main() -> None:
@@ -74,6 +74,8 @@ def _run(arguments: argparse.Namespace, results: Results) -> Iterator[Case]:
         yield from generating.run(arguments.rounds, say)
     if arguments.suite in (None, "embedded"):
         yield from embedded.run(arguments.foos, arguments.rounds, arguments.endurance, say)
+    if arguments.suite in (None, "servers"):
+        yield from servers.run(arguments.foos, arguments.watchers, arguments.rounds, say)
     if arguments.suite in (None, "webhooks"):
         yield from webhooks.run(arguments.reviews, arguments.rounds, say)
 
@@ -94,6 +96,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--writes", type=int, default=1_000, help="changes of which the latency is taken (default 1000)"
     )
+    parser.add_argument("--watchers", type=int, default=1_000, help="watchers of each server (default 1000)")
     parser.add_argument("--many", type=int, default=0, help="objects of the large case, say 50000 (default: left out)")
     parser.add_argument("--reviews", type=int, default=5_000, help="reviews of each webhook (default 5000)")
     parser.add_argument(

@@ -51,7 +51,7 @@ def run(objects: int, rounds: int, endurance: int, say: Callable[[str], None]) -
     start.add(_GOAL, {"milliseconds": 50})
     inside.add(_GOAL, {"per_second": 3000, "per_cpu_second": 3000})
     http.add(_GOAL, {"per_second": 1000, "per_cpu_second": 1000})
-    memory.add(_GOAL, {"megabytes": 150})
+    memory.add(_GOAL, {"megabytes": 100})
     latency.add(_GOAL, {"p50": 5, "p99": 5})
     yield from (start, inside, http, memory, few, many, latency)
     if endurance:
