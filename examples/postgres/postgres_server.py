@@ -9,12 +9,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
-from postgres_operator.database import Address
+from postgres_operator.database import Address, Database, Wanted, synchronize
 
 from kubewright.cluster.services import LoopbackAddresses
 
@@ -111,3 +113,31 @@ def running_server() -> Iterator[Server]:
     finally:
         addresses.close()
         shutil.rmtree(folder)
+
+
+@asynccontextmanager
+async def login(
+    server: Server, user: str, password: str, database: str = "postgres"
+) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    """Connects as a user of the cluster would."""
+    connection = await psycopg.AsyncConnection.connect(
+        host=server.address.host, user=user, password=password, dbname=database, autocommit=True
+    )
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def value(connection: psycopg.AsyncConnection[Any], query: str) -> Any:
+    row = await (await connection.execute(query.encode())).fetchone()
+    return row[0] if row else None
+
+
+async def twice(database: Database, target: Wanted) -> list[str]:
+    """Synchronizes, and checks that a second time changes nothing."""
+    done = (await synchronize(database, target)).done
+    again = await synchronize(database, target)
+    assert not again
+    assert str(again) == "nothing to do"
+    return done

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from fakes import FakeEngine, fake_patroni
 from postgres_operator.kinds import CONFIGURATION_NAME, OperatorConfiguration, Postgresql, State
 from postgres_operator.operator import engine, operator
-from worlds import NAMESPACE, World, minimal, new_world
+from worlds import NAMESPACE, World, minimal
 
 import kubewright as kw
 from kubewright.api import apiextensions, core, meta
@@ -27,12 +26,6 @@ from kubewright.operator import PageRequest
 from kubewright.testing import operator_client
 
 NAME = "acid-minimal-cluster"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with new_world() as made:
-        yield made
 
 
 def test_manifests_are_what_the_program_says() -> None:
@@ -53,8 +46,7 @@ def test_manifests_are_what_the_program_says() -> None:
 
 def test_each_file_fits_on_a_few_screens() -> None:
     for file in Path(__file__).parent.rglob("*.py"):
-        if not file.name.startswith("test_"):
-            assert len(file.read_text().splitlines()) < 300, file.name
+        assert len(file.read_text().splitlines()) < 300, file.name
 
 
 async def test_installs_the_definition_of_clusters_itself() -> None:

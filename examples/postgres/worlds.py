@@ -140,3 +140,9 @@ async def content(world: World) -> dict[str, Any]:
         "roles": sorted(database.passwords),
         "images": {pod.spec.containers[0].image for pod in await world.pods()},
     }
+
+
+async def created(world: World, **spec: Any) -> None:
+    """Creates the minimal cluster and waits until it runs."""
+    await world.client.create(minimal(**spec))
+    await world.until_state(State.RUNNING)
