@@ -14,7 +14,7 @@ import pytest
 from kubewright.development._consoles import ConsoleBeside  # private: tested without the operator's process
 from kubewright.development._place import Place, embedded_place  # private: tested without the operator's process
 from kubewright.development.messages import ConsoleReady, Hint, Message
-from tests.development.dev_process import PROGRAM, SAMPLE, developing
+from tests.development.dev_process import PROGRAM, SAMPLE, developing, wait_until
 from tests.patience import PATIENCE
 
 
@@ -39,6 +39,40 @@ def test_serves_the_console_across_saves(tmp_path: Path) -> None:
         dev.wait_for("object", name="sample", state="Said=second hello")
         with browser.open(url.partition("?")[0], timeout=PATIENCE) as page:
             assert page.status == 200
+
+
+EXTENSION = """
+from kubewright.console import Extension, ExtensionPage
+
+notes = Extension("notes", title="Notes")
+
+
+@notes.page("all", title="First title")
+async def all_notes(page: ExtensionPage) -> None:
+    pass
+"""
+
+
+@pytest.mark.timeout(900)
+def test_loads_extensions_of_the_project_with_each_save(tmp_path: Path) -> None:
+    program = tmp_path / "notes.py"
+    program.write_text(f'{PROGRAM}\noperator.extend_console("notes_ui:notes")\n')
+    pages = tmp_path / "notes_ui.py"
+    pages.write_text(EXTENSION)
+    with developing(tmp_path, program.name) as dev:
+        url = dev.wait_for("console")["url"]
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+        def shows(title: str) -> bool:
+            with browser.open(url, timeout=PATIENCE) as page:
+                return title in page.read().decode()
+
+        wait_until(lambda: shows("First title"), "the page of the extension")
+        pages.write_text(EXTENSION.replace("First", "Second"))
+        dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_ui:notes")  # again\n')
+        wait_until(lambda: shows("Second title"), "the changed page of the extension")
+        dev.saves(program, f'{PROGRAM}\noperator.extend_console("notes_missing:notes")\n')
+        assert "cannot import extension notes_missing:notes" in dev.wait_for("hint")["text"]
 
 
 async def test_reports_a_port_in_use_as_a_hint(place: Place) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -14,7 +16,7 @@ from kubewright.development._place import Place
 from kubewright.development.messages import ConsoleReady, Hint, Message
 
 if TYPE_CHECKING:
-    from kubewright.console import Console
+    from kubewright.console import Console, Extension
 
 __all__ = ["ConsoleBeside"]
 
@@ -32,14 +34,20 @@ class ConsoleBeside:
         self._port = port
         self._tell = tell
         self._address = ""
-        self._moved = asyncio.Event()
+        self._extensions: tuple[str, ...] | None = None
+        self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def operator_at(self, address: str) -> None:
         """Sets the address of the operator's pages."""
         if address and address != self._address:
             self._address = address
-            self._moved.set()
+            self._changed.set()
+
+    def extend(self, names: Iterable[str]) -> None:
+        """Loads the console's extensions of a new version of the program, as `module:name`."""
+        self._extensions = tuple(names)
+        self._changed.set()
 
     async def __aenter__(self) -> Self:
         if self._port is not None:
@@ -72,13 +80,45 @@ class ConsoleBeside:
             self._tell(Hint(text=f"the web console cannot be served: {reason}"))
 
     async def _follow(self, console: Console) -> None:
-        """Lets the console use the operator's current address."""
+        """Lets the console use the operator's current address, and the extensions of its current version."""
         from kubewright.console.operators import Remote, WatchedOperator
 
         asked: WatchedOperator | None = None
+        address = ""
         while True:
-            await self._moved.wait()
-            self._moved.clear()
-            if asked is not None:
-                await console.operators.remove(asked)
-            asked = console.operators.add(Remote(self._address))
+            await self._changed.wait()
+            self._changed.clear()
+            if self._extensions is not None:
+                names, self._extensions = self._extensions, None
+                await self._load(console, names)
+            if self._address != address:
+                address = self._address
+                if asked is not None:
+                    await console.operators.remove(asked)
+                asked = console.operators.add(Remote(address))
+
+    async def _load(self, console: Console, names: Sequence[str]) -> None:
+        """Replaces the extensions. A failure is reported, and the earlier ones stay."""
+        from kubewright.console.extensions import ExtensionError, check_extensions, load_extension
+
+        def load() -> list[Extension]:
+            _forget(names)
+            return [load_extension(name) for name in names]
+
+        try:
+            console.extensions = check_extensions(await asyncio.to_thread(load))
+        except ExtensionError as error:
+            self._tell(Hint(text=f"the web console: {error}"))
+
+
+def _forget(names: Sequence[str]) -> None:
+    """Makes the next import of these extensions read the project's files again. Installed packages stay."""
+    folder = Path.cwd()
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    packages = {name.partition(":")[0].partition(".")[0] for name in names}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in packages and file and Path(file).is_relative_to(folder):
+            del sys.modules[name]
+    importlib.invalidate_caches()

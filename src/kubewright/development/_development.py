@@ -192,6 +192,8 @@ class Development:
             case Loaded():
                 self._kinds = message.kinds
                 self._look_at(message.files)
+                if self._console is not None:
+                    self._console.extend(message.extensions)
             case Installed() if self._watching is not None:
                 self._watching.follow(self._kinds)
             case Ready():

@@ -71,7 +71,7 @@ def work(orders: Orders, tell: Tell) -> int:
     except Exception as error:  # definitions depend on all classes, so they are generated after all imports
         tell(Failed(what="definitions", text=user_traceback(error), files=program_files(error)))
         return ExitCode.FAILED
-    tell(Loaded(operator=operator.name, kinds=kinds, files=program_files()))
+    tell(Loaded(operator=operator.name, kinds=kinds, files=program_files(), extensions=operator.console_extensions))
     try:
         options = _options(operator, orders)
     except (ApiError, ConfigError) as error:

@@ -80,11 +80,12 @@ class Starting(_Message, frozen=True, tag="starting"):
 
 
 class Loaded(_Message, frozen=True, tag="loaded"):
-    """The program was imported. `files` are the files that it consists of."""
+    """The program was imported. `files` are the files that it consists of, `extensions` those of its console."""
 
     operator: str
     kinds: list[KindShown]
     files: list[str]
+    extensions: list[str] = []
 
 
 class Installed(_Message, frozen=True, tag="installed"):
