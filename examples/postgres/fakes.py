@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from postgres_operator.database import Address, Changes, DatabaseUnreachable, Wanted, WrongPassword
+from postgres_operator.database import AccessLost, Address, Changes, DatabaseUnreachable, Wanted, WrongPassword
 from postgres_operator.patroni import (
     APPLICATION_LABEL,
     CLUSTER_LABEL,
@@ -26,6 +26,7 @@ from postgres_operator.patroni import (
 
 import kubewright as kw
 from kubewright.api import core, is_condition_true
+from kubewright.client import Client
 
 RESTART = "max_connections"
 """A parameter that needs a restart."""
@@ -54,6 +55,7 @@ class FakeEngine:
     calls: list[str] = field(default_factory=list)
     unreachable: bool = False
     refuses_switchover: bool = False
+    refuses_exec: bool = False
     changed: asyncio.Queue[kw.ObjectKey] = field(default_factory=asyncio.Queue)
 
     def elect(self, cluster: str, leader: str) -> None:
@@ -64,6 +66,12 @@ class FakeEngine:
     @contextlib.asynccontextmanager
     async def patroni(self, pods: Sequence[core.Pod]) -> AsyncIterator[FakeMembers]:
         yield FakeMembers(self, [pod for pod in pods if is_up(pod)])
+
+    async def set_passwords(self, client: Client, primary: core.Pod, passwords: Mapping[str, str]) -> None:
+        if self.refuses_exec:
+            raise AccessLost(f"psql in pod {primary.metadata.name} failed with exit code 2")
+        service = await client.get(core.Service, key_of(primary).partition("/")[2], primary.metadata.namespace)
+        self.databases[service.spec.cluster_ip or ""].superuser = passwords["postgres"]
 
     async def synchronize(self, address: Address, password: str, wanted: Wanted) -> Changes:
         if self.unreachable:

@@ -33,13 +33,13 @@ from waiting import until
 
 from kubewright.api import apps, core, from_dict, rbac, to_dict
 from kubewright.api.meta import ObjectMeta
-from kubewright.client import Client
+from kubewright.client import Client, MergePatch
 
 NAME = "acid-test"
 IMAGE = "ghcr.io/zalando/spilo-17:4.0-p2"
 PASSWORDS = {"postgres": "the superuser's", "standby": "the standby's"}
 # The shortest that Patroni accepts; the limits leave room for a busy machine.
-PATRONI = {"ttl": 20, "loop_wait": 2, "retry_timeout": 8, "synchronous_mode": True}
+PATRONI = {"ttl": 20, "loop_wait": 1, "retry_timeout": 8, "synchronous_mode": True}
 PARAMETERS = {"max_connections": "40"}
 LABELS = {APPLICATION_LABEL: APPLICATION_VALUE, CLUSTER_LABEL: NAME}
 
@@ -112,17 +112,17 @@ class Pods:
 
     @asynccontextmanager
     async def login(
-        self, service: str = "", user: str = "postgres", database: str = "postgres"
+        self, service: str = "", user: str = "postgres", database: str = "postgres", secret: str = ""
     ) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """Logs in through a Service, with the password of the user's Secret."""
+        """Logs in through a Service, with the password of a Secret. Default: the user's."""
         address = address_of(await self.client.get(core.Service, service or self.name))
         assert address is not None
-        secret = await self.client.get(core.Secret, self.secret_of(user))
+        found = await self.client.get(core.Secret, secret or self.secret_of(user))
         connection = await psycopg.AsyncConnection.connect(
             host=address.host,
             port=address.port,
             user=user,
-            password=(secret.data or {})["password"].decode(),
+            password=(found.data or {})["password"].decode(),
             dbname=database,
             autocommit=True,
             connect_timeout=10,
@@ -176,6 +176,17 @@ class PatroniPods(Pods):
         await self.client.create(_service(NAME, None))
         await self.client.create(_service(f"{NAME}-repl", {**LABELS, ROLE_LABEL: "replica"}))
         await self.client.create(_stateful_set(replicas, self.relays.base))
+
+
+@asynccontextmanager
+async def no_new_pods(client: Client) -> AsyncIterator[None]:
+    """Lets no pod start meanwhile, as if a machine were lost."""
+    (node,) = await client.list(core.Node)
+    await client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": True}}))
+    try:
+        yield
+    finally:
+        await client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": None}}))
 
 
 def processes_of(pod: core.Pod) -> list[int]:

@@ -136,7 +136,7 @@ def test_instances_stay_within_the_limits_of_the_configuration() -> None:
 
 
 def test_secrets_of_equal_users_differ_by_cluster() -> None:
-    names = {children.secret_name("foo_user", minimal(name)) for name in ("acid-a", "acid-b")}
+    names = {children.secret_name("foo_user", name) for name in ("acid-a", "acid-b")}
     assert names == {
         "foo-user.acid-a.credentials.postgresql.acid.zalan.do",
         "foo-user.acid-b.credentials.postgresql.acid.zalan.do",

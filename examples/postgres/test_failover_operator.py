@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 import pytest_asyncio
-from patroni_pods import PATRONI, Pods
-from postgres_operator.kinds import Postgresql, State
+from operated import Operated, numbers, write
+from patroni_pods import PATRONI, no_new_pods
+from postgres_operator.kinds import Postgresql
 from postgres_operator.operator import operator
 from postgres_server import installed_versions, marks
 from waiting import until
 
-from kubewright.api import core, from_dict, from_yaml, is_condition_true, to_dict
-from kubewright.client import MergePatch, NotFound
+from kubewright.api import core, from_dict, from_yaml, to_dict
+from kubewright.client import NotFound
 from kubewright.cluster import Cluster
 from kubewright.cluster.processes import Images
 from kubewright.cluster.workloads import Workloads
+from kubewright.pausing import PAUSE_ANNOTATION
 
 pytestmark = [
     *marks,
@@ -31,47 +33,7 @@ pytestmark = [
 ]
 FOLDER = Path(__file__).parent
 NAME = "acid-minimal-cluster"
-
-
-class Operated(Pods):
-    """The cluster of upstream's minimal manifest, run by the operator."""
-
-    async def get(self) -> Postgresql:
-        """Returns the custom resource."""
-        return await self.client.get(Postgresql, self.name)
-
-    async def change(self, **spec: Any) -> Postgresql:
-        """Changes the spec."""
-        return await self.client.patch(Postgresql, self.name, MergePatch({"spec": spec}))
-
-    async def running(self, generation: int | None = None) -> Postgresql:
-        """Waits until the operator reports that the cluster is as its spec says."""
-
-        async def check() -> Postgresql | None:
-            found = await self.get()
-            assert found.status.state is not State.INVALID, found.status.message
-            is_current = found.status.observed_generation == (generation or found.metadata.generation)
-            return found if found.status.state is State.RUNNING and is_current else None
-
-        return await until(check, "the state Running", every=0.5)
-
-    async def until(self, check: Callable[[], Awaitable[bool]], what: str) -> None:
-        """Waits for a condition. A failure shows what the operator says."""
-        try:
-            await until(check, what, every=0.5)
-        except AssertionError as error:
-            status = (await self.get()).status
-            pods = {
-                pod.metadata.name: (is_condition_true(pod.status, "Ready"), pod.metadata.deletion_timestamp)
-                for pod in await self.pods()
-            }
-            said = "\n".join([f"{status.state}: {status.message}", f"{pods}", *(await self.events())[-20:]])
-            raise AssertionError(f"{error}\n{said}") from None
-
-    async def events(self) -> list[str]:
-        """Returns the reasons and messages of the cluster's events, in order."""
-        found = [each for each in await self.client.list(core.Event) if each.involved_object.name == self.name]
-        return [f"{each.reason}: {each.message}" for each in found]
+ROUND = "example.com/round"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -101,23 +63,32 @@ async def test_a_manifest_becomes_a_cluster_that_answers_sql(pods: Operated) -> 
     assert await pods.query("SELECT pg_is_in_recovery()", f"{NAME}-repl") == [(True,)]
 
 
-async def write(pods: Operated) -> int:
-    """Writes a number through the master Service, and returns it."""
-    async with pods.login(user="zalando", database="foo") as connection:
-        await connection.execute("CREATE TABLE IF NOT EXISTS writes (number int PRIMARY KEY)")
-        cursor = await connection.execute(
-            "INSERT INTO writes SELECT coalesce(max(number), 0) + 1 FROM writes RETURNING number"
+@pytest.mark.promise("Postgres example", "A clone has the data of a running cluster, and passwords of its own.")
+async def test_a_clone_has_the_data_and_its_own_passwords(pods: Operated) -> None:
+    source = await pods.running()
+    number = await write(pods)
+    manifest = to_dict(source)
+    manifest["metadata"] = {"name": "acid-copy", "namespace": "default"}
+    manifest["spec"] |= {"numberOfInstances": 1, "clone": {"cluster": NAME, "uid": source.metadata.uid}}
+    manifest["spec"]["users"]["reporter"] = []
+    manifest.pop("status", None)
+    await pods.client.create(from_dict(Postgresql, manifest))
+    copy = Operated(pods.client, "acid-copy")
+    try:
+        await copy.running()
+        assert number in await numbers(copy)
+        for user in ("postgres", "zalando", "reporter"):
+            async with copy.login(user=user, database="foo"):
+                pass
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            async with copy.login(user="zalando", database="foo", secret=pods.secret_of("zalando")):
+                pass
+        assert await write(copy) > number
+        assert await numbers(pods) == [each for each in await numbers(copy) if each <= number], (
+            "the source is as it was"
         )
-        row = await cursor.fetchone()
-        assert row is not None
-        return int(row[0])
-
-
-async def numbers(pods: Operated, service: str = "") -> list[int]:
-    """Returns the numbers that were written."""
-    async with pods.login(service, user="zalando", database="foo") as connection:
-        cursor = await connection.execute("SELECT number FROM writes ORDER BY 1")
-        return [number for (number,) in await cursor.fetchall()]
+    finally:
+        await pods.client.delete(Postgresql, "acid-copy")
 
 
 async def test_a_lost_secret_returns_with_a_password_that_works(pods: Operated) -> None:
@@ -135,6 +106,37 @@ async def test_a_lost_secret_returns_with_a_password_that_works(pods: Operated) 
 
     await until(works, "a login with the new password", every=0.5)
     assert (await pods.client.get(core.Secret, name)).data != before
+
+
+@pytest.mark.promise("Postgres example", "A cluster whose superuser Secrets are all lost gets new ones that work.")
+async def test_lost_secrets_of_the_superuser_return_with_a_password_that_works(pods: Operated) -> None:
+    await pods.running()
+    number = await write(pods)
+    names = [pods.secret_of("postgres"), f"{NAME}.data.credentials.postgresql.acid.zalan.do"]
+    before = (await pods.client.get(core.Secret, names[0])).data
+    old = {pod.metadata.uid for pod in await pods.pods()}
+    await pods.annotate(PAUSE_ANNOTATION, "true")  # otherwise, the operator restores one from the other
+    for name in names:
+        await pods.client.delete(core.Secret, name)
+    await pods.annotate(PAUSE_ANNOTATION, None)
+
+    async def works() -> bool:
+        with contextlib.suppress(NotFound, psycopg.OperationalError):
+            async with pods.login():
+                return True
+        return False
+
+    await until(works, "a login with the new password", every=0.5)
+    assert (await pods.client.get(core.Secret, names[0])).data != before
+
+    async def replaced() -> bool:
+        return old.isdisjoint(pod.metadata.uid for pod in await pods.pods())
+
+    await pods.until(replaced, "pods with the new password")
+    await pods.healthy(2)
+    await pods.running()
+    assert any(each.startswith("AccessRestored") for each in await pods.events())
+    assert number in await numbers(pods)
 
 
 async def applied(pods: Operated, connections: str) -> None:
@@ -157,12 +159,13 @@ async def restarts(pods: Operated) -> list[str]:
 async def test_a_larger_value_restarts_replicas_first_and_switches_over(pods: Operated) -> None:
     await pods.running()
     number = await write(pods)
+    earlier = len(await restarts(pods))
     old = next(each.name for each in await pods.healthy(2) if each.is_leader)
     (replica,) = [each.name for each in await pods.healthy(2) if each.name != old]
     await pods.change(postgresql={"parameters": {"max_connections": "110", "work_mem": "9MB"}})
     await applied(pods, "110")
     assert await pods.query("SHOW work_mem") == [("9MB",)]
-    assert await restarts(pods) == [f"Restarting: {replica}", f"Switchover: {old}"]
+    assert (await restarts(pods))[earlier:] == [f"Restarting: {replica}", f"Switchover: {old}"]
     assert (await pods.leader()).name == replica
     assert number in await numbers(pods)
 
@@ -181,22 +184,29 @@ async def test_a_smaller_value_restarts_the_primary_first(pods: Operated) -> Non
 async def test_a_primary_is_killed_during_a_rolling_update(pods: Operated) -> None:
     await pods.running()
     number = await write(pods)
-    members = await pods.healthy(2)
-    old = next(each.name for each in members if each.is_leader)
-    primary = await pods.client.get(core.Pod, old)
-    changed = await pods.change(podAnnotations={"example.com/round": "1"})
+    old = next(each for each in await pods.healthy(2) if each.is_leader)
+    primary = await pods.client.get(core.Pod, old.name)
+    changed = await pods.change(podAnnotations={ROUND: "1"})
 
     async def replaced() -> bool:
-        pods_now = {pod.metadata.name: pod for pod in await pods.pods()}
-        return any("example.com/round" in (pod.metadata.annotations or {}) for pod in pods_now.values())
+        return any(ROUND in pod.metadata.annotations for pod in await pods.pods())
 
     await until(replaced, "the first replaced replica", every=0.05)
-    assert "example.com/round" not in ((await pods.client.get(core.Pod, old)).metadata.annotations or {})
-    pods.signal(primary, signal.SIGKILL)
+    await pods.annotate(PAUSE_ANNOTATION, "true")  # the switch-over waits until the primary is killed
+    await pods.healthy(2)
+    async with no_new_pods(pods.client):  # as if the machine of the primary were lost
+        pods.signal(primary, signal.SIGKILL)
+        await pods.client.delete(core.Pod, old.name, grace_period_seconds=0)
+        await pods.annotate(PAUSE_ANNOTATION, None)
+        promoted = await pods.leader(other_than=old.name)
+        assert (promoted.timeline or 0) > (old.timeline or 0), "a promotion starts a timeline"
+        assert ROUND in (await pods.client.get(core.Pod, promoted.name)).metadata.annotations
+        assert number in await numbers(pods)
+        number = await write(pods)
 
     async def updated() -> bool:
         found = await pods.pods()
-        return len(found) == 2 and all("example.com/round" in (pod.metadata.annotations or {}) for pod in found)
+        return len(found) == 2 and all(ROUND in pod.metadata.annotations for pod in found)
 
     await pods.until(updated, "the update of all pods")
     await pods.healthy(2)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import pytest_asyncio
-from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods
+from patroni_pods import NAME, PARAMETERS, PASSWORDS, PATRONI, PatroniPods, no_new_pods
 from postgres_operator.database import Database, address_of, synchronize, wanted
 from postgres_operator.patroni import Member, PatroniRefused, configuration
 from postgres_server import marks
@@ -22,7 +22,6 @@ from relays import Relays
 from waiting import until
 
 from kubewright.api import core
-from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.cluster.processes import Images
 from kubewright.cluster.workloads import Workloads
@@ -158,15 +157,10 @@ async def write_on_primary(pods: PatroniPods) -> tuple[core.Pod, int]:
 @pytest.mark.promise("Postgres example", "A replica that replaces a killed primary has every acknowledged write.")
 async def test_a_replica_with_all_writes_replaces_a_killed_primary(pods: PatroniPods) -> None:
     primary, number = await write_on_primary(pods)
-    (node,) = await pods.client.list(core.Node)
-    # The pod is not scheduled again until the replica is promoted, as if its machine were lost.
-    await pods.client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": True}}))
-    try:
+    async with no_new_pods(pods.client):  # as if the machine of the primary were lost
         pods.signal(primary, signal.SIGKILL)
         await pods.client.delete(core.Pod, primary.metadata.name, grace_period_seconds=0)
         await other_primary(pods, primary.metadata.name, number)
-    finally:
-        await pods.client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": None}}))
     await same_everywhere(pods)
 
 

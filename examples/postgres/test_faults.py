@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,18 +11,14 @@ from worlds import NAMESPACE, World, content, minimal, new_world
 
 import kubewright as kw
 from kubewright.api import apps, core, policy, rbac
+from kubewright.cluster.laboratory import Served
+from kubewright.crd import crd_of
 from kubewright.operator import Killed
 
 NAME = "acid-minimal-cluster"
 NEEDED = {"statefulsets", "volumes", "disruptions"}
 """The controllers that write objects that the operator reads or owns. Each run starts only these, to take less time."""
 SUFFIX = f"{NAME}.credentials.postgresql.acid.zalan.do"
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with new_world() as made:
-        yield made
 
 
 async def story(nth: int | None = None) -> tuple[dict[str, Any], int]:
@@ -62,11 +57,54 @@ async def story(nth: int | None = None) -> tuple[dict[str, Any], int]:
         return await content(world), writes
 
 
-@pytest.mark.promise("Postgres example", "An operator that is killed before any write converges after a restart.")
+async def short_life(world: World) -> bool:
+    """Runs an operator until its first write, or until the cluster runs. Returns whether it was killed."""
+    run = world.operator()
+
+    def kill(served: Served) -> None:
+        if any(entry.wrote for entry in served.entries):
+            run.kill()
+
+    hook = world.cluster.lab.on_request(kill, when="after", user="operator", verb="write")
+
+    def is_done(found: Postgresql) -> bool:
+        current = found.status.observed_generation == found.metadata.generation
+        return run.killed or (found.status.state is State.RUNNING and current)
+
+    with contextlib.suppress(Killed):
+        async with run:
+            await world.until(is_done)
+    hook.end()
+    return run.killed
+
+
+async def short_lives() -> tuple[dict[str, Any], int]:
+    """Creates and changes a cluster with operators that are killed after each write.
+
+    Returns the final state, and the number of operators.
+    """
+    lives = 0
+    async with new_world(controllers=NEEDED) as world:
+        await world.client.create(crd_of(Postgresql))
+        await world.client.create(minimal(number_of_instances=1))
+        for spec in ({}, {"numberOfInstances": 2, "dockerImage": "spilo:new"}):
+            await world.patch({"spec": spec})
+            killed = True
+            while killed:
+                lives += 1
+                killed = await short_life(world)
+                await world.clock.advance(10)
+        return await content(world), lives
+
+
+@pytest.mark.promise("Postgres example", "An operator that is killed after any write converges after a restart.")
 async def test_converges_when_killed_between_each_two_writes() -> None:
     wanted, writes = await story()
     assert (wanted["state"], wanted["instances"], wanted["images"]) == (State.RUNNING, 2, {"spilo:new"})
-    for nth in range(1, writes + 1):
+    found, lives = await short_lives()
+    assert found == wanted
+    assert lives > writes // 2, "each of them wrote once"
+    for nth in range(3, writes + 1, 8):  # the same with an operator that lives on
         assert (await story(nth))[0] == wanted, f"killed before write {nth} of {writes}"
 
 
@@ -141,6 +179,24 @@ async def test_lost_secret_of_the_system_is_restored_unchanged(world: World, use
         assert (await world.get()).status.state is State.RUNNING
 
 
+@pytest.mark.promise("Postgres example", "A cluster whose superuser Secrets are all lost gets new ones that work.")
+async def test_lost_secrets_of_the_superuser_get_a_new_password_in_the_database(world: World) -> None:
+    async with world.operator():
+        await world.client.create(minimal())
+        await world.until_state(State.RUNNING)
+        [database] = world.engine.databases.values()
+        before, pods = database.superuser, {pod.metadata.uid for pod in await world.pods()}
+    for name in (f"postgres.{SUFFIX}", f"{NAME}.data.credentials.postgresql.acid.zalan.do"):
+        await world.client.delete(core.Secret, name, NAMESPACE)
+    async with world.operator():
+        await world.clock.advance(60)
+        await world.until_state(State.RUNNING)
+        assert database.superuser != before
+        assert len(await world.events("AccessRestored")) == 1
+        await content(world)  # Secrets and the database agree
+        assert pods.isdisjoint(pod.metadata.uid for pod in await world.pods()), "they have the new password, too"
+
+
 async def test_lost_volume_of_a_replica_is_replaced(world: World) -> None:
     async with world.operator():
         await world.client.create(minimal())
@@ -159,9 +215,12 @@ async def test_wrong_password_is_reported_without_it(world: World, caplog: pytes
         await world.until_state(State.RUNNING)
         [database] = world.engine.databases.values()
         password, database.superuser = database.superuser, "another"
+        world.engine.refuses_exec = True
         await world.patch({"spec": {"databases": {"more": "zalando"}}})
         failed = await world.until_state(State.UPDATE_FAILED)
-        assert "rejects the password of postgres" in (failed.status.message or "")
+        message = failed.status.message or ""
+        assert "rejects the password of postgres, and it cannot be restored: psql in pod" in message
+        assert message in await world.events("UpdateFailed")
         database.superuser = password
         await world.until_state(State.RUNNING)
     for secret in (password, *(each for each in database.passwords.values() if each)):

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 from postgres_operator.kinds import (
+    Clone,
     Configuration,
     OperatorConfiguration,
     Postgresql,
+    Volume,
     problems_of,
     unsupported_in,
     unsupported_settings,
@@ -59,8 +61,77 @@ def test_manifests_are_valid(name: str) -> None:
 
 def test_names_fields_without_an_effect() -> None:
     cluster = from_yaml(Postgresql, (MANIFESTS / "complete.yaml").read_text())
-    assert unsupported_in(cluster.spec) == ["spec.enableConnectionPooler", "spec.maintenanceWindows"]
-    assert unsupported_in(minimal(enable_logical_backup=False).spec) == []  # asks for nothing
+    assert unsupported_in(cluster.spec, cluster.spec.volume) == [
+        "spec.enableConnectionPooler",
+        "spec.maintenanceWindows",
+    ]
+    off = minimal(enable_logical_backup=False).spec
+    assert unsupported_in(off, off.volume) == []  # asks for nothing
+    assert unsupported_in(off, Volume(size="1Gi", iops=3000)) == ["spec.volume.iops"]
+
+
+UPSTREAM = [
+    "additionalVolumes",
+    "allowedSourceRanges",
+    "clone",
+    "connectionPooler",
+    "databases",
+    "dockerImage",
+    "enableConnectionPooler",
+    "enableLogicalBackup",
+    "enableMasterLoadBalancer",
+    "enableMasterPoolerLoadBalancer",
+    "enableReplicaConnectionPooler",
+    "enableReplicaLoadBalancer",
+    "enableReplicaPoolerLoadBalancer",
+    "enableShmVolume",
+    "env",
+    "initContainers",
+    "init_containers",
+    "logicalBackupRetention",
+    "logicalBackupSchedule",
+    "maintenanceWindows",
+    "masterServiceAnnotations",
+    "nodeAffinity",
+    "numberOfInstances",
+    "patroni",
+    "podAnnotations",
+    "podPriorityClassName",
+    "pod_priority_class_name",
+    "postgresql",
+    "preparedDatabases",
+    "replicaLoadBalancer",
+    "replicaServiceAnnotations",
+    "resources",
+    "schedulerName",
+    "serviceAnnotations",
+    "sidecars",
+    "spiloFSGroup",
+    "spiloRunAsGroup",
+    "spiloRunAsUser",
+    "standby",
+    "streams",
+    "teamId",
+    "tls",
+    "tolerations",
+    "useLoadBalancer",
+    "users",
+    "usersIgnoringSecretRotation",
+    "usersWithInPlaceSecretRotation",
+    "usersWithSecretRotation",
+    "volume",
+]
+
+
+@pytest.mark.promise("Postgres example", "Every field of the public API is supported, or named if it has no effect.")
+def test_schema_has_every_field_of_the_public_api() -> None:
+    [version] = crd_of(Postgresql).spec.versions
+    assert version.schema is not None
+    schema = to_dict(version.schema)["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert [name for name in UPSTREAM if name not in schema] == []
+    volume = {"size", "storageClass", "subPath", "isSubPathExpr", "iops", "throughput", "selector", "type"}
+    assert volume <= schema["volume"]["properties"].keys()
+    assert {"cluster", "uid", "timestamp", "s3_wal_path", "s3_endpoint"} <= schema["clone"]["properties"].keys()
 
 
 def test_names_settings_without_an_effect() -> None:
@@ -90,7 +161,13 @@ def test_configuration_has_snake_case_names_and_defaults() -> None:
         ("acid-", {}, "metadata.name must start with the team"),
         (f"acid-{'x' * 60}", {}, "metadata.name has 65 characters"),
         ("acid-a.b", {}, "metadata.name must be the name of a Service"),
-        ("acid-a", {"clone": {"cluster": "acid-b"}}, "spec.clone is not supported"),
+        (
+            "acid-a",
+            {"clone": Clone(cluster="acid-b", timestamp="2026-11-18T00:00:00+00:00")},
+            "spec.clone.timestamp is not supported",
+        ),
+        ("acid-a", {"clone": Clone(cluster="acid-b", s3_wal_path="s3://b")}, "spec.clone.s3_wal_path is not supported"),
+        ("acid-a", {"clone": Clone(cluster="acid-a", timestamp="")}, "spec.clone.cluster is the cluster itself"),
         ("acid-a", {"standby": {"s3_wal_path": "s3://b"}}, "spec.standby is not supported"),
         ("acid-a", {"databases": {"foo": "stranger"}}, "spec.databases.foo: the owner stranger is not in spec.users"),
         ("acid-a", {"databases": {"1foo": "zalando"}}, "spec.databases.1foo: a database name"),

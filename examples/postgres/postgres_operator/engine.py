@@ -5,7 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from kubewright.api import core
-from postgres_operator.database import Address, Changes, Database, Wanted, synchronize
+from kubewright.client import Client
+from postgres_operator.children import CONTAINER
+from postgres_operator.database import Address, Changes, Database, Wanted, set_passwords, synchronize
 from postgres_operator.patroni import Member, Patroni
 
 
@@ -27,6 +29,9 @@ class Engine(Protocol):
     async def synchronize(self, address: Address, password: str, wanted: Wanted) -> Changes:
         """Makes the database at an address as wanted. Raises `DatabaseError`."""
 
+    async def set_passwords(self, client: Client, primary: core.Pod, passwords: Mapping[str, str]) -> None:
+        """Sets the passwords of the operator's own users in a pod, where no password is needed. Raises `AccessLost`."""
+
 
 class PatroniEngine:
     """The engine of a production operator."""
@@ -39,6 +44,10 @@ class PatroniEngine:
         """Logs in as the superuser, and makes the database as wanted."""
         async with Database.connect(address, password) as database:
             return await synchronize(database, wanted)
+
+    async def set_passwords(self, client: Client, primary: core.Pod, passwords: Mapping[str, str]) -> None:
+        """Runs `psql` in the pod."""
+        await set_passwords(client, primary, CONTAINER, passwords)
 
 
 async def production_engine() -> AsyncIterator[Engine]:

@@ -35,7 +35,14 @@ from postgres_operator.patroni import PatroniError, PatroniUnreachable
 from postgres_operator.publishing import add_publishing
 from postgres_operator.settings import clusters_of, configuration_of, is_ours
 from postgres_operator.states import FAILED, Phase, phase_of, state_while_working
-from postgres_operator.steps import ForeignSecret, Synchronized, missing_annotations, pods_of, remove_cluster
+from postgres_operator.steps import (
+    CloneImpossible,
+    ForeignSecret,
+    Synchronized,
+    missing_annotations,
+    pods_of,
+    remove_cluster,
+)
 from postgres_operator.work import Progress, Work
 
 # It installs its CustomResourceDefinition itself, as in the tutorial.
@@ -48,13 +55,14 @@ operator.indexes(core.PersistentVolumeClaim, CLUSTER_INDEX)(cluster_name_of)
 operator.extend_console("postgres_operator.ui:postgres")
 
 operator.needs(core.Pod, verbs=["delete"])  # rolling updates
+operator.needs(core.Pod, verbs=["create exec"])  # a lost password
 operator.needs(core.PersistentVolumeClaim, verbs=["patch"])  # growth
 operator.needs(core.Endpoints, verbs=["deletecollection"])  # Patroni's state of a deleted cluster
 for rule in PATRONI_RULES:  # RBAC lets an operator grant only what it may do itself
     operator.needs(rule)
 
 _UNREACHABLE = (DatabaseUnreachable, PatroniUnreachable)
-_EXPLAINED = (ApiError, DatabaseError, PatroniError, ForeignSecret, kw.NotOwned)
+_EXPLAINED = (ApiError, DatabaseError, PatroniError, ForeignSecret, CloneImpossible, kw.NotOwned)
 """Errors whose messages are made for users, and contain no secrets."""
 
 
@@ -106,7 +114,7 @@ class Clusters:
         if problems:
             await report(cluster, ctx, config, State.INVALID, "; ".join(problems), progress)
             return None  # until the spec or the configuration changes
-        if is_new(cluster) and (names := unsupported_in(cluster.spec)):
+        if is_new(cluster) and (names := unsupported_in(cluster.spec, cluster.spec.volume)):
             ctx.record("UnsupportedField", f"these fields have no effect: {', '.join(names)}", type="Warning")
         if phase is not Phase.SYNCING:
             working = state_while_working(phase, cluster.status, rolling=False)

@@ -49,9 +49,13 @@ class Work:
         cluster, ctx, progress = self.cluster, self.ctx, self.progress
         existing = ctx.get(apps.StatefulSet, cluster.metadata.name)
         progress.refusals = steps.refusals_of(cluster, ctx, existing)
+        if waiting := steps.check_clone(cluster, ctx):
+            progress.waiting.append(waiting)
+            progress.check_after = steps.CHECK_SECONDS  # a change of the other cluster does not trigger this one
+            return
         passwords = await steps.ensure_secrets(cluster, ctx, self.users)
         service = await self._apply_children()
-        stateful_set = await self._apply_stateful_set(existing)
+        stateful_set = await self._apply_stateful_set(existing, steps.credentials_of(passwords))
         progress.refusals |= await steps.grow_volumes(cluster, ctx)
         if rolling := await steps.replace_outdated(ctx, self.engine, stateful_set, progress.pods):
             progress.rolling = True
@@ -83,7 +87,7 @@ class Work:
             if isinstance(one, core.Service) and one.metadata.name == cluster.metadata.name
         )
 
-    async def _apply_stateful_set(self, existing: apps.StatefulSet | None) -> apps.StatefulSet:
+    async def _apply_stateful_set(self, existing: apps.StatefulSet | None, credentials: str) -> apps.StatefulSet:
         """Applies the StatefulSet. Before a scale-down, the primary moves to a pod that stays."""
         cluster, ctx, progress = self.cluster, self.ctx, self.progress
         size = children.instances_of(cluster, self.config)
@@ -95,8 +99,9 @@ class Work:
             size = current
         version = steps.data_version(cluster, ctx)
         environment = children.environment_of(cluster, version, existing)
+        template = steps.template_of(existing)
         wanted = children.stateful_set(
-            cluster, self.config, environment, replicas=size, template=steps.template_of(existing)
+            cluster, self.config, environment, replicas=size, credentials=credentials, template=template
         )
         return await ctx.apply(wanted)
 
@@ -118,7 +123,7 @@ class Work:
             if address is None:
                 progress.waiting.append("the Service of the primary has no address yet")
                 return
-            changes = await steps.synchronize_database(cluster, self.engine, address, passwords)
+            changes = await steps.synchronize_database(cluster, ctx, self.engine, address, passwords, primary)
             if changes:
                 ctx.record("DatabaseSynchronized", str(changes))
             await steps.prune_secrets(cluster, ctx, self.users)

@@ -23,10 +23,11 @@ from postgres_operator.children.names import (
 )
 from postgres_operator.children.secrets import data_secret, user_secret
 from postgres_operator.children.services import config_service_of, master_service_of, replica_service_of
-from postgres_operator.children.stateful_sets import stateful_set
+from postgres_operator.children.stateful_sets import CONTAINER, stateful_set
 
 __all__ = [
     "CLUSTER_INDEX",
+    "CONTAINER",
     "OURS",
     "PATRONI_RULES",
     "account_name",

@@ -42,9 +42,9 @@ def instances_of(cluster: Postgresql, config: Configuration) -> int:
     return min(wanted, config.max_instances) if config.max_instances > 0 else wanted
 
 
-def secret_name(user: str, cluster: Postgresql) -> str:
-    """Returns the name of the Secret of a user."""
-    return f"{user.replace('_', '-')}.{cluster.metadata.name}.credentials.postgresql.{GROUP}"
+def secret_name(user: str, cluster: str) -> str:
+    """Returns the name of the Secret of a user of a cluster."""
+    return f"{user.replace('_', '-')}.{cluster}.credentials.postgresql.{GROUP}"
 
 
 def data_secret_name(cluster: Postgresql) -> str:

@@ -13,7 +13,7 @@ VERSION_ANNOTATION = f"{GROUP}/postgresql-version"
 def user_secret(cluster: Postgresql, user: str, password: str) -> core.Secret:
     """Returns the Secret of a user."""
     return core.Secret(
-        metadata=meta.ObjectMeta(name=secret_name(user, cluster), labels=labels_of(cluster)),
+        metadata=meta.ObjectMeta(name=secret_name(user, cluster.metadata.name), labels=labels_of(cluster)),
         data={"username": user.encode(), "password": password.encode()},
         type="Opaque",
     )

@@ -6,10 +6,11 @@ import kubewright as kw
 from kubewright.api import apps, core, meta
 from kubewright.durations import parse_duration
 from postgres_operator.children.names import VOLUME, account_name, instances_of, labels_of, selector_of
-from postgres_operator.kinds import Configuration, Postgresql, Resources, Sidecar
+from postgres_operator.kinds import GROUP, Configuration, Postgresql, Resources, Sidecar
 from postgres_operator.patroni import DATA_PATH, POSTGRES_PORT, REST_PORT, readiness_probe
 
 CONTAINER = "postgres"
+CREDENTIALS_ANNOTATION = f"{GROUP}/credentials"
 
 
 def stateful_set(
@@ -18,6 +19,7 @@ def stateful_set(
     environment: Sequence[core.EnvVar],
     *,
     replicas: int | None = None,
+    credentials: str = "",
     template: core.PersistentVolumeClaim | None = None,
 ) -> apps.StatefulSet:
     """Returns the StatefulSet of a cluster.
@@ -29,11 +31,14 @@ def stateful_set(
         config: the configuration.
         environment: the variables that Patroni needs.
         replicas: the number of pods. Default: that of the spec.
+        credentials: changes with the passwords in the variables, so that pods with others are replaced.
         template: the claim template of the existing StatefulSet. It is immutable; claims grow one by one instead.
     """
     settings, spec = config.kubernetes, cluster.spec
     retention = settings.persistent_volume_claim_retention_policy
     annotations = {**(settings.custom_pod_annotations or {}), **(spec.pod_annotations or {})}
+    if credentials:
+        annotations[CREDENTIALS_ANNOTATION] = credentials
     return apps.StatefulSet(
         metadata=meta.ObjectMeta(name=cluster.metadata.name, labels=labels_of(cluster)),
         spec=apps.StatefulSetSpec(

@@ -4,6 +4,7 @@
 it reads first and changes only what differs. It never drops a database, a schema, an extension or a role.
 """
 
+from postgres_operator.database.access import AccessLost, set_passwords
 from postgres_operator.database.address import Address, address_of
 from postgres_operator.database.changes import Changes
 from postgres_operator.database.connection import Database
@@ -24,6 +25,7 @@ __all__ = [
     "FLAGS",
     "STANDBY",
     "SUPERUSER",
+    "AccessLost",
     "Address",
     "Changes",
     "Database",
@@ -39,6 +41,7 @@ __all__ = [
     "address_of",
     "logins",
     "matches",
+    "set_passwords",
     "synchronize",
     "verifier",
     "wanted",

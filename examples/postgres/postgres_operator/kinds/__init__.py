@@ -8,6 +8,7 @@ names the others for a warning. Fields that no release knows are rejected by the
 from postgres_operator.kinds.configuration import CONFIGURATION_NAME, Configuration, OperatorConfiguration
 from postgres_operator.kinds.postgresql import (
     GROUP,
+    Clone,
     Patroni,
     Postgresql,
     PostgresqlParameters,
@@ -26,6 +27,7 @@ from postgres_operator.kinds.unsupported import unsupported_in, unsupported_sett
 __all__ = [
     "CONFIGURATION_NAME",
     "GROUP",
+    "Clone",
     "Configuration",
     "OperatorConfiguration",
     "Patroni",

@@ -8,7 +8,7 @@ import msgspec
 import kubewright as kw
 from kubewright.api import core, meta
 from postgres_operator.kinds.form import FORM
-from postgres_operator.kinds.unsupported import UnsupportedFields
+from postgres_operator.kinds.unsupported import UnsupportedFields, UnsupportedVolumeFields
 
 GROUP = "acid.zalan.do"
 
@@ -33,7 +33,7 @@ class State(StrEnum):
     INVALID = "Invalid"
 
 
-class Volume(kw.Model):
+class Volume(UnsupportedVolumeFields):
     """The volume of each instance."""
 
     size: Size
@@ -117,6 +117,22 @@ class Patroni(kw.Model):
     failsafe_mode: bool | None = msgspec.field(name="failsafe_mode", default=None)
 
 
+class Clone(kw.Model):
+    """Which cluster a new cluster copies its data from. It has an effect only when the cluster is created."""
+
+    cluster: Annotated[str, kw.Length(1)]
+    """The name of a running cluster in the same namespace."""
+    uid: str | None = None
+    """The uid of that cluster. If it has another one, the clone is not created."""
+    timestamp: str | None = None
+    """Not supported: a state of the past needs an archive of the write-ahead log."""
+    s3_wal_path: str | None = msgspec.field(name="s3_wal_path", default=None)
+    s3_endpoint: str | None = msgspec.field(name="s3_endpoint", default=None)
+    s3_access_key_id: str | None = msgspec.field(name="s3_access_key_id", default=None)
+    s3_secret_access_key: str | None = msgspec.field(name="s3_secret_access_key", default=None)
+    s3_force_path_style: bool | None = msgspec.field(name="s3_force_path_style", default=None)
+
+
 class PostgresqlSpec(UnsupportedFields):
     """The desired state."""
 
@@ -131,6 +147,8 @@ class PostgresqlSpec(UnsupportedFields):
     databases: dict[str, str] | None = None
     """The owner of each database. A removed database is kept."""
     prepared_databases: dict[str, PreparedDatabase] | None = None
+    clone: Clone | None = None
+    """The cluster whose data a new cluster starts with."""
     resources: Resources | None = None
     allowed_source_ranges: list[str] | None = None
     """The clients of load balancers, as CIDRs."""

@@ -9,6 +9,15 @@ from postgres_operator.kinds.unsupported import refused_in
 LONGEST_NAME = 52  # the label of a pod's revision is the name and 11 characters, at most 63
 SYSTEM_USERS = ("postgres", "standby")
 """The operator's user, and the one of the replicas."""
+_ARCHIVE = (
+    "timestamp",
+    "s3_wal_path",
+    "s3_endpoint",
+    "s3_access_key_id",
+    "s3_secret_access_key",
+    "s3_force_path_style",
+)
+"""Fields of a clone that describe a state of the past."""
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _USER = re.compile(r"[a-z0-9]([-_a-z0-9]{0,61}[a-z0-9])?")
 _DATABASE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,62}")
@@ -28,7 +37,22 @@ def problems_of(cluster: Postgresql, config: Configuration) -> list[str]:
         found.append(f"metadata.name has {len(name)} characters; at most {LONGEST_NAME} are possible")
     if not _NAME.fullmatch(name):
         found.append("metadata.name must be the name of a Service: lower case letters, digits and '-', no dots")
-    return [*found, *_user_problems(cluster, config), *_database_problems(cluster)]
+    return [*found, *_clone_problems(cluster), *_user_problems(cluster, config), *_database_problems(cluster)]
+
+
+def _clone_problems(cluster: Postgresql) -> list[str]:
+    clone = cluster.spec.clone
+    if clone is None:
+        return []
+    found = [
+        f"spec.clone.{name} is not supported: it needs an archive of the write-ahead log, which this operator does not "
+        "have; remove it to copy the running cluster"
+        for name in _ARCHIVE
+        if getattr(clone, name)  # an empty timestamp means the running cluster
+    ]
+    if clone.cluster == cluster.metadata.name:
+        found.append("spec.clone.cluster is the cluster itself; name another one")
+    return found
 
 
 def _user_problems(cluster: Postgresql, config: Configuration) -> list[str]:

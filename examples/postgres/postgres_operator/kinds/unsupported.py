@@ -10,7 +10,6 @@ class UnsupportedFields(kw.Model):
     """The fields of a `postgresql` that have no effect. The schema accepts them, so that manifests work unchanged."""
 
     additional_volumes: JSON | None = None
-    clone: JSON | None = None
     connection_pooler: JSON | None = None
     docker_image_pull_policy: JSON | None = None
     enable_connection_pooler: JSON | None = None
@@ -31,16 +30,28 @@ class UnsupportedFields(kw.Model):
     standby: JSON | None = None
     streams: JSON | None = None
     tls: JSON | None = None
+    topology_spread_constraints: JSON | None = None
     use_load_balancer: JSON | None = None
     users_ignoring_secret_rotation: JSON | None = None
     users_with_in_place_secret_rotation: JSON | None = None
     users_with_secret_rotation: JSON | None = None
 
 
-REFUSED = ("clone", "standby")
+class UnsupportedVolumeFields(kw.Model):
+    """The fields of `spec.volume` that have no effect."""
+
+    iops: JSON | None = None
+    is_sub_path_expr: JSON | None = None
+    selector: JSON | None = None
+    throughput: JSON | None = None
+    volume_type: JSON | None = msgspec.field(name="type", default=None)
+
+
+REFUSED = ("standby",)
 """Fields that decide which data a cluster has. A cluster that ignored them would start empty, so it is Invalid."""
 
 _NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(UnsupportedFields)}
+_VOLUME_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(UnsupportedVolumeFields)}
 
 
 def refused_in(spec: UnsupportedFields) -> list[str]:
@@ -48,13 +59,11 @@ def refused_in(spec: UnsupportedFields) -> list[str]:
     return [f"spec.{name}" for name in REFUSED if getattr(spec, name) is not None]
 
 
-def unsupported_in(spec: UnsupportedFields) -> list[str]:
-    """Returns the fields of a spec that have no effect, by their JSON names."""
-    return [
-        f"spec.{wire}"
-        for name, wire in _NAMES.items()
-        if name not in REFUSED and getattr(spec, name) not in (None, False, [], {})
-    ]
+def unsupported_in(spec: UnsupportedFields, volume: UnsupportedVolumeFields) -> list[str]:
+    """Returns the fields of a spec and its volume that have no effect, by their JSON names."""
+    given = [(f"spec.{wire}", getattr(spec, name)) for name, wire in _NAMES.items() if name not in REFUSED]
+    given += [(f"spec.volume.{wire}", getattr(volume, name)) for name, wire in _VOLUME_NAMES.items()]
+    return [path for path, value in given if value not in (None, False, [], {})]
 
 
 def unsupported_settings(configuration: type[kw.Model], content: object, path: str = "configuration") -> list[str]:

@@ -1,7 +1,8 @@
 """Patroni: the engine that makes a cluster highly available. Leadership is Patroni's alone.
 
 `Patroni` is a client of its REST API. `pod_environment` and `configuration` are what a pod and a new cluster need.
-`launch.py` is the entry point of the image on a process node; nothing here imports it.
+`launch.py` is the entry point of the image on a process node, and `clone.py` its way to copy a cluster; nothing here
+imports them.
 """
 
 from postgres_operator.patroni.client import Member, Patroni, PatroniError, PatroniRefused, PatroniUnreachable
@@ -17,6 +18,7 @@ from postgres_operator.patroni.pod import (
     REPLICA,
     REST_PORT,
     ROLE_LABEL,
+    clone_environment,
     configuration,
     pod_environment,
     readiness_probe,
@@ -39,6 +41,7 @@ __all__ = [
     "PatroniError",
     "PatroniRefused",
     "PatroniUnreachable",
+    "clone_environment",
     "configuration",
     "pod_environment",
     "readiness_probe",

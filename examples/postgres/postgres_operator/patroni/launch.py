@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -74,6 +75,7 @@ def configuration(variables: Mapping[str, str], programs: Path, root: Path, runt
         "bootstrap": {
             "dcs": given.get("dcs", {}),
             "initdb": [*initdb, *given.get("initdb", ()), {"auth-local": "trust"}, {"auth-host": "scram-sha-256"}],
+            **_clone(variables, programs),
         },
         "postgresql": {
             "listen": f"{address}:{_PORT}",
@@ -97,6 +99,14 @@ def configuration(variables: Mapping[str, str], programs: Path, root: Path, runt
         },
         "watchdog": {"mode": "off"},
     }
+
+
+def _clone(variables: Mapping[str, str], programs: Path) -> dict[str, Any]:
+    """Returns how Patroni creates the data of a clone; nothing for a new, empty cluster."""
+    if variables.get("CLONE_METHOD") != "CLONE_WITH_BASEBACKUP":
+        return {}
+    command = shlex.join([sys.executable, str(Path(__file__).with_name("clone.py"))])
+    return {"method": "clone", "clone": {"command": command, "programs": str(programs)}}
 
 
 if __name__ == "__main__":

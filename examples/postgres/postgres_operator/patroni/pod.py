@@ -106,6 +106,25 @@ def pod_environment(
     ]
 
 
+def clone_environment(source: str, standby_secret: str) -> list[core.EnvVar]:
+    """Returns the variables by which upstream's image copies another cluster of the namespace when it creates this one.
+
+    The Secret is optional: once the data is copied, the other cluster may be deleted.
+    """
+    plain = {
+        "CLONE_SCOPE": source,
+        "CLONE_METHOD": "CLONE_WITH_BASEBACKUP",
+        "CLONE_HOST": source,
+        "CLONE_PORT": str(POSTGRES_PORT),
+        "CLONE_USER": "standby",
+    }
+    password = core.SecretKeySelector(name=standby_secret, key="password", optional=True)
+    return [
+        *(core.EnvVar(name=name, value=value) for name, value in plain.items()),
+        _from("CLONE_PASSWORD", secret_key_ref=password),
+    ]
+
+
 def readiness_probe() -> core.Probe:
     """Returns the probe of the database container: Patroni says that PostgreSQL runs.
 

@@ -1,6 +1,7 @@
 """The steps of a reconcile. Each can be interrupted anywhere and repeated: it reads first, and writes what differs."""
 
-from postgres_operator.steps.database import Synchronized, fingerprint_of, synchronize_database
+from postgres_operator.steps.clones import CloneImpossible, check_clone
+from postgres_operator.steps.database import Synchronized, credentials_of, fingerprint_of, synchronize_database
 from postgres_operator.steps.deletion import missing_annotations, remove_cluster
 from postgres_operator.steps.parameters import CHECK_SECONDS, apply_parameters
 from postgres_operator.steps.pods import is_ready, pods_of, primary_of, replace_outdated, switch_before_shrinking
@@ -9,9 +10,12 @@ from postgres_operator.steps.volumes import data_version, grow_volumes, refusals
 
 __all__ = [
     "CHECK_SECONDS",
+    "CloneImpossible",
     "ForeignSecret",
     "Synchronized",
     "apply_parameters",
+    "check_clone",
+    "credentials_of",
     "data_version",
     "ensure_secrets",
     "fingerprint_of",

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from postgres_operator.database import SUPERUSER, Address, Changes, wanted
+import kubewright as kw
+from kubewright.api import core
+from postgres_operator.database import SUPERUSER, AccessLost, Address, Changes, WrongPassword, wanted
 from postgres_operator.engine import Engine
 from postgres_operator.kinds import Postgresql
+from postgres_operator.kinds.problems import SYSTEM_USERS
 
 SETTLE_SECONDS = 30.0
 """How long after a change members may take to notice that they need a restart: a few loops of Patroni."""
@@ -65,10 +68,28 @@ def fingerprint_of(cluster: Postgresql, passwords: Mapping[str, str], primary: s
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).digest()
 
 
+def credentials_of(passwords: Mapping[str, str]) -> str:
+    """Returns a value that changes with the passwords of the operator's own users, which pods have in variables.
+
+    These are random and have 64 characters, so a part of their hash reveals nothing.
+    """
+    own = [passwords[user] for user in SYSTEM_USERS]
+    return hashlib.sha256(msgspec.json.encode(own)).hexdigest()[:16]
+
+
 async def synchronize_database(
-    cluster: Postgresql, engine: Engine, address: Address, passwords: Mapping[str, str]
+    cluster: Postgresql,
+    ctx: kw.Context[Postgresql],
+    engine: Engine,
+    address: Address,
+    passwords: Mapping[str, str],
+    primary: core.Pod,
 ) -> Changes:
-    """Makes roles, databases and passwords as the spec and the Secrets say. Can be repeated at any time."""
+    """Makes roles, databases and passwords as the spec and the Secrets say. Can be repeated at any time.
+
+    If all Secrets with the superuser's password were lost, the database follows the new ones: the password is set in
+    the pod of the primary.
+    """
     spec = cluster.spec
     content = wanted(
         cluster.metadata.name,
@@ -77,4 +98,12 @@ async def synchronize_database(
         prepared=spec.prepared_databases,
         passwords=passwords,
     )
+    try:
+        return await engine.synchronize(address, passwords[SUPERUSER], content)
+    except WrongPassword as rejected:
+        try:
+            await engine.set_passwords(ctx.client, primary, {user: passwords[user] for user in SYSTEM_USERS})
+        except AccessLost as error:
+            raise AccessLost(f"{rejected}, and it cannot be restored: {error}") from None
+        ctx.record("AccessRestored", "set the passwords of the operator's own users to those of their Secrets")
     return await engine.synchronize(address, passwords[SUPERUSER], content)

@@ -37,7 +37,7 @@ async def ensure_secrets(cluster: Postgresql, ctx: kw.Context[Postgresql], users
 
 async def prune_secrets(cluster: Postgresql, ctx: kw.Context[Postgresql], users: Iterable[str]) -> None:
     """Deletes the Secrets of users that are not in the spec any more."""
-    names = {secret_name(user, cluster) for user in (*users, *SYSTEM_USERS)}
+    names = {secret_name(user, cluster.metadata.name) for user in (*users, *SYSTEM_USERS)}
     for secret in ctx.owned(core.Secret):
         if secret.metadata.name not in names and secret.metadata.deletion_timestamp is None:
             await ctx.delete(secret)
@@ -52,7 +52,9 @@ async def _ensure_data_secret(cluster: Postgresql, ctx: kw.Context[Postgresql]) 
     if found is not None and len(known) == len(kept) and found.metadata.annotations.get(VERSION_ANNOTATION) == version:
         return known
     made = {
-        user: kept[user] or _password(ctx.get(core.Secret, secret_name(user, cluster)), "password") or _generate()
+        user: kept[user]
+        or _password(ctx.get(core.Secret, secret_name(user, cluster.metadata.name)), "password")
+        or _generate()
         for user in SYSTEM_USERS
     }
     wanted = data_secret(cluster, made, version)
@@ -67,7 +69,7 @@ async def _ensure_data_secret(cluster: Postgresql, ctx: kw.Context[Postgresql]) 
 
 async def _ensure(cluster: Postgresql, ctx: kw.Context[Postgresql], user: str, kept: str | None) -> str:
     """Returns the password of a user's Secret, which is created or repaired if necessary."""
-    found = ctx.get(core.Secret, secret_name(user, cluster))
+    found = ctx.get(core.Secret, secret_name(user, cluster.metadata.name))
     if found is None:
         password = kept or _generate()
         # Created and not applied: an apply would overwrite the password of a Secret that the cache does not have yet.
