@@ -35,9 +35,10 @@ class LoopTime:
     depend on it.
     """
 
-    def __init__(self, kind: str = "", *, timer: Callable[[], float] = time.perf_counter, slices: bool = True) -> None:
-        self.timer = timer
-        self._slices = slices
+    def __init__(self, kind: str = "", *, slices: bool = True) -> None:
+        self.timer: Callable[[], float] = time.perf_counter
+        self.slices = slices
+        """Whether time in functions of the user ever ends a slice."""
         self.blocked = 0
         """How often the event loop was blocked for at least `BLOCKED_SECONDS`."""
         self.blocked_seconds = 0.0
@@ -62,7 +63,7 @@ class LoopTime:
     @property
     def slice_is_over(self) -> bool:
         """Whether other tasks should run before the next event."""
-        return self._spent >= _SLICE_SECONDS and (self._slices or self.timer is not time.perf_counter)
+        return self._spent >= _SLICE_SECONDS and self.slices
 
     def _finish(self) -> None:
         calls, self._calls = self._calls, {}
