@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import pytest
 from foo import Foo, FooSpec, nginx_deployment, operator
@@ -14,8 +15,24 @@ from kubewright.api import apps, core, meta
 from kubewright.client import Client, JsonPatch, MergePatch, NotFound
 from kubewright.clock import VirtualClock
 from kubewright.crd import install
+from kubewright.testing import FakeNode
 
 pytestmark = [pytest.mark.clusters, pytest.mark.usefixtures("nodes")]
+
+
+@pytest.fixture
+def cluster_settings() -> dict[str, Any]:
+    """The embedded cluster runs Deployments, too."""
+    return {"controllers": True, "workloads": True}
+
+
+@pytest.fixture
+async def nodes(cluster_kind: str, client: Client, namespace: str) -> AsyncIterator[None]:
+    """Pods become ready: on the real control plane, which has no nodes, through one that needs no machine."""
+    async with AsyncExitStack() as stack:
+        if cluster_kind == "real":
+            await stack.enter_async_context(FakeNode(client, name=f"node-{namespace}", namespace=namespace))
+        yield
 
 
 @asynccontextmanager
