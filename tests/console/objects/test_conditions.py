@@ -72,18 +72,20 @@ def test_bounds_objects_and_transitions() -> None:
 
 @pytest.mark.promise("Objects and operators in the console", "Conditions that are a problem come first.")
 def test_problems_come_first() -> None:
-    given = [
-        *("Ready True", "Degraded False", "MemoryPressure False", "Progressing False", "Suspended True"),
-        *(
-            "Synced Unknown",
-            "Odd ",
-            "Available False",
-            "DiskPressure True",
-            "Progressing2 False",
-            "ReplicaFailure True",
-        ),
-    ]
-    found = problems_first(Condition(*one.split(" ")) for one in given)
+    given = {
+        "Ready": "True",
+        "Degraded": "False",
+        "MemoryPressure": "False",
+        "Progressing": "False",
+        "Suspended": "True",
+        "Synced": "Unknown",
+        "Odd": "",
+        "Available": "False",
+        "DiskPressure": "True",
+        "Progressing2": "False",
+        "ReplicaFailure": "True",
+    }
+    found = problems_first(Condition(name, status) for name, status in given.items())
     assert [one.type for one in found[:4]] == ["Available", "DiskPressure", "Progressing2", "ReplicaFailure"]
     assert [one.type for one in found[4:6]] == ["Synced", "Odd"]
     assert [one.type for one in found[6:]] == ["Ready", "Degraded", "MemoryPressure", "Progressing", "Suspended"]
