@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from kubewright.client import HttpTransport, load_config
@@ -10,12 +12,12 @@ from kubewright.cluster.registry import builtin_types
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.generated.cases import cases, sample_of
 from tests.cluster.differential.generated.kinds import UNSAMPLED, kinds
-from tests.cluster.differential.generated.known import KNOWN_LIVES, grown, known
+from tests.cluster.differential.generated.known import KNOWN_LIVES, grown, known, shortened
 from tests.cluster.differential.generated.lifecycles import lifecycles, lived
-from tests.cluster.differential.generated.running import causes, on_both
+from tests.cluster.differential.generated.running import Findings, causes, on_both
 
 SAMPLE = 1500
-MOST_DIFFERENCES = 14_115
+MOST_DIFFERENCES = 10_571
 
 
 def test_generates_at_least_20000_distinct_requests_for_all_kinds() -> None:
@@ -44,6 +46,19 @@ def test_names_a_difference_by_status_field_and_side() -> None:
     one, other = ({"status": 200, "body": {"spec": {"a": value}}} for value in (1, 2))
     assert dict(causes(one, other)).keys() == {"spec.a: value"}
     assert not dict(causes(one, one))
+
+
+def test_shortens_the_list_of_a_kind_even_if_causes_change() -> None:
+    before = {"accepted": Counter({"v1/a": 3, "v1/b": 1}), "gone": Counter({"v1/a": 5})}
+    found = Findings(causes={"accepted": Counter({"v1/a": 1}), "wording": Counter({"v1/a": 2})})
+    expected = {"accepted": Counter({"v1/a": 1, "v1/b": 1}), "wording": Counter({"v1/a": 2})}
+    assert shortened(found, before, {"v1/a"}) == expected
+
+
+def test_never_adds_differences_to_a_kind() -> None:
+    before = {"kept": Counter({"v1/a": 2}), "gone": Counter({"v1/a": 1})}
+    found = Findings(causes={"kept": Counter({"v1/a": 1}), "new": Counter({"v1/a": 3})})
+    assert shortened(found, before, {"v1/a"}) == {"kept": Counter({"v1/a": 1})}
 
 
 @pytest.mark.promise(

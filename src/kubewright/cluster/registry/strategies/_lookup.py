@@ -24,6 +24,8 @@ from kubewright.cluster.registry.strategies._specs import (
     LeaseStrategy,
     NetworkPolicyStrategy,
     PriorityClassStrategy,
+    ResourceClaimStrategy,
+    ResourceClaimTemplateStrategy,
     RuntimeClassStrategy,
 )
 from kubewright.cluster.registry.strategies._volumes import (
@@ -73,6 +75,8 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("node.k8s.io", "RuntimeClass"): RuntimeClassStrategy,
+    ("resource.k8s.io", "ResourceClaim"): ResourceClaimStrategy,
+    ("resource.k8s.io", "ResourceClaimTemplate"): ResourceClaimTemplateStrategy,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClassStrategy,
     ("storage.k8s.io", "CSIDriver"): DriverStrategy,
     ("storage.k8s.io", "CSIStorageCapacity"): StorageCapacityStrategy,

@@ -16,6 +16,7 @@ from kubewright.cluster.registry.validation._addresses import (
 )
 from kubewright.cluster.registry.validation._autoscaling import autoscaler_errors
 from kubewright.cluster.registry.validation._coordination import lease_errors
+from kubewright.cluster.registry.validation._devices import immutable_claim_errors, immutable_claim_template_errors
 from kubewright.cluster.registry.validation._endpoints import endpoint_slice_errors, endpoints_errors
 from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
@@ -37,6 +38,8 @@ __all__ = [
     "LeaseStrategy",
     "NetworkPolicyStrategy",
     "PriorityClassStrategy",
+    "ResourceClaimStrategy",
+    "ResourceClaimTemplateStrategy",
     "RuntimeClassStrategy",
     "SpecStrategy",
 ]
@@ -58,6 +61,22 @@ class SpecStrategy(BuiltinStrategy):
         """Validates the spec, unless a subresource is written."""
         errors = super().validate_update(obj, old, subresource)
         return errors if subresource else [*errors, *self.rules(obj)]
+
+
+class ResourceClaimStrategy(BuiltinStrategy):
+    """ResourceClaims, whose spec is immutable."""
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects every change of the spec; as on the real server, nothing else is validated."""
+        return [] if subresource else immutable_claim_errors(obj["spec"], old["spec"])
+
+
+class ResourceClaimTemplateStrategy(BuiltinStrategy):
+    """ResourceClaimTemplates, whose spec is immutable."""
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects every change of the spec; as on the real server, nothing else is validated."""
+        return immutable_claim_template_errors(obj["spec"], old["spec"])
 
 
 class BudgetStrategy(SpecStrategy):

@@ -1,4 +1,4 @@
-"""Strategies of PersistentVolumes and PersistentVolumeClaims."""
+"""Strategies of kinds of storage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._claims import claim_errors, claim_update_errors
 from kubewright.cluster.registry.validation._common import label_selector_errors
+from kubewright.cluster.registry.validation._persistent_volumes import (
+    persistent_volume_errors,
+    persistent_volume_update_errors,
+)
 
 __all__ = [
     "AttributesClassStrategy",
@@ -29,6 +33,16 @@ class VolumeStrategy(BuiltinStrategy):
         if not claim:
             obj["status"]["lastPhaseTransitionTime"] = metadata["creationTimestamp"]
         _protect(obj, "kubernetes.io/pvc-protection" if claim else "kubernetes.io/pv-protection")
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec."""
+        return persistent_volume_errors(obj["spec"])
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the spec, and rejects another source."""
+        if subresource:
+            return []
+        return [*persistent_volume_errors(obj["spec"]), *persistent_volume_update_errors(obj, old)]
 
 
 class AttributesClassStrategy(BuiltinStrategy):

@@ -9,7 +9,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import subdomain_problems
 
-__all__ = ["claim_errors", "claim_update_errors"]
+__all__ = ["access_mode_errors", "claim_errors", "claim_update_errors", "volume_mode_errors"]
 
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 
@@ -22,15 +22,7 @@ _IMMUTABLE_CLAIM: Final = (
 
 def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
     """Validates the spec of a PersistentVolumeClaim."""
-    errors: list[FieldError] = []
-    modes = spec.get("accessModes") or ()
-    if not modes:
-        errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
-    odd = [mode for mode in modes if mode not in _ACCESS_MODES]
-    errors += [not_supported(f"{path}.accessModes", mode, _ACCESS_MODES) for mode in odd]
-    if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
-        text = "may not use ReadWriteOncePod with other access modes"
-        errors.append(forbidden(f"{path}.accessModes", text))
+    errors = access_mode_errors(spec, path, "at least 1 access mode is required")
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if storage is None:
         errors.append(required(f"{path}.resources[storage]"))
@@ -38,10 +30,25 @@ def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
         errors.append(invalid(f"{path}.resources[storage]", storage, "must be greater than zero"))
     if name := spec.get("storageClassName"):
         errors += [invalid(f"{path}.storageClassName", name, problem) for problem in subdomain_problems(name)]
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in _VOLUME_MODES:
-        errors.append(not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES))
+    return errors + volume_mode_errors(spec, path)
+
+
+def access_mode_errors(spec: JSONObject, path: str, missing: str = "") -> list[FieldError]:
+    """Validates the access modes of a claim or a volume."""
+    modes = spec.get("accessModes") or ()
+    errors = [] if modes else [required(f"{path}.accessModes", missing)]
+    odd = [mode for mode in modes if mode not in _ACCESS_MODES]
+    errors += [not_supported(f"{path}.accessModes", mode, _ACCESS_MODES) for mode in odd]
+    if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
+        text = "may not use ReadWriteOncePod with other access modes"
+        errors.append(forbidden(f"{path}.accessModes", text))
     return errors
+
+
+def volume_mode_errors(spec: JSONObject, path: str) -> list[FieldError]:
+    """Validates the mode of a claim or a volume."""
+    mode = spec.get("volumeMode")
+    return [] if mode is None or mode in _VOLUME_MODES else [not_supported(f"{path}.volumeMode", mode, _VOLUME_MODES)]
 
 
 def claim_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:

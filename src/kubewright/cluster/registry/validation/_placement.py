@@ -17,7 +17,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import label_key_errors, label_selector_errors
 from kubewright.names import label_problems, label_value_problems
 
-__all__ = ["affinity_errors", "node_selector_errors", "spread_errors", "toleration_errors"]
+__all__ = ["affinity_errors", "node_selector_errors", "node_terms_errors", "spread_errors", "toleration_errors"]
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
@@ -72,7 +72,7 @@ def affinity_errors(affinity: JSONObject | None, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     node = (affinity or {}).get("nodeAffinity") or {}
     if (wanted := node.get(_REQUIRED)) is not None:
-        errors += _node_terms(wanted.get("nodeSelectorTerms") or (), f"{path}.nodeAffinity.{_REQUIRED}")
+        errors += node_terms_errors(wanted.get("nodeSelectorTerms") or (), f"{path}.nodeAffinity.{_REQUIRED}")
     for index, each in enumerate(node.get(_PREFERRED) or ()):
         where = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
         errors += _weight(each, where)
@@ -93,7 +93,8 @@ def _weight(each: JSONObject, where: str) -> list[FieldError]:
     return [] if 1 <= weight <= 100 else [invalid(f"{where}.weight", weight, "must be in the range 1-100")]
 
 
-def _node_terms(terms: Iterable[JSONObject], path: str) -> list[FieldError]:
+def node_terms_errors(terms: Iterable[JSONObject], path: str) -> list[FieldError]:
+    """Validates the terms of a NodeSelector."""
     found = list(terms)
     if not found:
         return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]

@@ -17,7 +17,7 @@ from kubewright.cluster.machinery._field_errors import (
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import local_path_errors, name_errors
 
-__all__ = ["volume_errors"]
+__all__ = ["host_path_errors", "nfs_errors", "volume_errors"]
 
 _MODE_RULE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 _HOST_PATH_TYPES: Final = (
@@ -102,7 +102,8 @@ def _empty_dir(source: JSONObject, path: str) -> list[FieldError]:
     return []
 
 
-def _host_path(source: JSONObject, path: str) -> list[FieldError]:
+def host_path_errors(source: JSONObject, path: str) -> list[FieldError]:
+    """Validates a path of the node."""
     place, kind = source.get("path", ""), source.get("type")
     if not place:
         return [required(f"{path}.path")]
@@ -141,7 +142,8 @@ def _claim(source: JSONObject, path: str) -> list[FieldError]:
     return [] if source.get("claimName") else [required(f"{path}.claimName")]
 
 
-def _nfs(source: JSONObject, path: str) -> list[FieldError]:
+def nfs_errors(source: JSONObject, path: str) -> list[FieldError]:
+    """Validates a path of an NFS server."""
     errors = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
     if not source.get("path", "").startswith("/"):
         errors.append(invalid(f"{path}.path", source.get("path", ""), "must be an absolute path"))
@@ -154,10 +156,10 @@ def _csi(source: JSONObject, path: str) -> list[FieldError]:
 
 _RULES: Final[dict[str, Callable[[JSONObject, str], list[FieldError]]]] = {
     "emptyDir": _empty_dir,
-    "hostPath": _host_path,
+    "hostPath": host_path_errors,
     "secret": _named("secretName"),
     "configMap": _named("name"),
     "persistentVolumeClaim": _claim,
-    "nfs": _nfs,
+    "nfs": nfs_errors,
     "csi": _csi,
 }
