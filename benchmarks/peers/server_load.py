@@ -25,7 +25,8 @@ async def creates(client: Client, count: int) -> None:
 
 async def lists(transport: HttpTransport) -> None:
     """The bytes are read and not decoded, so that the server's time counts."""
-    took, size = [], 0
+    took: list[float] = []
+    size = 0
     for _ in range(LISTS):
         began = time.perf_counter()
         response = await transport.send(Request(method="GET", path=CONFIG_MAPS, query=[("resourceVersion", "0")]))
