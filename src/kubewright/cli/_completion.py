@@ -22,7 +22,8 @@ def command(ctx: click.Context, shell: str) -> None:
     zsh:  echo 'eval "$(kubewright completion zsh)"' >> ~/.zshrc
     fish: kubewright completion fish > ~/.config/fish/completions/kubewright.fish
 
-    Then start a new shell. It completes commands, options, contexts of the kubeconfig and kinds of the project.
+    Then start a new shell. It completes commands, options, contexts of the kubeconfig, kinds of the project, and names
+    in the cluster: namespaces, kinds and objects, if it answers within a second.
 
     \b
     Example:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kubewright.cli.common._completing import objects
+from kubewright.cli.common._completing import namespaces, objects
 from kubewright.cli.common._connecting import cluster_options, connected
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
@@ -31,7 +31,12 @@ def object_command(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="The operator's --pause-annotation. [KUBEWRIGHT_PAUSE_ANNOTATION]",
         ),
-        click.option("-n", "--namespace", help="The object's namespace. Default: that of the context."),
+        click.option(
+            "-n",
+            "--namespace",
+            shell_complete=namespaces,
+            help="The object's namespace. Default: that of the context.",
+        ),
         click.argument("target", metavar="KIND/NAME", shell_complete=objects),
     ):
         command = decorate(command)

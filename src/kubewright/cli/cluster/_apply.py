@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kubewright.cli.common._completing import files as complete_files
+from kubewright.cli.common._completing import namespaces
 from kubewright.cli.common._connecting import cluster_options, connected, timeout_option
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
@@ -36,7 +37,11 @@ _MANAGER: Final = "kubewright-apply"
 )
 @click.option("--recursive", "-R", is_flag=True, help="Also use the folders inside a folder.")
 @click.option(
-    "--namespace", "-n", metavar="NAME", help="The namespace of objects that name none. Default: the context's."
+    "--namespace",
+    "-n",
+    metavar="NAME",
+    shell_complete=namespaces,
+    help="The namespace of objects that name none. Default: the context's.",
 )
 @click.option("--dry-run", is_flag=True, help="Let the server validate everything, and store nothing.")
 @click.option(

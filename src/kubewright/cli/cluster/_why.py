@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 import msgspec
 
-from kubewright.cli.common._completing import files, objects
+from kubewright.cli.common._completing import files, namespaces, objects
 from kubewright.cli.common._connecting import cluster_options
 from kubewright.cli.common._exit_codes import WrongUse
 from kubewright.cli.common._output import Output, output_option
@@ -40,7 +40,14 @@ _USUAL: Final = "127.0.0.1:8081"
 
 @click.command("why")
 @click.argument("target", metavar="KIND/NAME", shell_complete=objects)
-@click.option("-n", "--namespace", default="default", show_default=True, help="The object's namespace.")
+@click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    shell_complete=namespaces,
+    help="The object's namespace.",
+)
 @click.option(
     "--address",
     metavar="ADDRESS",

@@ -1,6 +1,6 @@
-"""Shell completion for the values of options, from names that this machine knows.
+"""Shell completion for the values of options: names that this machine knows, and names in the cluster.
 
-No cluster is asked: a completion that waits or fails is worse than none. After any error, nothing is offered.
+After any error, nothing is offered.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["Complete", "contexts", "files", "groups", "kinds", "objects", "one_of", "owned", "versions"]
+from kubewright.cli.common._cluster_names import kinds_in_cluster, namespaces_in_cluster, objects_in_cluster
+
+__all__ = ["Complete", "contexts", "files", "groups", "kinds", "namespaces", "objects", "one_of", "owned", "versions"]
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -78,9 +80,25 @@ def versions(ctx: click.Context) -> Iterable[str]:
 
 
 @one_of
-def objects(_: click.Context) -> Iterable[str]:
-    """Returns the kinds of the project, as the start of KIND/NAME."""
-    return [f"{kind}/" for _, _, kind in _recorded()]
+def namespaces(ctx: click.Context) -> Iterable[str]:
+    """Returns the namespaces of the cluster."""
+    return namespaces_in_cluster(ctx)
+
+
+def objects(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes KIND/NAME: the kinds of the project and of the cluster, then the names of objects."""
+    kind, slash, _ = incomplete.partition("/")
+
+    def found(ctx: click.Context) -> Iterable[str]:
+        if slash:
+            return [f"{kind}/{name}" for name in objects_in_cluster(ctx, kind)]
+        try:
+            listed = [*kinds_in_cluster(ctx)]
+        except Exception:  # the kinds of the project are known without a cluster
+            listed = []
+        return [f"{one}/" for one in (*listed, *(kind for _, _, kind in _recorded()))]
+
+    return one_of(found)(ctx, parameter, incomplete)
 
 
 def _recorded() -> list[tuple[str, str, str]]:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from kubewright.cli.common._completing import contexts, files
+from kubewright.cli.common._completing import namespaces as complete_namespaces
 from kubewright.cli.common._exit_codes import CommandExit, WrongUse
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
@@ -53,7 +54,15 @@ __all__ = ["command"]
 )
 @click.option("--no-samples", is_flag=True, help="Apply none.")
 @write_kubeconfig_option("Embedded cluster: write its kubeconfig to FILE")
-@click.option("-n", "--namespace", "namespaces", multiple=True, metavar="NAME", help="Watch this namespace only.")
+@click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_namespaces,
+    help="Watch this namespace only.",
+)
 @click.option("--console/--no-console", default=True, help="Serve the web console, if it is installed.")
 @click.option(
     "--console-port",
