@@ -10,51 +10,53 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 from kubewright.api import ObjectMeta, core
-from kubewright.cli.common import _cluster_names as names  # private: the limit is too short for a busy machine
-from kubewright.cli.common._completing import Complete, namespaces, objects  # private: click calls them
+from kubewright.cli import run
 from kubewright.cluster import Cluster
 from tests.cli.commands import write_kubeconfig
 from tests.patience import PATIENCE
 
-PARAMETER = click.Argument(["target"])
+MODULE = "kubewright.cli.common._cluster_names"
+
+
+class Shell:
+    """Asks for completions in this process, as the script of bash does."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._patch = monkeypatch
+        self._capsys = capsys
+        # One second is too short for a busy machine.
+        monkeypatch.setattr(f"{MODULE}.LIMIT_SECONDS", PATIENCE)
+        monkeypatch.setenv("_KUBEWRIGHT_COMPLETE", "bash_complete")
+
+    async def offers(self, words: str) -> list[str]:
+        self._patch.setenv("COMP_WORDS", f"kubewright {words}")
+        self._patch.setenv("COMP_CWORD", str(len(words.split(" "))))
+        await asyncio.to_thread(run, [])
+        return [line.removeprefix("plain,") for line in self._capsys.readouterr().out.split()]
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "LIMIT_SECONDS", PATIENCE)
-
-
-def context(**params: object) -> click.Context:
-    made = click.Context(click.Command("why"))
-    made.params.update(params)
-    return made
-
-
-@pytest.mark.usefixtures("patient")
-async def test_completes_namespaces_kinds_and_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
     monkeypatch.chdir(tmp_path)
+    return Shell(monkeypatch, capsys)
+
+
+async def test_completes_namespaces_kinds_and_names(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     async with Cluster() as cluster:
         await cluster.serve()
         client = cluster.client()
         for namespace, name in (("default", "one"), ("default", "other"), ("kube-system", "third")):
             await client.create(core.ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace)))
-        kubeconfig = str(cluster.kubeconfig())
-
-        async def offered(complete: Complete, typed: str, **params: object) -> list[str]:
-            given = context(kubeconfig=kubeconfig, **params)
-            found = await asyncio.to_thread(complete, given, PARAMETER, typed)
-            return [item.value for item in found]
-
-        assert await offered(namespaces, "kube-s") == ["kube-system"]
-        assert await offered(objects, "confi") == ["ConfigMap/"]
-        assert await offered(objects, "configmap/o") == ["configmap/one", "configmap/other"]
-        assert await offered(objects, "cm/t", namespace="kube-system") == ["cm/third"]
-        assert await offered(objects, "Namespace/def") == ["Namespace/default"]
-        assert await offered(objects, "NoSuchKind/") == []
+        monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig()))
+        assert await shell.offers("why -n kube-s") == ["kube-system"]
+        assert await shell.offers("why confi") == ["ConfigMap/"]
+        assert await shell.offers("why configmap/o") == ["configmap/one", "configmap/other"]
+        assert await shell.offers("pause -n kube-system cm/t") == ["cm/third"]
+        assert await shell.offers("why Namespace/def") == ["Namespace/default"]
+        assert await shell.offers("why NoSuchKind/") == []
 
 
 @pytest.fixture
@@ -82,10 +84,9 @@ def test_server_that_hangs_offers_nothing_and_prints_nothing(silent_server: int,
         assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
 
 
-@pytest.mark.usefixtures("patient")
-def test_names_that_could_control_a_terminal_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_that_could_control_a_terminal_are_dropped(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def connected(*_: object) -> list[str]:
         return ["good", "bad\x1b[2J", "two words", "$(reboot)", "x" * 1_000]
 
-    monkeypatch.setattr(names, "_connected", connected)
-    assert [item.value for item in namespaces(context(), PARAMETER, "")] == ["good"]
+    monkeypatch.setattr(f"{MODULE}._connected", connected)
+    assert await shell.offers("why -n ") == ["good"]

@@ -69,7 +69,7 @@ def test_shows_each_message_as_a_line() -> None:
     assert texts(Starting(targets=["a.py"], changed=["b.py"])) == ["starting: b.py changed: loading a.py"]
     assert texts(Applied(kind="Note", namespace="", name="a", file="a.yaml")) == ["applied: Note a of a.yaml"]
     assert texts(seen("a", "Ready")) == ["object: Note default/a: Ready"]
-    assert texts(seen("a", change="deleted")) == ["object: Note default/a is gone"]
+    assert texts(seen("a", change="deleted")) == ["object: Note default/a was deleted"]
     assert texts(reconciled("a")) == ["reconciled: Note default/a in 12ms"]
     assert texts(reconciled("a", "ValueError: no", 3)) == []  # the log has it
     assert texts(Ended(code=7)) == ["ended: the operator exited with code 7; save a file to restart it"]

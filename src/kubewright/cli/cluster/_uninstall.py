@@ -48,7 +48,7 @@ def command(
         confirm(f"Delete {names}, and all objects of these kinds, from {server_of(kubeconfig, context)}?")
 
     async def work(client: Client) -> None:
-        with output.waiting("Waiting until the definitions and all their objects are gone"):
+        with output.waiting("Waiting until the definitions and all their objects are deleted"):
             await uninstall(client, definitions, output.step, timeout=timeout)
 
     try:

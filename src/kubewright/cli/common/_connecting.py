@@ -61,7 +61,7 @@ def yes_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def removal_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of commands that delete: `--timeout` and `--yes`."""
-    return timeout_option(60.0, "all is gone")(yes_option(command))
+    return timeout_option(60.0, "everything is deleted")(yes_option(command))
 
 
 def server_of(kubeconfig: str | None, context: str | None) -> str:

@@ -55,7 +55,7 @@ def manifest_options(function: Callable[..., None]) -> Callable[..., None]:
             "--certificates": certificates,
         }
         if manifests is None and (alone := next((name for name, value in given.items() if value), None)):
-            raise click.UsageError(f"{alone} is about --manifests")
+            raise click.UsageError(f"{alone} requires --manifests")
         options = ManifestOptions(manifests, image, base_image, groups, secrets, certificates)
         function(manifests=options, **others)
 

@@ -375,4 +375,5 @@ def _print(console: Console, url: str, inside: str, version: str, output: Output
     if console.local:
         click.echo("The address signs you in once, with the permissions of your kubeconfig. Press Ctrl-C to stop.")
     else:
-        click.echo("Users sign in with their own token. Press Ctrl-C to stop.")
+        provider = "" if console.oidc is None else f"at {console.oidc.settings.shown}, or "
+        click.echo(f"Users sign in {provider}with their own token. Press Ctrl-C to stop.")

@@ -105,8 +105,8 @@ def _of_objects(message: Message, *, verbose: bool) -> list[Line]:
         case ObjectSeen():
             about = title(message.kind, message.namespace, message.name)
             if message.change == "deleted":
-                return [Line("object", f"{about} is gone", "dim")]
-            return [Line("object", f"{about}: {message.state or 'is there'}")]
+                return [Line("object", f"{about} was deleted", "dim")]
+            return [Line("object", f"{about}: {message.state or 'exists'}")]
         case Reconciled():
             return _reconciled(message)
         case EventSeen():

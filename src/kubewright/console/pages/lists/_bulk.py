@@ -136,9 +136,7 @@ class _Dialog:
         problem = change.problem()
         self._problem.set_text(f"Key or value: {problem}" if problem and change.key else "")
         verb = f"you may not change it: you need the verb “{change.verb}”"
-        lines = [
-            (one, verb if one in self._denied else change.preview(one) or "stays as it is") for one in self._targets
-        ]
+        lines = [(one, verb if one in self._denied else change.preview(one) or "no change") for one in self._targets]
         self._draw([(str(one), text, "lock" if one in self._denied else "") for one, text in lines])
         self._update()
 
