@@ -81,6 +81,24 @@ def test_only_mistakes_in_the_program_are_exceptions() -> None:
     assert exceptions(Outcome(failures=[Failure(0, 0, "KeyError", "'x'")]))[0].subject == "KeyError"
 
 
+def test_values_that_no_program_rejects_must_be_parsed() -> None:
+    failed = Outcome(failures=[Failure(0, 0, "ValueError", "odd", parsing=True)])
+    assert exceptions(failed) == []
+    assert exceptions(failed, plain=True)[0].oracle == "decode"
+    assert exceptions(Outcome(failures=[Failure(0, 0, "ValueError", "on purpose")]), plain=True) == []
+
+
+def test_value_of_a_child_that_is_created_again_stays_if_it_does_without_faults() -> None:
+    def lives(*values: str) -> Outcome:
+        made = [write(CHILD, obj(uid=str(number), data={"key": value})) for number, value in enumerate(values)]
+        return Outcome(writes=made)
+
+    masks = Masks(frozenset({("configmaps", ("data", "key"))}))
+    assert generated_again(lives("a", "a"), lives("b", "b"), masks) == []
+    assert generated_again(lives("a", "a"), lives("b", "c"), masks)[0].oracle == "generated-again"
+    assert generated_again(lives("a", "b"), lives("c", "d"), masks) == []
+
+
 def test_undeclared_kinds_are_not_written() -> None:
     assert undeclared(Outcome(requests=[sent(1, "create")], permitted=["create configmaps"])) == []
     assert (

@@ -36,7 +36,14 @@ def test_adds_and_removes_entries_of_lists_and_maps() -> None:
 
 
 def test_varies_quantities() -> None:
-    assert drawn("1Gi", {"type": "string"}, required=True) == ["2Gi"]
+    assert drawn("1Gi", {"type": "string"}, required=True) == ["2Gi", "1024Mi"]
+    assert drawn("64Mi", {"x-kubernetes-int-or-string": True}, required=True) == ["65Mi", "65536Ki"]
+    assert drawn("web", {"type": "string", "minLength": 1}, required=True) == ["web-2"]
+
+
+def test_varies_fractions() -> None:
+    assert 500.5 in drawn(500, {"type": "number"}, required=True)
+    assert 500.5 not in drawn(500, {"type": "number", "maximum": 500}, required=True)
 
 
 def test_a_change_can_be_reverted() -> None:

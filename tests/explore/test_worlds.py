@@ -57,6 +57,12 @@ def test_masks_leaf_fields_that_differ_between_undisturbed_runs() -> None:
     assert [str(each) for each in found] == ["configmaps default/web: /data/user is 'w', expected 'u'"]
 
 
+def test_compares_addresses_unless_undisturbed_runs_differ_in_them() -> None:
+    one, other = world(host="10.96.0.7", peer="10.244.0.3"), world(host="10.96.0.8", peer="10.244.0.3")
+    assert [each.path for each in differences(one, other, Masks())] == ["/data/host"]
+    assert differences(one, other, learn([one, world(host="10.97.0.7", peer="10.244.0.3")])) == []
+
+
 def test_rejects_too_many_masks() -> None:
     worlds = [world(**{f"field{number}": f"{turn}" for number in range(100)}) for turn in range(2)]
     with pytest.raises(TooManyMasks, match="undisturbed runs differ in 100 fields"):

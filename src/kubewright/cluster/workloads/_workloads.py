@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import random
 from collections.abc import Callable, Collection, Sequence
@@ -59,6 +60,7 @@ class Workloads:
         controllers: the controllers that run, for a cluster that starts and runs in less time: `{"deployments",
             "replicasets"}`. A Deployment needs both of these, a CronJob `jobs` and `job-pods`. Default: all. With an
             empty set, there are only nodes and pods.
+        pod_range: the range of the addresses of pods that behave as planned.
     """
 
     plan: Plan = usual_plan
@@ -68,6 +70,7 @@ class Workloads:
     host_root: str | os.PathLike[str] | None = None
     heartbeat: float | None = HEARTBEAT_SECONDS
     controllers: Collection[str] | None = None
+    pod_range: str = "10.244.0.0/16"
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):
@@ -81,6 +84,7 @@ class Workloads:
         unknown = sorted(set(self.controllers or ()) - _CONTROLLERS.keys())
         if unknown:
             raise ValueError(f"unknown controllers {', '.join(unknown)}; use some of {', '.join(sorted(_CONTROLLERS))}")
+        ipaddress.IPv4Network(self.pod_range)
         if self.heartbeat is not None:
             check_duration("heartbeat", self.heartbeat, zero=False)
 
@@ -169,7 +173,7 @@ class RunningWorkloads:
                 services=services,
             )
         else:
-            addresses = PodAddresses()
+            addresses = PodAddresses(ipaddress.IPv4Network(settings.pod_range))
             self.nodes = [
                 FakeNode(
                     client,

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Step, Story, Wait
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import creators
@@ -31,6 +33,8 @@ def plans_of(story: Story, outcome: Outcome, subject: Key) -> list[Plan]:
         ranked += _at_request(sent)
     for called in _boundaries(outcome.calls):
         ranked += _at_call(called)
+    for read in _boundaries(outcome.reads):
+        ranked += _at_read(read)
     ranked += _at_steps(story, outcome, subject)
     ranked += _at_rest(outcome, subject)
     ranked.sort(key=lambda each: each[0])
@@ -99,6 +103,12 @@ def _at_call(called: Sent) -> Iterator[tuple[int, Fault]]:
     yield 3, Fault("external-crash", called.number)
 
 
+def _at_read(read: Sent) -> Iterator[tuple[int, Fault]]:
+    """Yields the faults of a read: an operator must not take a failure for an object that does not exist."""
+    yield 1, Fault("read-fail", read.number, status=500)
+    yield 2, Fault("read-forbidden", read.number, seconds=300.0)
+
+
 def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:
     watched = [each for each in outcome.watched if not each.startswith("customresourcedefinitions")]
     for number, step in enumerate(story.steps):
@@ -144,24 +154,40 @@ def _at_rest(outcome: Outcome, subject: Key) -> Iterator[tuple[int, Fault]]:
             if resource not in outcome.watched:
                 continue
             yield 2, Fault("remove", checkpoint.step, resource=resource, namespace=namespace, name=name)
-            if key in updated and (edit := _edit(obj)) is not None:
-                path, value = edit
-                yield (
-                    3,
-                    Fault(
-                        "edit",
-                        checkpoint.step,
-                        resource=resource,
-                        namespace=namespace,
-                        name=name,
-                        path=path,
-                        value=value,
-                    ),
-                )
+            for path, value in _edits(key, obj, outcome) if key in updated else ():
+                edit = Fault("edit", checkpoint.step, resource=resource, namespace=namespace, name=name)
+                yield 3, msgspec.structs.replace(edit, path=path, value=value)
 
 
 def _is_owned(obj: dict[str, Any]) -> bool:
     return any(owner.get("controller") for owner in obj["metadata"].get("ownerReferences", []))
+
+
+def _edits(key: Key, obj: dict[str, Any], outcome: Outcome) -> list[tuple[tuple[str | int, ...], Any]]:
+    """Returns fields of a child that the operator set or changes later, and another value for each."""
+    found = [edit for edit in (_edit(obj), _later(key, outcome)) if edit is not None]
+    return found if len({path for path, _ in found}) == len(found) else found[:1]
+
+
+def _later(key: Key, outcome: Outcome) -> tuple[tuple[str | int, ...], Any] | None:
+    """Returns a field of a child that the operator changes in the story, and its later value: surely a valid one."""
+    for write in outcome.writes:
+        if write.key != key or write.actor != "operator" or write.before is None or write.after is None:
+            continue
+        before, after = msgspec.json.decode(write.before), msgspec.json.decode(write.after)
+        for field in ("spec", "data"):
+            changed = _changed((field,), before.get(field), after.get(field))
+            if changed is not None:
+                return changed
+    return None
+
+
+def _changed(path: tuple[str | int, ...], before: Any, after: Any) -> tuple[tuple[str | int, ...], Any] | None:
+    """Returns the first field that has another value afterwards, and that value."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None if before == after or before is None or after is None else (path, after)
+    inside = (_changed((*path, name), before[name], after[name]) for name in before if name in after)
+    return next((found for found in inside if found is not None), None)
 
 
 def _edit(obj: dict[str, Any]) -> tuple[tuple[str | int, ...], Any] | None:

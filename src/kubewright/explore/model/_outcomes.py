@@ -70,6 +70,8 @@ class Failure(msgspec.Struct):
     message: str
     traceback: str = ""
     during_fault: bool = False
+    parsing: bool = False
+    """Whether the program could not parse a value, and does not raise on purpose."""
 
 
 class Checkpoint(msgspec.Struct):
@@ -98,6 +100,8 @@ class Outcome(msgspec.Struct):
     """Whether each fault of the plan occurred."""
     calls: list[Sent] = []
     """Calls of external systems, numbered from 1: `resource` is the system, `verb` the method."""
+    reads: list[Sent] = []
+    """Reads of the operator, numbered from 1: get and list, not watch."""
     invariants: list[tuple[float, str, str]] = []
     """Invariants of the user that were false: time, name, and the reason with the write."""
     escapes: list[str] = []

@@ -28,6 +28,8 @@ FaultKind: TypeAlias = Literal[
     "slow-garbage",
     "external-crash",
     "external-fail",
+    "read-fail",
+    "read-forbidden",
 ]
 
 
@@ -91,8 +93,9 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Faults of requests (`crash`, `fail`, `lost`, `hang`, `conflict`, `forbidden`, `webhook-down`, `takeover`) occur at
     the operator's write number `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an
-    external system. The others occur at the step number `at` of the story, counted from 0. Watches are slow from before
-    that step, and a `downtime` contains it. `restart`, `edit`, `remove` and `label` follow a `Wait`.
+    external system; `read-fail` and `read-forbidden` at its read number `at`, without watches. The others occur at the
+    step number `at` of the story, counted from 0. Watches are slow from before that step, and a `downtime` contains it.
+    `restart`, `edit`, `remove` and `label` follow a `Wait`.
     """
 
     kind: FaultKind
@@ -117,6 +120,8 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
     """Days after the usual start of virtual time."""
     latency: float = 0.004
     """Virtual seconds of each request."""
+    addresses: int = 0
+    """Which ranges the cluster allocates addresses from."""
     unready: bool = False
     """Whether pods run but never become ready."""
 

@@ -26,8 +26,13 @@ _MISTAKES: Final = frozenset(
 """Exceptions that no operator raises on purpose. API errors, timeouts and ValueError may be part of a retry."""
 
 
-def exceptions(outcome: Outcome) -> list[Finding]:
-    """No reconcile raises an exception that is a mistake in the program, and none sends an undeclared request."""
+def exceptions(outcome: Outcome, *, plain: bool = False) -> list[Finding]:
+    """No reconcile raises an exception that is a mistake in the program, and none sends an undeclared request.
+
+    Args:
+        outcome: the run.
+        plain: whether no program has a reason to reject a value of the run. It must then parse all of them.
+    """
     for failure in outcome.failures:
         if failure.type == "NotDeclared":
             return [
@@ -39,6 +44,11 @@ def exceptions(outcome: Outcome) -> list[Finding]:
                 Finding(
                     "exception", f"a reconcile raised {failure.type}: {failure.message}", lines, subject=failure.type
                 )
+            ]
+        if plain and failure.parsing:
+            lines = tuple(failure.traceback.rstrip().splitlines()[-6:])
+            return [
+                Finding("decode", f"the operator cannot parse a valid value: {failure.message}", lines, subject="parse")
             ]
         if "does not fit its model" in failure.message:
             return [Finding("decode", f"the operator cannot decode an object: {failure.message}", subject="decode")]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import msgspec
 
@@ -12,16 +13,22 @@ from kubewright.explore.worlds import Masks, scrubbed
 
 __all__ = ["generated_again"]
 
+_ADDRESS: Final = re.compile(r"\b10\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
+"""Addresses of pods and Services, which change with each pod."""
+
 
 def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Finding]:
     """A masked value of a child, such as a password, changes no more often than in the undisturbed run.
 
-    Only values that are no times count, and only outside the status.
+    Only values that are no times count, and only outside the status. A child that is deleted and created again keeps
+    its value if it does so in the undisturbed run.
     """
     wanted = _lives(expected, masks)
     for (key, path), lives in _lives(actual, masks).items():
-        usual = max((len(values) for values in wanted.get((key, path), {}).values()), default=1)
-        if any(len(values) > usual for values in lives.values()):
+        before = wanted.get((key, path), {})
+        usual = max((len(values) for values in before.values()), default=1)
+        kept = len(before) > 1 and len(set().union(*before.values())) == 1
+        if any(len(values) > usual for values in lives.values()) or (kept and len(set().union(*lives.values())) > 1):
             resource, namespace, name = key
             field = "/".join(path)
             return [
@@ -50,7 +57,7 @@ def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], 
                 continue
             obj = msgspec.json.decode(write.after)
             value = _at(scrubbed(obj), path)
-            if value is not None:
+            if value is not None and not _ADDRESS.search(str(value)):
                 lives = found.setdefault((write.key, path), {})
                 lives.setdefault(obj["metadata"]["uid"], set()).add(msgspec.json.encode(value))
     return found

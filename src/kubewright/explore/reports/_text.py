@@ -110,6 +110,10 @@ def fault_words(fault: Fault) -> str:
             return f"the operator is killed {when} its call {fault.at} of an external system and restarted immediately"
         case "external-fail":
             return f"call {fault.at} of an external system fails{effect}"
+        case "read-fail":
+            return f"read {fault.at} fails with {fault.status}"
+        case "read-forbidden":
+            return f"reads of the kind of read {fault.at} are forbidden for {lasting}"
         case _:
             return f"{fault.kind} at {fault.at}"
 

@@ -48,6 +48,8 @@ class Ready(msgspec.Struct, frozen=True):
     """The operator's writes so far."""
     calls: int = 0
     """Its calls of external systems so far."""
+    reads: int = 0
+    """Its reads so far."""
     problem: str = ""
     """Why no runs can branch off, such as a thread, which a fork would lose."""
 
@@ -170,4 +172,5 @@ def _readiness(run: Run) -> Ready:
         problem = "the operator has network connections"
     elif not run.operator.is_up or run.stage.over_budget or asyncio.current_task() is None:
         problem = "the operator does not run"
-    return Ready(sent=len(run.stage.requests), calls=len(run.stage.calls), problem=problem)
+    stage = run.stage
+    return Ready(sent=len(stage.requests), calls=len(stage.calls), reads=len(stage.reads), problem=problem)

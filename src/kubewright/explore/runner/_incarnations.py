@@ -11,6 +11,7 @@ from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, User
 from kubewright.explore.model import Failure
 from kubewright.explore.runner._actors import OPERATOR, STANDBY
+from kubewright.explore.runner._parsing import is_parsing
 from kubewright.explore.runner._stage import Stage
 from kubewright.explore.runner._standby import SETTINGS, Standby
 from kubewright.operator import Killed, Operator, Running, load_operator
@@ -44,6 +45,7 @@ class Problems(logging.Handler):
                 message=f"{record.getMessage()}: {error}" if error is not None else record.getMessage(),
                 traceback="".join(traceback.format_exception(error)) if error is not None else "",
                 during_fault=any(request.fault for request in self._stage.requests),
+                parsing=error is not None and is_parsing(error),
             )
         )
 

@@ -90,7 +90,9 @@ class Run:
         self.cluster = Cluster(
             clock=self.clock,
             seed=conditions.seed,
+            service_range=f"10.{96 + conditions.addresses}.0.0/16",
             workloads=Workloads(
+                pod_range=f"10.{244 - conditions.addresses}.0.0/16",
                 plan=_pods(conditions),
                 controllers=self._controllers,
                 heartbeat=HEARTBEAT_SECONDS if self._controllers is None or "nodes" in self._controllers else None,
@@ -145,6 +147,7 @@ class Run:
             checkpoints=self._checkpoints,
             requests=stage.requests,
             calls=stage.calls,
+            reads=stage.reads,
             invariants=self.recorder.broken,
             writes=self.recorder.writes,
             failures=self.problems.found,

@@ -15,7 +15,7 @@ from kubewright.explore.runner._actors import OPERATOR, STANDBY, Actor, Refused
 from kubewright.explore.runner._recorder import NOISE, Recorder
 from kubewright.operator import Operator
 
-__all__ = ["CALL_FAULTS", "MOST_WRITES", "OTHER_FIELD", "REQUEST_FAULTS", "STEP_FAULTS", "Stage"]
+__all__ = ["CALL_FAULTS", "MOST_WRITES", "OTHER_FIELD", "READ_FAULTS", "REQUEST_FAULTS", "STEP_FAULTS", "Stage"]
 
 MOST_CALLS: Final = 20_000
 """The budget of calls of external systems."""
@@ -27,10 +27,13 @@ REQUEST_FAULTS: Final = frozenset(
     {"crash", "fail", "lost", "hang", "conflict", "forbidden", "webhook-down", "takeover"}
 )
 CALL_FAULTS: Final = frozenset({"external-crash", "external-fail"})
+READ_FAULTS: Final = frozenset({"read-fail", "read-forbidden"})
 STEP_FAULTS: Final = frozenset(
     {"slow-watch", "reordered-watch", "expired-watch", "downtime", "restart", "edit", "remove", "label", "slow-garbage"}
 )
-"""Faults whose `at` is a step; that of `REQUEST_FAULTS` is a write, that of `CALL_FAULTS` a call."""
+"""Faults whose `at` is a step. It is a write in `REQUEST_FAULTS`, a call in `CALL_FAULTS`, a read in `READ_FAULTS`."""
+_READ: Final = "read"
+_READS: Final = frozenset({"get", "list", "watch"})
 _REFUSALS: Final = {403: "forbidden", 500: "failed, because an admission webhook is down"}
 _REVIEWS: Final = ("reviews.authorization.k8s.io", "reviews.authentication.k8s.io")
 
@@ -65,6 +68,8 @@ class Stage:
         """Verbs and resources of writes that fail, until when, and with which status; an empty verb for all."""
         self._down_until = 0.0
         self._at_write: dict[int, list[int]] = {}
+        self.reads: list[Sent] = []
+        self._at_read: dict[int, list[int]] = {}
         self.calls: list[Sent] = []
         self._at_call: dict[int, list[int]] = {}
         for user in (OPERATOR, STANDBY):
@@ -82,6 +87,8 @@ class Stage:
                 self._at_write.setdefault(fault.at, []).append(index)
             elif fault.kind in CALL_FAULTS:
                 self._at_call.setdefault(fault.at, []).append(index)
+            elif fault.kind in READ_FAULTS:
+                self._at_read.setdefault(fault.at, []).append(index)
 
     @property
     def disturbed_until(self) -> float:
@@ -99,6 +106,8 @@ class Stage:
         self.touched.add(incoming.resource)
         if incoming.verb == "watch":
             self.watched.add(incoming.resource)
+        if incoming.verb in _READS:
+            return self._read(incoming)
         if not _counts(incoming):
             return None
         if self.over_budget:
@@ -114,9 +123,36 @@ class Stage:
                 return failing
         return None
 
+    def _read(self, incoming: Incoming) -> Failing | None:
+        """Records a read and returns how it fails. A watch is not a read, but needs the permission."""
+        if incoming.resource in NOISE:
+            return None
+        read = self._sent(incoming, len(self.reads) + 1)
+        if incoming.verb != "watch":
+            self.reads.append(read)
+            for index in self._at_read.get(read.number, ()):
+                fault = self.plan.faults[index]
+                self.hits[index] = True
+                if fault.kind == "read-fail":
+                    return _failing(read, Failing(fault.status), f"failed with {fault.status}")
+                self._refusing.append((_READ, read.resource, self.clock.monotonic() + fault.seconds, 403))
+        now = self.clock.monotonic()
+        refused = {resource for verb, resource, until, _ in self._refusing if verb == _READ and now < until}
+        if read.resource in refused:
+            return _failing(read, Failing(403), _REFUSALS[403])
+        return None
+
     def _recorded(self, incoming: Incoming) -> Sent:
-        sent = Sent(
-            number=len(self.requests) + 1,
+        sent = self._sent(incoming, len(self.requests) + 1)
+        self.requests.append(sent)
+        self._serving[incoming.number] = sent
+        self.recorder.numbers[incoming.number] = sent.number
+        self.over_budget = len(self.requests) > MOST_WRITES
+        return sent
+
+    def _sent(self, incoming: Incoming, number: int) -> Sent:
+        return Sent(
+            number=number,
             time=self.clock.monotonic(),
             step=self.recorder.step,
             verb=incoming.verb,
@@ -126,11 +162,6 @@ class Stage:
             subresource=incoming.subresource,
             incarnation=self.incarnation,
         )
-        self.requests.append(sent)
-        self._serving[incoming.number] = sent
-        self.recorder.numbers[incoming.number] = sent.number
-        self.over_budget = len(self.requests) > MOST_WRITES
-        return sent
 
     async def _strike(self, index: int, fault: Fault, sent: Sent) -> Failing | None:
         """Applies a fault before a write. Returns how the write fails."""

@@ -16,7 +16,7 @@ from kubewright.explore.model import Apply, Create, Fault, Outcome, Plan, Step, 
 from kubewright.explore.runner import _frames
 from kubewright.explore.runner._branches import CPU_SECONDS, Order, Ready, become_run, become_stem, send_order
 from kubewright.explore.runner._controllers import controllers_for, resource_of
-from kubewright.explore.runner._stage import CALL_FAULTS, STEP_FAULTS
+from kubewright.explore.runner._stage import CALL_FAULTS, READ_FAULTS, STEP_FAULTS
 
 __all__ = ["Stems"]
 
@@ -53,8 +53,8 @@ class Stems:
         self._descriptors = descriptors
         self._stems: OrderedDict[bytes, _Stem] = OrderedDict()
         self._wanted: Counter[bytes] = Counter()
-        self._sent: dict[bytes, tuple[int, int]] = {}
-        """The operator's writes, and its external calls, in the undisturbed beginning of a story."""
+        self._sent: dict[bytes, tuple[int, int, int]] = {}
+        """The operator's writes, external calls and reads in the undisturbed beginning of a story."""
         self._barren: set[bytes] = set()
 
     def run(self, target: str, plan: Plan, *, fresh: bool = False) -> Outcome:
@@ -94,12 +94,14 @@ class Stems:
 
     def _is_before(self, faults: Sequence[Fault], count: int, key: bytes) -> bool:
         """Returns whether all faults occur after the first steps of a story."""
-        sent = self._sent.get(key, (0, 0) if count == 0 else None)
+        sent = self._sent.get(key, (0, 0, 0) if count == 0 else None)
         for fault in faults:
+            if fault.kind == "takeover" and count:
+                return False  # the standby starts before the first step, and its requests take time
             if fault.kind in STEP_FAULTS:
                 before = fault.at >= count
             else:
-                before = sent is not None and fault.at > sent[fault.kind in CALL_FAULTS]
+                before = sent is not None and fault.at > sent[_counter(fault)]
             if not before:
                 return False
         return True
@@ -111,7 +113,8 @@ class Stems:
             count = checkpoint.step + 1
             if count in keys and keys[count] not in self._sent:
                 calls = sum(call.time <= checkpoint.time for call in outcome.calls)
-                self._sent[keys[count]] = (checkpoint.sent, calls)
+                reads = sum(read.time <= checkpoint.time for read in outcome.reads)
+                self._sent[keys[count]] = (checkpoint.sent, calls, reads)
                 if not self._is_before(origin.plan.faults, count, keys[count]):
                     del self._sent[keys[count]]
 
@@ -162,7 +165,7 @@ class Stems:
         stem = _Stem(connection, process)
         ready = _ready(connection)
 
-        so_far = (ready.sent, ready.calls)
+        so_far = (ready.sent, ready.calls, ready.reads)
         if ready.problem or self._sent.setdefault(key, so_far) != so_far:
             self._barren.add(key)
             stem.close()
@@ -208,6 +211,11 @@ class _Origin:
     def beginnings(self) -> Iterator[tuple[int, bytes]]:
         """Yields how many steps can be shared, and what identifies them; the most steps first."""
         yield from self._beginnings
+
+
+def _counter(fault: Fault) -> int:
+    """Returns what the number of a fault counts: writes, external calls or reads."""
+    return 1 if fault.kind in CALL_FAULTS else 2 if fault.kind in READ_FAULTS else 0
 
 
 def _encoded(steps: Sequence[Step]) -> bytes:

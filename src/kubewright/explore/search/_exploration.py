@@ -127,7 +127,7 @@ class Exploration:
             differs = "two runs of the same plan differ: the operator uses the machine's time, chance or threads"
             self.report.escapes = sorted({*self.report.escapes, differs})
         exempt = Masks(exempt=subject.exemptions)
-        wrong = [judge_undisturbed(subject, outcome, deletes=True, masks=exempt) for outcome in outcomes]
+        wrong = [judge_undisturbed(subject, each, deletes=True, masks=exempt, plain=True) for each in outcomes]
         for finding in wrong[0]:
             # Every undisturbed run must show it, so that no circumstance decides.
             if all(finding.identity in {each.identity for each in others} for others in wrong):

@@ -86,7 +86,8 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
     if any(reference.broken or reference.refused or not reference.checkpoints for reference in references):
         return []
     for each in (outcome, *references):
-        mistakes = [*exceptions(each), *broken_invariants(each), *(converged(each) if each.over_budget else ())]
+        mistakes = [*exceptions(each, plain=scene.plain), *broken_invariants(each)]
+        mistakes += converged(each) if each.over_budget else []
         if mistakes:
             return mistakes
     match scene.judged:

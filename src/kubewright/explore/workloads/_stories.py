@@ -55,6 +55,8 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the story has a past that its reference has not. The status may show it."""
     value: str = ""
     """The change of a value that it tries."""
+    plain: bool = False
+    """Whether no program has a reason to reject the value."""
 
 
 def life_of(subject: Subject, change: Change | None) -> Story:
@@ -169,7 +171,7 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
             Wait(),
         ),
     )
-    return Scene(story, "reference", (reference, fresh), history=True, value=change.title)
+    return Scene(story, "reference", (reference, fresh), history=True, value=change.title, plain=change.is_plain)
 
 
 def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:

@@ -15,6 +15,8 @@ _MOST: Final = 40
 _LARGEST: Final = 12
 """The largest number of anything that a change asks for, so that no run makes a thousand pods."""
 _ABSENT: Final = object()
+_SMALLER: Final = {"Ti": (1024, "Gi"), "Gi": (1024, "Mi"), "Mi": (1024, "Ki"), "G": (1000, "M"), "M": (1000, "k")}
+"""The next smaller unit of a quantity, and how many there are of it."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -25,12 +27,19 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     remove: bool = False
     before: Any = None
     existed: bool = True
+    same: bool = False
+    """Whether it is another spelling of the same quantity."""
 
     @property
     def title(self) -> str:
         """The change in words."""
         field = ".".join(str(part) for part in self.path)
         return f"remove {field}" if self.remove else f"set {field} to {self.value!r}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no program has a reason to reject the value: a number, or the same quantity in another spelling."""
+        return self.same or (isinstance(self.value, int | float) and not isinstance(self.value, bool))
 
     def back(self) -> Change:
         """Returns the change that reverts this one."""
@@ -80,6 +89,8 @@ def _changes(
         for new in _values(schema, value):
             if absent or new != value or type(new) is not type(value):
                 yield Change(path, new, before=before, existed=not absent)
+        if isinstance(value, str) and (spelled := _spelled(value, schema)) is not None:
+            yield Change(path, spelled, before=before, same=True)
         if not required and not absent and isinstance(path[-1], str):
             yield Change(path, remove=True, before=before)
     properties = schema.get("properties")
@@ -105,7 +116,7 @@ def _values(schema: dict[str, Any], value: Any) -> Iterator[Any]:
         yield from (each for each in schema["enum"] if each is not None)
         return
     if schema.get("x-kubernetes-int-or-string"):
-        yield 2
+        yield (_varied_quantity(value) if isinstance(value, str) else None) or 2
         return
     match schema.get("type"):
         case "boolean":
@@ -133,6 +144,9 @@ def _numbers(schema: dict[str, Any], value: Any) -> Iterator[Any]:
         yield max(low, min(2, high))
     if value is None or abs(low - value) <= _LARGEST:
         yield low
+    half = (value or low) + 0.5
+    if schema.get("type") == "number" and step == 1 and half <= schema.get("maximum", half):
+        yield half
     if high <= _LARGEST and "maximum" in schema:
         yield high
 
@@ -161,6 +175,15 @@ def _varied_quantity(value: str) -> str | None:
     if digits and len(unit) <= 2 and unit.isalpha() | (unit == ""):
         return f"{int(value[:digits]) + 1}{unit}"
     return None
+
+
+def _spelled(value: str, schema: dict[str, Any]) -> str | None:
+    """Returns another spelling of a quantity: "64Mi" becomes "65536Ki". None for other strings, and for a pattern."""
+    if not schema.get("x-kubernetes-int-or-string") and ("pattern" in schema or "format" in schema):
+        return None
+    digits = value[: len(value) - len(value.lstrip("0123456789"))]
+    smaller = _SMALLER.get(value[len(digits) :])
+    return None if not digits or smaller is None else f"{int(digits) * smaller[0]}{smaller[1]}"
 
 
 def _lists(schema: dict[str, Any], value: list[Any] | None) -> Iterator[list[Any]]:

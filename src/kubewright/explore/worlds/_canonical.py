@@ -23,8 +23,6 @@ Canonical: TypeAlias = dict[Key, Any]
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _DATE: Final = re.compile(r"(19|20)\d\d-\d\d-\d\d")
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_ADDRESS: Final = re.compile(r"\b10\.(96|244)\.\d{1,3}\.\d{1,3}\b")
-"""Addresses of pods and Services, which the cluster allocates in the order of requests."""
 _EPOCH: Final = (1_600_000_000, 2_400_000_000)
 _DROPPED_METADATA: Final = frozenset(
     {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp"}
@@ -198,8 +196,6 @@ def _replaced_string(value: str, tokens: Mapping[str, str]) -> str:
     for name, token in tokens.items():
         if len(name) > 5 and name in value:
             value = value.replace(name, token)
-    if len(value) >= 9:
-        value = _ADDRESS.sub("<address>", value)
     if len(value) >= 10:
         value = _UID.sub("<uid>", _DATE.sub("<date>", _TIME.sub("<time>", value)))
         if re.fullmatch(r"\d{10}(\.\d+)?|\d{13}", value) and _EPOCH[0] <= float(value[:10]) <= _EPOCH[1]:
