@@ -11,6 +11,8 @@ from worlds import NAMESPACE, World, created, minimal
 
 from kubewright.api import apps, core
 
+pytest_plugins = ["postgres_fixtures"]
+
 NAME = "acid-minimal-cluster"
 COPY = "acid-copy"
 DATA = Path("/data")

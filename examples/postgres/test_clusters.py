@@ -9,6 +9,8 @@ from worlds import NAMESPACE, World, created, minimal
 
 from kubewright.api import apps, core, policy
 
+pytest_plugins = ["postgres_fixtures"]
+
 NAME = "acid-minimal-cluster"
 
 

@@ -16,6 +16,8 @@ from postgres_operator.database import (
 )
 from postgres_server import Server, login, marks, twice, value
 
+pytest_plugins = ["postgres_fixtures"]
+
 pytestmark = marks
 HOSTILE = ['a"b', "a'b", "a b;--", "Ünïcödé", "$(id)", "{name}", "%s", "select", "a\nb", 'x" SUPERUSER; --', "A" * 63]
 

@@ -18,6 +18,8 @@ from postgres_operator.database import (
 )
 from postgres_server import Server, login, marks, twice
 
+pytest_plugins = ["postgres_fixtures"]
+
 pytestmark = marks
 
 

@@ -15,6 +15,8 @@ from kubewright.cluster.laboratory import Served
 from kubewright.crd import crd_of
 from kubewright.operator import Killed
 
+pytest_plugins = ["postgres_fixtures"]
+
 NAME = "acid-minimal-cluster"
 NEEDED = {"statefulsets", "volumes", "disruptions"}
 """The controllers that write objects that the operator reads or owns. Each run starts only these, to take less time."""

@@ -25,6 +25,8 @@ from kubewright.manifests import compare
 from kubewright.operator import PageRequest
 from kubewright.testing import operator_client
 
+pytest_plugins = ["postgres_fixtures"]
+
 NAME = "acid-minimal-cluster"
 
 

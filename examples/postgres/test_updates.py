@@ -5,6 +5,8 @@ from __future__ import annotations
 from postgres_operator.kinds import State
 from worlds import NAMESPACE, World, created
 
+pytest_plugins = ["postgres_fixtures"]
+
 NAME = "acid-minimal-cluster"
 
 

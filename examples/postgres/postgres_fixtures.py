@@ -1,4 +1,4 @@
-"""What the tests share: a world with planned pods, and a PostgreSQL server."""
+"""Fixtures of the tests, which name this module in `pytest_plugins`: planned pods, and a PostgreSQL server."""
 
 from __future__ import annotations
 
