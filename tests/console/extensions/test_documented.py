@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import Page, expect
@@ -137,6 +138,11 @@ async def test_documented_extension(
     await page.goto(f"{console_url}/kinds/{PATH}/new?namespace={cluster_namespace}&copy={cluster_namespace}/ceiling")
     await expect(page.get_by_label("Power in watts (spec.watts)", exact=True)).to_have_value("30")
     await expect(page.get_by_label("metadata.name", exact=True)).to_have_value("")
+    copied = page.url
+    for values, watts in (('{"spec":{"watts":31}}', "31"), ("[1]", "30"), ('{"spec"', "30"), ('{"kind":"Pod"}', "30")):
+        await page.goto(f"{copied}&values={quote(values)}")  # other fields of the copy; nothing if they are not JSON
+        await expect(page.get_by_label("Power in watts (spec.watts)", exact=True)).to_have_value(watts)
+        await expect(page.get_by_role("heading", name="New Lamp")).to_be_visible()
 
 
 @pytest.mark.promise(

@@ -164,6 +164,8 @@ async def test_page_reads_with_the_permissions_of_the_viewer(
         assert page.address("ships", "a b/c", x="1&2") == "/extensions/fleet/ships/a%20b/c?x=1%262"
         assert page.object_address(one, "edit") == f"/objects/core/configmaps/{cluster_namespace}/a/edit"
         assert page.new_address(core.ConfigMap, "shop", one).endswith(f"namespace=shop&copy={cluster_namespace}%2Fa")
+        address = page.new_address(core.ConfigMap, values={"data": {"a": "b&c"}})
+        assert address == "/kinds/core/configmaps/new?values=%7B%22data%22%3A%7B%22a%22%3A%22b%26c%22%7D%7D"
 
         with pytest.raises(LookupError, match=r"does not show fleets\.example\.com/fleets"):
             await page.objects(kw.Untyped.kind_of("fleets.example.com/v1", "Fleet", plural="fleets"))

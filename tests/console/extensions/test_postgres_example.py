@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from postgres_operator.kinds import Postgresql, State
+from postgres_operator.kinds import Clone, Postgresql, State
 from postgres_operator.ui import postgres
 from worlds import NAMESPACE, World, minimal, new_world
 
@@ -92,11 +92,20 @@ async def test_creates_shows_clones_and_deletes_a_cluster(
     await expect(steps).to_contain_text("Primary elected: done. acid-shop-0")
     assert await violations(page) == []
 
-    # The clone has the fields of the cluster, and no name yet.
+    # The clone has the fields and the data of the cluster, and no name yet.
     await page.get_by_role("link", name="Clone acid-shop").click()
     await expect(page.get_by_label("Number of instances (spec.numberOfInstances)", exact=True)).to_have_value("3")
     await expect(page.get_by_label("metadata.name", exact=True)).to_have_value("")
-    await page.go_back()
+    await expect(yaml).to_contain_text("cluster: acid-shop")
+    await page.get_by_label("metadata.name", exact=True).fill("acid-copy")
+    await page.get_by_role("button", name="Review and create").click()
+    await page.get_by_role("button", name="Create", exact=True).click()
+    await page.wait_for_url(f"**/objects/{PATH}/*/acid-copy")
+    copy = await world.client.get(Postgresql, "acid-copy", NAMESPACE)
+    source = await world.client.get(Postgresql, "acid-shop", NAMESPACE)
+    assert copy.spec.clone == Clone(cluster="acid-shop", uid=source.metadata.uid)
+    await world.until_state(State.RUNNING, "acid-copy")
+    await page.goto(f"{console_url}/extensions/postgres/status/{NAMESPACE}/acid-shop")
 
     # An action of the extension.
     await page.get_by_role("link", name="Overview").click()

@@ -60,10 +60,11 @@ def _row(page: ExtensionPage, cluster: Postgresql) -> None:
 
 def _links(page: ExtensionPage, cluster: Postgresql) -> None:
     """Draws the links of a cluster. Their names contain the cluster, for screen readers."""
+    source = {"spec": {"clone": {"cluster": cluster.metadata.name, "uid": cluster.metadata.uid}}}
     for text, address in (
         ("Logs", f"{page.object_address(cluster)}?tab=logs"),
         ("Edit", page.object_address(cluster, "edit")),
-        ("Clone", page.new_address(Postgresql, cluster.metadata.namespace or "", cluster)),
+        ("Clone", page.new_address(Postgresql, cluster.metadata.namespace or "", cluster, source)),
         ("Delete", page.object_address(cluster, "delete")),
     ):
         link(text, address).props["aria-label"] = f"{text} {cluster.metadata.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -169,10 +170,22 @@ class ExtensionPage:
         """Returns the URL path of an object's page; with `page`, of `edit` or `delete`."""
         return _object(type(obj), obj) + (f"/{page}" if page else "")
 
-    def new_address(self, kind: type[Object], namespace: str = "", copy_of: Object | None = None) -> str:
-        """Returns the URL path of the form for a new object, filled in as a copy of another one if given."""
+    def new_address(
+        self,
+        kind: type[Object],
+        namespace: str = "",
+        copy_of: Object | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Returns the URL path of the form for a new object, filled in as a copy of another one if given.
+
+        `values` are fields that replace those of the copy, such as `{"spec": {"size": 3}}`. The user sees and can
+        change them before the object is created.
+        """
         copied = f"{copy_of.metadata.namespace or '-'}/{copy_of.metadata.name}" if copy_of is not None else ""
-        asked = {name: value for name, value in (("namespace", namespace), ("copy", copied)) if value}
+        given = json.dumps(values, separators=(",", ":")) if values else ""
+        fields = (("namespace", namespace), ("copy", copied), ("values", given))
+        asked = {name: value for name, value in fields if value}
         return f"/kinds/{quote(path_of(kind))}/new" + (f"?{urlencode(asked, quote_via=quote)}" if asked else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import msgspec
 from nicegui import ui
 
 from kubewright.console.forms import Checker, diff_yaml, minimal_object, olm_examples, schema_example
@@ -30,10 +31,13 @@ class NewPage(EditPage):
 
     action = "create"
 
-    def __init__(self, ctx: PageContext, shell: Shell, kind: Kind, namespace: str, copy: str = "") -> None:
+    def __init__(
+        self, ctx: PageContext, shell: Shell, kind: Kind, namespace: str, copy: str = "", values: str = ""
+    ) -> None:
         super().__init__(ctx, shell, kind)
         self.namespace = namespace
         self._copy = copy
+        self._values = _fields(values)
         self._checked: str | None = None
 
     async def draw(self) -> None:
@@ -44,6 +48,7 @@ class NewPage(EditPage):
         value = minimal_object(kind.api_version, kind.kind, form, self._first(allowed), kind.form)
         if self._copy:
             value = _started(await self._copied(), value)
+        value = _merged(value, self._values)
         example = await self._example()
         with ui.row().classes("kw-toolbar"):
             heading(f"New {kind.kind}", " · ".join(text for text in (kind.api_version, form.description) if text))
@@ -125,6 +130,25 @@ class NewPage(EditPage):
         lines = diff_yaml(None, value, answer.value)
         review = Review(f"New {self.kind.kind}", "Create", lines, answer.warnings, place=self.place(self._place()))
         self.show(review, lambda: self.writer.create(value))
+
+
+def _fields(values: str) -> dict[str, Any]:
+    """Returns the fields of a URL; none if it is not a JSON object. The form validates them like typed ones."""
+    try:
+        found = msgspec.json.decode(values) if values else {}
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    kept = ("metadata", "spec", "data")
+    return {name: part for name, part in found.items() if name in kept} if isinstance(found, dict) else {}
+
+
+def _merged(value: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Returns the object with these fields."""
+    made = dict(value)
+    for name, part in fields.items():
+        inner = made.get(name)
+        made[name] = _merged(inner, part) if isinstance(inner, dict) and isinstance(part, dict) else part
+    return made
 
 
 def _started(example: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:

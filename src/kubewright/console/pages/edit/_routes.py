@@ -22,12 +22,15 @@ ui.add_css((STATIC / "forms.css").read_text(), shared=True)
 
 
 @page("/kinds/{group}/{plural}/new", reconnect_seconds=RECONNECT_SECONDS)
-async def new(ctx: PageContext, group: str, plural: str, namespace: str = "", copy: str = "") -> None:
-    """Creates an object. `copy` is the namespace and name of an object whose fields it starts with."""
+async def new(ctx: PageContext, group: str, plural: str, namespace: str = "", copy: str = "", values: str = "") -> None:
+    """Creates an object.
+
+    `copy` is the namespace and name of an object whose fields it starts with, `values` are others, as JSON.
+    """
     kind = await ctx.find_kind(group, plural)
     with frame(ctx, f"New {kind.kind}", kind=kind) as around:
         await ctx.wait_for_browser()
-        await NewPage(ctx, around.shell, kind, namespace, copy).draw()
+        await NewPage(ctx, around.shell, kind, namespace, copy, values).draw()
 
 
 @page("/objects/{group}/{plural}/{namespace}/{name}/edit", reconnect_seconds=RECONNECT_SECONDS)
