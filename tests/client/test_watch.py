@@ -211,7 +211,7 @@ NOT_KUBERNETES = {
     "a revision that is not a string": b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"\xff"}}}',
     "an error without text": b'{"type":"ERROR","object":{"message":"\xff"}}',
     "an error that is not a status": b'{"type":"ERROR","object":{"code":"x"}}',
-    "nested too deeply": b'{"type":"ADDED","object":{"spec":%b%b}}' % (b"[" * 5000, b"]" * 5000),
+    "nested too deeply": b'{"type":"ADDED","object":{"spec":%b%b}}' % (b"[" * 100_000, b"]" * 100_000),
 }
 
 
