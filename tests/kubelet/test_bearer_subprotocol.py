@@ -54,7 +54,12 @@ async def address(cluster: Cluster) -> tuple[str, int, ssl.SSLContext]:
 
 
 async def handshake(
-    address: tuple[str, int, ssl.SSLContext], namespace: str, protocols: str, *, upgrade: str = "websocket"
+    address: tuple[str, int, ssl.SSLContext],
+    namespace: str,
+    protocols: str,
+    *,
+    upgrade: str = "websocket",
+    more: str = "",
 ) -> tuple[int, str]:
     """Returns the status and the head of the answer to a WebSocket request for a command."""
     host, port, context = address
@@ -63,7 +68,7 @@ async def handshake(
     writer.write(
         f"GET /api/v1/namespaces/{namespace}/pods/web/exec?command=true&stdout=true HTTP/1.1\r\n"
         f"Host: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: {upgrade}\r\nSec-WebSocket-Version: 13\r\n"
-        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: {protocols}\r\n\r\n".encode()
+        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: {protocols}\r\n{more}\r\n".encode()
     )
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     writer.close()
@@ -115,3 +120,23 @@ async def test_tokens_count_only_in_websockets(
 ) -> None:
     status, _ = await handshake(address, namespace, f"{protocol_of(token.encode())}, {CHANNELS}", upgrade="h2c")
     assert status in (401, 403)  # without RBAC there are no anonymous users
+
+
+@pytest.mark.clusters("embedded")
+@pytest.mark.promise("Streams of pods", "A WebSocket request of another origin and a plain SPDY upgrade are refused.")
+async def test_refuses_other_origins_and_plain_spdy(
+    address: tuple[str, int, ssl.SSLContext], processes: Processes, namespace: str, token: str
+) -> None:
+    protocols = f"{protocol_of(token.encode())}, {CHANNELS}"
+    host, port, _ = address
+
+    async def answered(**settings: str) -> int | None:
+        status, _ = await handshake(address, namespace, protocols, **settings)
+        return status
+
+    async def allowed() -> bool:
+        return await answered(more=f"Origin: https://{host}:{port}\r\n") == 101
+
+    await until(allowed, "the role of the service account")
+    assert await answered(more="Origin: https://evil.example.com\r\n") == 403
+    assert await answered(more=f"Authorization: Bearer {token}\r\n", upgrade="SPDY/3.1") == 400

@@ -78,7 +78,7 @@ async def prepare(client: Client) -> None:
     for name, content in ACCOUNTS.items():
         account = Account(content=dict(content))
         account.metadata.name, account.metadata.namespace = name, NAMESPACE
-        account.metadata.annotations = ENFORCE if name == "strict" else None
+        account.metadata.annotations = ENFORCE if name == "strict" else {}
         await client.create(account)
 
 
