@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.client import Client
-from kubewright.cluster.processes import ProcessNode
-from kubewright.cluster.processes._memory import can_measure, excess  # private: a pod would need real time
+from kubewright.cluster.processes import ProcessNode, measures_memory, memory_excess
 from tests.cluster.processes.conftest import event, phase, pod
 
 MIB = 2**20
@@ -32,7 +31,7 @@ def running(program: str) -> Iterator[int]:
 def test_reserved_memory_is_not_used_memory() -> None:
     reserving = "import mmap; m = mmap.mmap(-1, 1 << 32, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)"
     with running(reserving) as pid:
-        assert excess(pid, 64 * MIB) is None
+        assert memory_excess(pid, 64 * MIB) is None
 
 
 def test_counts_shared_pages_of_child_processes_once() -> None:
@@ -52,8 +51,8 @@ thread.start()
 thread.join()
 """
     with running(forking) as pid:
-        assert excess(pid, 250 * MIB) is None
-        used = excess(pid, 90 * MIB)
+        assert memory_excess(pid, 250 * MIB) is None
+        used = memory_excess(pid, 90 * MIB)
         assert used is not None
         assert 100 * MIB < used < 250 * MIB
 
@@ -73,18 +72,18 @@ for _ in range(3):
     os.read(started, 1)
 """
     with running(forking) as pid:
-        used = excess(pid, 140 * MIB)
+        used = memory_excess(pid, 140 * MIB)
         assert used is not None
         assert used > 150 * MIB
 
 
 def test_process_that_has_ended_uses_no_memory() -> None:
-    assert excess(2**30, 0) is None
+    assert memory_excess(2**30, 0) is None
 
 
 def test_memory_is_not_measured_without_linux(tmp_path: Path) -> None:
-    assert can_measure()
-    assert not can_measure(str(tmp_path))
+    assert measures_memory()
+    assert not measures_memory(str(tmp_path))
 
 
 @pytest.mark.clusters

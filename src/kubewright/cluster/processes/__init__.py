@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kubewright.cluster.processes._api_server import ApiServer, RemoteServerError
     from kubewright.cluster.processes._context import ServiceVariables
     from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
+    from kubewright.cluster.processes._memory import measures_memory, memory_excess
     from kubewright.cluster.processes._mounts import MountMode
     from kubewright.cluster.processes._node import ProcessNode
     from kubewright.cluster.processes._project import project_images
@@ -32,6 +33,8 @@ __all__ = [
     "RemoteServerError",
     "ServiceAccounts",
     "ServiceVariables",
+    "measures_memory",
+    "memory_excess",
     "project_images",
 ]
 
@@ -47,6 +50,8 @@ _MODULES = {
     "RemoteServerError": "_api_server",
     "ServiceAccounts": "_service_accounts",
     "ServiceVariables": "_context",
+    "measures_memory": "_memory",
+    "memory_excess": "_memory",
     "project_images": "_project",
 }
 

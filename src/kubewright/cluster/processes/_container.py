@@ -18,7 +18,7 @@ from kubewright.cluster.processes._context import NodeContext
 from kubewright.cluster.processes._fields import InvalidReference
 from kubewright.cluster.processes._images import Refused
 from kubewright.cluster.processes._launching import Launched, Launcher
-from kubewright.cluster.processes._memory import can_measure, excess, memory_limit
+from kubewright.cluster.processes._memory import measures_memory, memory_excess, memory_limit
 from kubewright.cluster.processes._output import Output
 from kubewright.cluster.processes._probing import ProbeTarget, Verdict, check, http_get, probing
 from kubewright.cluster.processes._state import ContainerState
@@ -211,9 +211,9 @@ class ContainerWorker:
     async def _limit_memory(self, launched: Launched) -> None:
         """Kills the container when it uses more memory than its limit, as the kernel does for a cgroup."""
         limit = memory_limit(self.state.container)
-        if limit is None or not can_measure():
+        if limit is None or not measures_memory():
             return
-        while (used := excess(launched.main.pid, limit.value())) is None:
+        while (used := memory_excess(launched.main.pid, limit.value())) is None:
             await self._node.clock.sleep(_MEASURE_SECONDS)
         self._reason = "OOMKilled"
         text = f"Container {self.state.name} uses {used / 2**20:.1f}Mi of memory, and its limit is {limit}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kubewright.api import core
 from kubewright.cluster.processes._images import Images
-from kubewright.cluster.processes._memory import can_measure
+from kubewright.cluster.processes._memory import measures_memory
 from kubewright.cluster.processes._mounts import MountMode
 from kubewright.cluster.processes._state import AnyContainer
 
@@ -53,7 +53,7 @@ def _of_container(spec: core.PodSpec, container: AnyContainer, images: Images) -
     of_pod = spec.security_context or core.PodSecurityContext()
     own = container.security_context or core.SecurityContext()
     limits = (container.resources.limits if container.resources is not None else None) or {}
-    yield from (f"resources.limits.{name}" for name in sorted(limits) if name != "memory" or not can_measure())
+    yield from (f"resources.limits.{name}" for name in sorted(limits) if name != "memory" or not measures_memory())
     image = images.find(container.image)
     wanted = [each for each in (own.run_as_user, of_pod.run_as_user, image.user if image else None) if each is not None]
     if wanted and os.geteuid() not in (0, wanted[0]):

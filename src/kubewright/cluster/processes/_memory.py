@@ -12,7 +12,7 @@ from typing import Final
 from kubewright.api import Quantity
 from kubewright.cluster.processes._state import AnyContainer
 
-__all__ = ["can_measure", "excess", "memory_limit"]
+__all__ = ["measures_memory", "memory_excess", "memory_limit"]
 
 _PROC: Final = "/proc"
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -20,7 +20,7 @@ _COUNTED: Final = ("Pss_Anon:", "Pss_Shmem:")
 _MAX_PROCESSES: Final = 10_000
 
 
-def can_measure(proc: str = _PROC) -> bool:
+def measures_memory(proc: str = _PROC) -> bool:
     """Returns whether this machine reports the memory of processes, as Linux does."""
     return os.path.exists(f"{proc}/self/smaps_rollup")
 
@@ -31,7 +31,7 @@ def memory_limit(container: AnyContainer) -> Quantity | None:
     return limits.get("memory") or None
 
 
-def excess(pid: int, limit: int, proc: str = _PROC) -> int | None:
+def memory_excess(pid: int, limit: int, proc: str = _PROC) -> int | None:
     """Returns the bytes that a process and its descendants use, if these exceed the limit.
 
     Counts memory that the kernel cannot reclaim: private pages and shared memory, each page once however many processes
