@@ -20,6 +20,7 @@ from kubewright.console._audit import Audit
 from kubewright.console._connection import Connection
 from kubewright.console._contexts import Contexts
 from kubewright.console._limits import Limits
+from kubewright.console._production import is_production
 from kubewright.console.access import (
     INVITATION,
     All,
@@ -78,6 +79,7 @@ class Backend:
         oidc: OIDC | None = None,
         operators: Collection[OperatorView] = (),
         extensions: Collection[Extension] = (),
+        production: Collection[str] = (),
         pages_per_viewer: int = PAGES_PER_VIEWER,
         limits: Limits | None = None,
         clock: Clock | None = None,
@@ -98,6 +100,8 @@ class Backend:
             oidc: the OpenID Connect provider with which users can sign in, in addition to tokens.
             operators: the operators to query: `InProcess(running)`, `Remote("127.0.0.1:8081")`.
             extensions: pages and actions that operator authors add.
+            production: patterns of the names of production clusters (`live-*`), which pages mark. Default: names with
+                the word `prod`, `production` or `prd`.
             pages_per_viewer: how many pages a viewer may have open, across all browsers. A page takes about 1 MB of
                 memory and one connection.
             limits: connections, sizes and deadlines of the server.
@@ -120,6 +124,7 @@ class Backend:
         self.operators = Operators(*operators, clock=self.clock)
         """The operators that the console queries. More can be added at any time."""
         self.operators.subscribe(self._show_failures)
+        self._production = tuple(production)
         self.extensions = check_extensions(extensions)
         """The pages and actions that operator authors added."""
         self.conditions = ConditionHistory(self.clock)
@@ -169,9 +174,20 @@ class Backend:
 
     def for_context(self, client: Client, context: str) -> Backend:
         """Creates a backend for another cluster that shares sessions and settings with this one."""
-        made = Backend(client, name=context, read_only=self.read_only, extensions=self.extensions, clock=self.clock)
+        made = Backend(
+            client,
+            name=context,
+            read_only=self.read_only,
+            extensions=self.extensions,
+            production=self._production,
+            clock=self.clock,
+        )
         made.sessions, made.contexts, made.primary = self.sessions, self.contexts, self
         return made
+
+    def is_production(self, name: str) -> bool:
+        """Whether the cluster or context with this name is a production cluster."""
+        return is_production(name, self._production)
 
     # Kinds
 

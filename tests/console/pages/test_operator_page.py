@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import combinations
 
 import pytest
 from playwright.async_api import Page, expect
@@ -23,6 +24,23 @@ POINTS = """element => {
   const chart = getElement(parseInt(element.id.slice(1))).chart;
   return chart.getOption().series.map(one => one.data.length);
 }"""
+
+
+BOX = """element => {
+  const box = element.getBoundingClientRect();
+  return [box.left, box.top, box.right, box.bottom];
+}"""
+
+Box = list[float]
+"""Left, top, right and bottom."""
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def inside(one: Box, outer: Box) -> bool:
+    return one[0] >= outer[0] - 1 and one[1] >= outer[1] - 1 and one[2] <= outer[2] + 1 and one[3] <= outer[3] + 1
 
 
 async def sampled(operator: WatchedOperator, times: int) -> bool:
@@ -72,8 +90,12 @@ async def test_shows_queues_charts_caches_and_leader(
             points = await element.evaluate(POINTS)
             assert points
             assert all(count >= 2 for count in points)
-        boxes = [await page.get_by_test_id(f"chart-{name}").bounding_box() for name in ("reconciles", "queue")]
-        assert all(box is not None and box["width"] >= 300 for box in boxes), boxes  # readable at 1280 pixels
+        charts = [page.get_by_test_id(f"chart-{name}") for name in ("reconciles", "durations", "queue")]
+        boxes = [await chart.evaluate(BOX) for chart in charts]
+        assert all(right - left >= 300 for left, _, right, _ in boxes), boxes  # readable at 1280 pixels
+        assert not any(overlap(one, other) for one, other in combinations(boxes, 2)), boxes
+        canvases = [await chart.locator("canvas").first.evaluate(BOX) for chart in charts]
+        assert all(inside(canvas, box) for canvas, box in zip(canvases, boxes, strict=True)), (canvases, boxes)
         problems = page.get_by_test_id("operator-problems")
         await expect(problems).to_contain_text("1 Stall object fails to reconcile (controller stall)")
         await expect(problems.get_by_role("link")).to_have_attribute("href", re.compile(r"/kinds/.*filter=failing"))

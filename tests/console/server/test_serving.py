@@ -310,7 +310,7 @@ async def test_switches_context_on_the_page(browser: Browser, tmp_path: Path) ->
         await page.goto(f"{url}/kinds/core/namespaces")
         await page.get_by_role("button", name="Cluster: one").click()
         async with context.expect_page() as opening:
-            await page.get_by_role("menuitem", name="two").click(modifiers=["ControlOrMeta"])
+            await page.get_by_role("link", name="two", exact=True).click(modifiers=["ControlOrMeta"])
         tab = await opening.value
         await expect(tab).to_have_url(f"{url}/contexts/two/")
         await expect(tab.get_by_role("button", name="Cluster: two")).to_be_visible()

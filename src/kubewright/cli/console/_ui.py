@@ -22,6 +22,7 @@ from kubewright.cli.console._browser import opened, wants_browser
 from kubewright.cli.console._extensions import load_extensions
 from kubewright.cli.console._manifests import ManifestOptions, manifest_options, write_manifests
 from kubewright.cli.console._oidc import oidc_options
+from kubewright.cli.console._production import production_option
 from kubewright.cli.console._tls import self_signed
 from kubewright.durations import format_duration
 
@@ -139,6 +140,7 @@ def console_installed() -> bool:
 )
 @click.option("--open/--no-open", "open_", default=None, help="Open a browser. [default: on a terminal with a display]")
 @oidc_options
+@production_option
 @manifest_options
 @output_option
 def command(
@@ -165,6 +167,7 @@ def command(
     audit_log: str | None,
     open_: bool | None,
     oidc: OIDC | None,
+    production: Sequence[str],
     manifests: ManifestOptions,
     output: Output,
 ) -> None:
@@ -194,6 +197,7 @@ def command(
         "only": kinds,
         "pages_per_viewer": pages_per_viewer,
         "oidc": oidc,
+        "production": production,
     }
     with contextlib.ExitStack() as files:
         if tls_self_signed:

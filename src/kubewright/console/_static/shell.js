@@ -56,6 +56,11 @@ export default {
       if (location.pathname + location.search !== this.here) location.reload();
     },
     key(event) {
+      if (!event.defaultPrevented && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        this.$emit("palette");
+        return;
+      }
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (typing(event.target)) {
         if (event.key === "Escape") event.target.blur();

@@ -30,7 +30,8 @@ from kubewright.console.pages.layout._header import (
     theme_button,
 )
 from kubewright.console.pages.layout._navigation import navigation
-from kubewright.console.pages.layout._shortcuts import Shell, keys_dialog
+from kubewright.console.pages.layout._palette import Palette
+from kubewright.console.pages.layout._shortcuts import KEYS, Shell, keys_dialog
 from kubewright.console.pages.widgets import icon, labeled
 from kubewright.console.theme import custom_properties
 
@@ -126,18 +127,21 @@ def frame(
     shell = Shell(keys_dialog(), namespace)
     if namespace is None:
         namespace = ctx.chosen_namespace
+    open_palette = _palette(ctx, shell, namespace)
     # The browser opens the drawer if there is room, and reports it.
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")
         cluster_name(ctx, "kw-narrow-only")
         namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")
         navigation(backend.known_kinds, kind.path if kind else here, namespace, backend.extensions)
-    with ui.header().classes("kw-header"):
+    with ui.header().classes("kw-header") as header:
+        if backend.is_production(backend.name):
+            header.classes("kw-production-header")
         labeled(ui.button(icon="menu", on_click=drawer.toggle).props("flat dense round"), "Navigation")
         ui.link("Kubewright", "/").classes("kw-brand")
         cluster_name(ctx, "kw-wide-only")
         ui.space()
-        search_field(ctx)
+        search_field(ctx, open_palette)
         namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only")
         if ctx.viewer.read_only:
             ui.label("read-only").classes("kw-badge kw-wide-only")
@@ -178,6 +182,21 @@ def failed(ctx: PageContext, error: BaseException) -> None:
         ctx.set_status(404)
     with frame(ctx, "Problem"):
         draw(error)
+
+
+def _palette(ctx: PageContext, shell: Shell, namespace: str) -> Callable[[], None]:
+    """Makes Ctrl+K open the palette, which is drawn on first use."""
+    made: list[Palette] = []
+
+    def show() -> None:
+        if made:
+            made[0].open()
+            return
+        with ctx.browser.content:
+            made.append(Palette(ctx, namespace, KEYS))
+
+    shell.on("palette", show, args=[])
+    return show
 
 
 class _Banner:

@@ -24,20 +24,44 @@ _EVERYWHERE: Final = "All namespaces"
 def cluster_name(ctx: PageContext, where: str) -> None:
     """Draws the name of the cluster; a menu if the viewer may switch contexts."""
     name = ctx.backend.name
+    production = ctx.backend.is_production(name)
+    color = "kw-production" if production else "kw-ordinary"
     if not ctx.contexts:
-        shown = ui.label(name).classes("kw-context").classes(where)
+        shown = ui.label(name).classes("kw-context").classes(where).classes(color)
         shown.props["title"] = name
+        if production:
+            _production_badge().classes(where)
         return
 
     button = ui.button(name).props("flat dense no-caps icon-right=expand_more").classes("kw-context").classes(where)
-    labeled(button, f"Cluster: {name}")
-    with button, ui.menu():
+    button.classes(color).props["title"] = name
+    labeled(button, f"Cluster: {name}{' production' if production else ''}")
+    # Links to other pages, so it is a navigation and not a menu of commands.
+    with button, ui.menu().props("role=navigation") as menu:
+        labeled(menu, "Contexts")
         for context in ctx.contexts:
-            # A plain link, because NiceGUI would prepend the prefix of this page's context.
-            item = ui.item(context).props("clickable tag=a role=menuitem")
-            item.props["href"] = context_prefix(context) + "/"
-            if context == name:
-                item.props["aria-current"] = "true"
+            _context_item(context, current=context == name, production=ctx.backend.is_production(context))
+    if production:
+        _production_badge().classes(where)
+
+
+def _context_item(context: str, *, current: bool, production: bool) -> None:
+    # A plain link, because NiceGUI would prepend the prefix of this page's context.
+    with ui.item().props("clickable tag=a role=link").classes("kw-context-item") as item:
+        icon("check" if current else "").classes("kw-context-mark")
+        ui.label(context)
+        if current:
+            ui.label("current").classes("kw-badge")
+        if production:
+            _production_badge()
+    item.props["href"] = context_prefix(context) + "/"
+    item.classes("kw-production" if production else "kw-ordinary")
+    if current:
+        item.props["aria-current"] = "true"
+
+
+def _production_badge() -> ui.label:
+    return ui.label("production").classes("kw-badge kw-production-badge")
 
 
 def account_menu(ctx: PageContext) -> None:
@@ -72,8 +96,8 @@ def theme_button(shell: Shell) -> None:
     labeled(button, f"Theme: {state['choice']}")
 
 
-def search_field(ctx: PageContext) -> None:
-    """Draws the search field. It leads to a kind, or to the search results."""
+def search_field(ctx: PageContext, open_palette: Callable[[], None]) -> None:
+    """Draws the search field, which leads to a kind or to the search results, and the button of the palette."""
     names = sorted({name for kind in ctx.backend.known_kinds for name in (kind.plural, *kind.short_names)})
 
     def go() -> None:
@@ -86,6 +110,9 @@ def search_field(ctx: PageContext) -> None:
     field.props["data-search"] = "all"
     with field.add_slot("prepend"):
         icon("search")
+    with field.add_slot("append"):
+        button = ui.button("Ctrl K", on_click=open_palette).props("flat dense no-caps").classes("kw-key kw-wide-only")
+        labeled(button, "Search as you type with Ctrl K")
     field.on("keydown.enter", go)
 
 

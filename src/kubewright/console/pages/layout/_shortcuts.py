@@ -13,6 +13,7 @@ from kubewright.console.pages._static_files import STATIC
 __all__ = ["KEYS", "Shell", "keys_dialog"]
 
 KEYS: Final[Mapping[str, str]] = {
+    "Ctrl K": "Search objects, kinds and pages",
     "/": "Search the list or the whole console",
     "g k": "Go to kinds",
     "g p": "Go to problems",

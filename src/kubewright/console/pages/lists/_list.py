@@ -67,6 +67,7 @@ class _List:
         self.sent: dict[str, Row] = {}
         self.complete = False
         self.state = "rows"
+        self.typing_labels = False
         self.drawn = _layout_of(kind)
         # Serializes messages: initial rows must not overwrite newer changes, nor rows of an older selector those of the
         # current one.
@@ -106,9 +107,9 @@ class _List:
             with self.filter_field.add_slot("prepend"):
                 icon("filter_list")
             self.label_field = ui.input(placeholder="Labels: app=web", value=self.view.labels)
-            self.label_field.props("outlined dense clearable hide-bottom-space")
-            self.label_field.on("keydown.enter", self.choose_labels).on("clear", self.choose_labels)
-            self.label_field.on("blur", self.choose_labels)
+            self.label_field.props("outlined dense clearable hide-bottom-space debounce=300")
+            self.label_field.on_value_change(self.choose_labels)
+            self.label_field.on("blur", self.end_labels, args=[])
             labeled(self.label_field, "Label selector")
             with self.label_field.add_slot("prepend"):
                 icon("label")
@@ -174,7 +175,7 @@ class _List:
         return found
 
     async def choose_labels(self) -> None:
-        """Applies the label selector. An invalid one is reported at its field and changes nothing."""
+        """Applies the label selector while it is typed. An invalid one is reported at its field and changes nothing."""
         text = (self.label_field.value or "").strip()
         selector = self._selector(text)
         if selector is None:
@@ -183,8 +184,14 @@ class _List:
         self.label_field.error = None
         if text != self.view.labels:
             self.selector = selector
-            self.show(push=True, labels=text)
+            # One history entry for all of the typing, so that going back leads to the previous selector.
+            self.show(push=not self.typing_labels, labels=text)
+            self.typing_labels = True
             await self.fill()
+
+    def end_labels(self) -> None:
+        """Ends the typing of a selector."""
+        self.typing_labels = False
 
     def _selector(self, text: str) -> Selector | None:
         try:
