@@ -84,6 +84,7 @@ async def test_runs_a_shell_until_sign_out(
     before = re.search(r"(\d+) (\d+)pid-(\d+)-", (await rows.inner_text()).replace("\n", ""))
     assert before is not None
     assert int(before[2]) > 100  # the terminal fits the page of 1280 pixels
+    await expect(page.get_by_test_id("terminal-state")).to_have_text("Shell in web / app")  # no input was dropped
     assert await violations(page) == []
     await shoot(page, "terminal")
 

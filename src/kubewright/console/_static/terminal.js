@@ -13,6 +13,8 @@ function theme() {
 export default {
   template: `<div class="kw-terminal"></div>`,
   props: { label: String, resourcePath: String },
+  // Declared, and not named like native events, which would reach the same listeners.
+  emits: ["ready", "size", "typed"],
   async mounted() {
     await this.$nextTick();  // window.path_prefix is set
     await loadResource(`${window.path_prefix ?? ""}${this.resourcePath}/xterm.css`);
@@ -23,7 +25,7 @@ export default {
     this.terminal.textarea.setAttribute("aria-label", this.label);
     // Tab belongs to the shell; Shift+Tab leaves the terminal, so that the keyboard is not trapped.
     this.terminal.attachCustomKeyEventHandler((event) => !(event.key === "Tab" && event.shiftKey));
-    this.terminal.onData((text) => this.$emit("input", { text }));
+    this.terminal.onData((text) => this.$emit("typed", { text }));
     this.terminal.onResize(({ cols, rows }) => this.$emit("size", { cols, rows }));
     this.resized = new ResizeObserver(() => this.fitting.fit());
     this.resized.observe(this.$el);

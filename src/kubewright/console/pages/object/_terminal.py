@@ -35,7 +35,7 @@ async def offers_terminal(view: ObjectView) -> bool:
 
 
 class TerminalScreen(Element, component=STATIC / "terminal.js"):
-    """An xterm.js terminal. It emits `ready` and `size` with its size, and `input`."""
+    """An xterm.js terminal. It emits `ready` and `size` with its size, and `typed`."""
 
     def __init__(self, label: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class TerminalTab(Tab):
             self._state.props("role=status data-testid=terminal-state")
         with ui.element("div").classes("kw-card kw-terminal-frame").props("data-testid=terminal"):
             self._screen = TerminalScreen("Terminal. Shift+Tab leaves it.")
-        self._screen.on("ready", self._ready).on("size", self._resized).on("input", self._typed)
+        self._screen.on("ready", self._ready).on("size", self._resized).on("typed", self._typed)
         ui.label("Shift+Tab leaves the terminal. What you type is sent to the container and is not recorded.").classes(
             "kw-muted kw-small"
         )
