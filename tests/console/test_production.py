@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from kubewright.console._production import is_production  # private: a pure function
+from kubewright.client import Client, ClientConfig
+from kubewright.console import Console
+
+
+async def is_production(name: str, patterns: Sequence[str] = ()) -> bool:
+    async with Client(ClientConfig(server="http://127.0.0.1:1")) as client:
+        return Console(client, production=patterns).is_production(name)
 
 
 @pytest.mark.parametrize(
@@ -25,13 +33,13 @@ from kubewright.console._production import is_production  # private: a pure func
         ("", False),
     ],
 )
-def test_names_with_the_word_prod_are_production(name: str, production: bool) -> None:
-    assert is_production(name) is production
+async def test_names_with_the_word_prod_are_production(name: str, production: bool) -> None:
+    assert await is_production(name) is production
 
 
-def test_patterns_replace_the_default() -> None:
+async def test_patterns_replace_the_default() -> None:
     patterns = ["live-*", "MAIN"]
-    assert [is_production(name, patterns) for name in ("Live-eu", "main", "prod", "maintenance")] == [
+    assert [await is_production(name, patterns) for name in ("Live-eu", "main", "prod", "maintenance")] == [
         *(True, True),
         *(False, False),
     ]

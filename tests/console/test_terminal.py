@@ -12,9 +12,7 @@ from kubewright.api import Untyped
 from kubewright.client.streams import Output
 from kubewright.clock import VirtualClock
 from kubewright.console import Kind, Viewer
-
-# private: the part of the terminal tab that needs no browser
-from kubewright.console._terminal import MAX_INPUT_BYTES, Terminal
+from kubewright.console.actions import MAX_INPUT_BYTES, Terminal
 from tests.patience import until
 
 PODS = Kind("", "v1", "Pod", "pods", "pod", True, Untyped.kind_of("v1", "Pod", plural="pods"))

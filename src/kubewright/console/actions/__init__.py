@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from kubewright.console.actions._actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console.actions._bulk import MOST_OBJECTS, BulkChange, BulkKind, BulkResult, Target, denied, run_bulk
+from kubewright.console.actions._terminal import MAX_INPUT_BYTES, MISSING_VERB, Terminal, may_exec
 
 __all__ = [
+    "MAX_INPUT_BYTES",
+    "MISSING_VERB",
     "MOST_OBJECTS",
     "Action",
     "BulkChange",
     "BulkKind",
     "BulkResult",
     "Target",
+    "Terminal",
     "actions_of",
     "denied",
     "kubectl",
+    "may_exec",
     "run_bulk",
     "scaled_to",
 ]

@@ -14,7 +14,7 @@ from nicegui.events import GenericEventArguments
 
 from kubewright.client import ApiError
 from kubewright.console._object_view import ObjectView
-from kubewright.console._terminal import MAX_INPUT_BYTES, MISSING_VERB, Terminal, may_exec
+from kubewright.console.actions import MAX_INPUT_BYTES, MISSING_VERB, Terminal, may_exec
 from kubewright.console.pages._static_files import STATIC
 from kubewright.console.pages.object._container_logs import ContainerLogs
 from kubewright.console.pages.object._tab import Tab

@@ -57,7 +57,7 @@ class Terminal:
         self._place = (namespace, pod)
         self._container = container
         self._show = show
-        self._record = record
+        self._audit = record
         self._clock = clock
         self._input = bytearray()
         self._size: tuple[int, int] | None = None
@@ -90,11 +90,11 @@ class Terminal:
         try:
             async with opening as session:
                 opened = True
-                self._record("ok")
+                self._audit("ok")
                 return await self._first(self._read(session), self._feed(session), self._watch_permission())
         except (ApiError, OSError) as error:
             if not opened:
-                self._record(type(error).__name__)
+                self._audit(type(error).__name__)
             reason = error.status.message if isinstance(error, ApiError) else ""
             return f"The terminal ended: {reason or error}"
 
