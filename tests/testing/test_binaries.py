@@ -158,6 +158,19 @@ def test_a_binary_that_does_not_run_is_skipped(tmp_path: Path, monkeypatch: pyte
     assert "skipping etcd of KUBEBUILDER_ASSETS: it does not report its version" in progress_of(text)
 
 
+def test_each_binary_runs_once_until_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assets, log = write_scripts(tmp_path / "assets", BINARIES), tmp_path / "log"
+    for name in BINARIES:
+        (assets / name).write_text(f"{script(name)}echo {name} >> {log}\n")
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+
+    assert find_binaries() == find_binaries() == assets
+    assert sorted(log.read_text().split()) == sorted(BINARIES)
+
+    (assets / "etcd").write_text(script("etcd", "2.0.0"))
+    assert find_binaries() is None
+
+
 def test_missing_assets_come_from_other_sources_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assets = write_scripts(tmp_path / "assets", ENVTEST_BINARIES)
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))

@@ -15,6 +15,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from kubewright.progress import Progress
@@ -71,16 +72,28 @@ def _folder_of(version: str) -> Path:
 
 
 def binary_version(binary: Path) -> str | None:
-    """Returns the version that a binary reports; None if it does not exist or reports none."""
-    arguments = ["version", "--client"] if binary.name == KUBECTL else ["--version"]
+    """Returns the version that a binary reports; None if it does not exist or reports none.
+
+    Runs a binary only once per process, and again if it reported no version or the file has changed.
+    """
     try:
-        answer = subprocess.run(
-            [binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        status = binary.stat()
+        return _reported_version(binary, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    except (OSError, subprocess.TimeoutExpired, ValueError):
         return None
+
+
+@lru_cache(maxsize=64)
+def _reported_version(binary: Path, identity: tuple[int, ...]) -> str:
+    """Returns the version that a binary reports. Raises ValueError if it reports none."""
+    arguments = ["version", "--client"] if binary.name == KUBECTL else ["--version"]
+    answer = subprocess.run(
+        [binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+    )
     match = re.search(r"\bv?(\d+\.\d+\.\d+\S*)", answer.stdout)
-    return match[1] if match and answer.returncode == 0 else None
+    if match is None or answer.returncode != 0:
+        raise ValueError(f"{binary} does not report its version")
+    return match[1]
 
 
 def _find(progress: Progress) -> dict[str, Path]:
