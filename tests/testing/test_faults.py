@@ -193,10 +193,11 @@ def get_readyz(proxy: Proxy) -> int:
         connection.close()
 
 
-def test_proxies_end_with_their_control_plane() -> None:
-    with ControlPlane() as own:
-        proxy = own.proxy()
-        assert get_readyz(proxy) == 200
+def test_proxies_end_with_their_control_plane(plane: ControlPlane) -> None:
+    """The last test of this module: it stops the control plane."""
+    proxy = plane.proxy()
+    assert get_readyz(proxy) == 200
+    plane.stop()
     with pytest.raises(ConnectionRefusedError):
         get_readyz(proxy)
     proxy.close()
