@@ -42,6 +42,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
+SHORT_FILES = tuple(
+    f"tests/{folder}/" for folder in ("api", "benchmarks", "documentation", "http", "queue", "streaming", "yaml_reader")
+)
+"""Folders whose files take a few seconds each, and need no server."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs short files last, so that the processes of pytest-xdist end at the same time.
+
+    A process gets the next file when two tests of its current one are left. After a long last file, the other process
+    would be idle for minutes.
+    """
+    items.sort(key=lambda item: item.nodeid.startswith(SHORT_FILES))
+
+
 @pytest.fixture(autouse=True)
 def _no_cluster_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides the developer's own kubeconfig, so that no test can reach that cluster."""
