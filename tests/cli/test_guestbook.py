@@ -15,6 +15,7 @@ import pytest
 from kubewright.api import Untyped, apiextensions, apps, core, rbac
 from kubewright.client import Client, MergePatch, NotFound
 from kubewright.cluster import Cluster
+from kubewright.scaffold import carry_out, new_api, new_project
 from kubewright.testing import RealCluster, setup_binaries
 
 pytestmark = [pytest.mark.clusters, pytest.mark.timeout(900)]
@@ -168,8 +169,9 @@ async def test_the_quick_start_works_from_init_to_uninstall(shell: Shell, user: 
 
 @pytest.mark.promise("Projects", "Objects that block the deletion of a definition are named.")
 async def test_names_the_objects_that_block_the_deletion_of_a_definition(shell: Shell, user: Client) -> None:
-    await shell.run("init", "--domain", "held.domain")
-    await shell.run("create", "api", "--group", "webapp", "--version", "v1", "--kind", "Held", "--no-controller")
+    carry_out(new_project("guestbook", "held.domain"), shell.folder)
+    api = new_api(shell.folder, group="webapp", version="v1", kind="Held", controller=False)
+    carry_out(api, shell.folder)
     await shell.run("install")
     kind = Untyped.kind_of("webapp.held.domain/v1", "Held", plural="helds")
     held = kind()
