@@ -35,6 +35,10 @@ class Puppet(kw.Resource[PuppetSpec, PuppetStatus]):
     """What is admitted."""
 
 
+LONGEST = 30
+"""Seconds: the longest timeout of a webhook. The default of 10 s can pass on a busy machine."""
+
+
 def puppet(namespace: str, name: str = "kasper", **spec: object) -> Puppet:
     return Puppet(metadata=ObjectMeta(name=name, namespace=namespace), spec=PuppetSpec(**spec))  # type: ignore[arg-type]
 
@@ -43,18 +47,18 @@ def puppet(namespace: str, name: str = "kasper", **spec: object) -> Puppet:
 def operator(namespace: str) -> kw.Operator:
     made = kw.Operator("puppets", namespaces=[namespace])
 
-    @made.defaults(Puppet)
+    @made.defaults(Puppet, timeout=LONGEST)
     def fill_in(puppet: Puppet, request: AdmissionRequest[Puppet]) -> None:
         if puppet.spec.size is None:
             puppet.spec.size = 3
         if request.operation == "CREATE":
             puppet.spec.owner = request.user.username
 
-    @made.defaults(Puppet, subresources=["status"], operations=["UPDATE"])
+    @made.defaults(Puppet, subresources=["status"], operations=["UPDATE"], timeout=LONGEST)
     async def note(puppet: Puppet, request: AdmissionRequest[Puppet]) -> None:
         puppet.status.seen_by = request.subresource
 
-    @made.validates(Puppet)
+    @made.validates(Puppet, timeout=LONGEST)
     class Rules:
         def validate_create(self, puppet: Puppet) -> Iterator[FieldError | AdmissionWarning]:
             if (puppet.spec.size or 0) > 10:
@@ -74,7 +78,7 @@ def operator(namespace: str) -> kw.Operator:
             if puppet.metadata.labels.get("keep"):
                 raise Refused("it is to be kept")
 
-    @made.validates(Puppet, subresources=["status"], operations=["UPDATE"])
+    @made.validates(Puppet, subresources=["status"], operations=["UPDATE"], timeout=LONGEST)
     def mood(puppet: Puppet) -> FieldError | None:
         allowed = ["glad", "sad"]
         if puppet.status.mood in allowed:
