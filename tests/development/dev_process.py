@@ -163,7 +163,7 @@ def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None 
         yield dev
         if dev.process.poll() is None:
             assert dev.end() == 0, dev.errors
-        assert dev.errors == ""
+        assert dev.errors == "", dev.errors
     finally:
         if dev.process.poll() is None:
             dev.process.kill()
