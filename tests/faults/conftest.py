@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,26 +12,6 @@ from kubewright.client import Client
 from kubewright.crd import install
 from kubewright.testing import ControlPlane
 from tests.faults.toys import Journal, Toy
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def minute(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str] | None]:
-    """A program that runs for a minute beside the other tests. Started only if the test that needs it is selected."""
-    if not any(item.path.name == "test_stall.py" for item in request.session.items):
-        yield None
-        return
-    program = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.paused_minute"],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with program:
-        yield program
-        program.kill()
 
 
 @pytest.fixture(scope="package")

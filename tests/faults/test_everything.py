@@ -1,10 +1,17 @@
-"""A thousand toys, created, changed and deleted at random while everything goes wrong that can."""
+"""A thousand toys, created, changed and deleted at random while everything goes wrong that can.
+
+A second kube-apiserver is paused for a minute at the same time: its connections stay open without responses.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import subprocess
+import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +23,29 @@ from tests.faults.load import Load, plan
 from tests.faults.replicas import Replica
 from tests.faults.toys import Toy
 from tests.faults.world import World
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(400)]
 
 TOYS = 1_000
 OTHERS = 100
 SEED = 5
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def minute() -> Iterator[subprocess.Popen[str]]:
+    """The program `paused_minute`, which takes more than a minute. It runs beside the longest test."""
+    program = subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.paused_minute"],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with program:
+        yield program
+        program.kill()
 
 
 @pytest.mark.promise(
@@ -88,3 +112,25 @@ def check_reports(replicas: list[Replica], survivors: dict[str, Toy]) -> None:
         # Again only by another replica, when the first one was torn away before it could take the finalizer off.
         torn_away = [replica for replica in those if replica.process.returncode != ExitCode.STOPPED]
         assert len(those) - len(torn_away) <= 1, f"{uid} was cleaned up twice"
+
+
+@pytest.mark.promise(
+    "What happens when",
+    "A server that is silent for a minute is noticed, and all goes on afterwards.",
+)
+def test_a_server_that_is_silent_for_a_minute_is_noticed_and_all_goes_on_afterwards(
+    minute: subprocess.Popen[str],
+) -> None:
+    out, err = minute.communicate(timeout=PATIENCE)
+    assert minute.returncode == 0, err
+    saw = json.loads(out)
+    assert saw.pop("paused for") >= 60
+    assert saw == {
+        "stalled": "Stalled: nothing was received for 20s",
+        "state while stalled": "waiting",
+        "read while stalled": ["before", "changing"],
+        "written in the end": {"size": "0", "word": "during the pause"},
+        "stalls of the patient": 0,
+        "error in the end": "",
+        "twice at once": [],
+    }
