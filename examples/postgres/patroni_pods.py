@@ -180,7 +180,7 @@ class PatroniPods(Pods):
 
 @asynccontextmanager
 async def no_new_pods(client: Client) -> AsyncIterator[None]:
-    """Lets no pod start meanwhile, as if a machine were lost."""
+    """Lets no pod start inside the block, as if a machine were lost."""
     (node,) = await client.list(core.Node)
     await client.patch(core.Node, node.metadata.name, MergePatch({"spec": {"unschedulable": True}}))
     try:

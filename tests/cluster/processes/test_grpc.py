@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 from kubewright.api import core
 from kubewright.client import Client
-from kubewright.cluster.processes import (
-    Image,
-    Images,
-    _grpc,  # private: answers that no gRPC library sends
-)
+from kubewright.cluster.processes import Image, Images, grpc_health, read_grpc_message
 from kubewright.testing import setup_binaries
 from tests.cluster.processes.conftest import StartNode, is_ready, pod, wait
 from tests.patience import until
@@ -61,7 +57,7 @@ async def server(sent: bytes) -> AsyncIterator[tuple[int, asyncio.Future[bytes]]
 
 async def health(sent: bytes, service: str = "") -> tuple[bool, str]:
     async with server(sent) as (port, _):
-        return await _grpc.grpc_health("127.0.0.1", port, service)
+        return await grpc_health("127.0.0.1", port, service)
 
 
 class TestAnswers:
@@ -101,7 +97,7 @@ class TestAnswers:
 
     async def test_acknowledges_settings_and_pings(self) -> None:
         async with server(answer(1)) as (port, received):
-            await _grpc.grpc_health("127.0.0.1", port, "web" * 100)
+            await grpc_health("127.0.0.1", port, "web" * 100)
             asked = await received
         assert frame(SETTINGS, flags=1, stream=0) in asked
         assert frame(PING, b"12345678", flags=1, stream=0) in asked
@@ -116,7 +112,7 @@ def test_any_answer_is_a_result_or_a_value_error(sent: bytes) -> None:
         reader.feed_data(sent)
         reader.feed_eof()
         with suppress(ValueError, asyncio.IncompleteReadError):
-            await _grpc._response(reader, lambda _: None)
+            await read_grpc_message(reader, lambda _: None)
 
     asyncio.run(ask())
 

@@ -19,7 +19,6 @@ from tests.console.oidc.provider import CLIENT, USER, TestProvider
 from tests.console.screenshots import shoot
 from tests.patience import until
 
-SECTION = "Access to the console and its cost"
 HTML = {"Accept": "text/html"}
 
 OpenPage = Callable[..., Awaitable[Page]]
@@ -87,7 +86,10 @@ async def test_api_server_decides_whether_the_token_is_valid(
     assert len(console.sessions) == 0
 
 
-@pytest.mark.promise(SECTION, "A sign-in completes only in the browser that started it, once, within 10 minutes.")
+@pytest.mark.promise(
+    "Access to the console and its cost",
+    "A sign-in completes only in the browser that started it, once, within 10 minutes.",
+)
 async def test_rejects_forged_callbacks(
     http: aiohttp.ClientSession, console_url: str, provider: TestProvider, console: Console
 ) -> None:
@@ -182,7 +184,7 @@ class TestOnRealServer:
             return False
 
     @pytest.mark.promise(
-        SECTION,
+        "Access to the console and its cost",
         "OIDC users act with their own ID token, which the API server verifies. The console impersonates no user.",
     )
     async def test_signs_in_and_shows_what_the_user_may_see(
@@ -221,7 +223,7 @@ class TestOnRealServer:
         assert ended == [True]
         assert len(console.sessions) == 0
 
-    @pytest.mark.promise(SECTION, "A sign-in opens only pages of the console afterwards.")
+    @pytest.mark.promise("Access to the console and its cost", "A sign-in opens only pages of the console afterwards.")
     @pytest.mark.parametrize(
         "target", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", '/"><b>']
     )

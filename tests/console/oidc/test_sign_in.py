@@ -18,7 +18,6 @@ from kubewright.console.oidc import COOKIE_SECONDS, Grant, OIDCSignIn
 from tests.console.oidc.provider import CLIENT, TestProvider, encoded
 from tests.patience import until
 
-SECTION = "Access to the console and its cost"
 CALLBACK = "https://console.example.com/sign-in/oidc/callback"
 
 
@@ -71,7 +70,10 @@ async def test_requests_scopes_and_keeps_query_of_the_endpoint(provider: TestPro
     assert asked["state"] not in cookie
 
 
-@pytest.mark.promise(SECTION, "An ID token must have the right signature, issuer, audience, nonce and times.")
+@pytest.mark.promise(
+    "Access to the console and its cost",
+    "An ID token must have the right signature, issuer, audience, nonce and times.",
+)
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [
@@ -98,7 +100,10 @@ async def test_rejects_wrong_claims(
         await signed_in(provider, flow)
 
 
-@pytest.mark.promise(SECTION, "An ID token must have the right signature, issuer, audience, nonce and times.")
+@pytest.mark.promise(
+    "Access to the console and its cost",
+    "An ID token must have the right signature, issuer, audience, nonce and times.",
+)
 @pytest.mark.parametrize("algorithm", ["none", "None", "HS256", "RS384", ""])
 async def test_rejects_other_algorithms(provider: TestProvider, flow: OIDCSignIn, algorithm: str) -> None:
     provider.algorithm = algorithm
@@ -137,7 +142,10 @@ async def test_reads_keys_again_for_an_unknown_key_but_not_too_often(
     assert [what for what, _ in provider.requests].count("keys") == 2
 
 
-@pytest.mark.promise(SECTION, "A sign-in completes only in the browser that started it, once, within 10 minutes.")
+@pytest.mark.promise(
+    "Access to the console and its cost",
+    "A sign-in completes only in the browser that started it, once, within 10 minutes.",
+)
 async def test_completes_only_with_own_state_and_once(provider: TestProvider, flow: OIDCSignIn) -> None:
     address, cookie = await flow.begin(CALLBACK)
     other_address, other_cookie = await flow.begin(CALLBACK)
@@ -216,7 +224,9 @@ async def test_verifies_the_certificate_of_the_provider(
     assert "certificate" in caplog.text  # for the administrator
 
 
-@pytest.mark.promise(SECTION, "The OIDC client secret is read from a file, and never logged.")
+@pytest.mark.promise(
+    "Access to the console and its cost", "The OIDC client secret is read from a file, and never logged."
+)
 async def test_sends_client_secret_from_file(
     provider: TestProvider, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -302,7 +312,9 @@ async def kept(provider: TestProvider, monkeypatch: pytest.MonkeyPatch) -> Async
     await made.flow.close()
 
 
-@pytest.mark.promise(SECTION, "A session ends with its ID token, unless the provider renews it.")
+@pytest.mark.promise(
+    "Access to the console and its cost", "A session ends with its ID token, unless the provider renews it."
+)
 async def test_renews_the_token_before_it_expires(provider: TestProvider, kept: Kept) -> None:
     provider.refreshes, provider.life = True, 300.0
     await kept.start()
@@ -314,7 +326,9 @@ async def test_renews_the_token_before_it_expires(provider: TestProvider, kept: 
     assert kept.sessions.alive(kept.session)
 
 
-@pytest.mark.promise(SECTION, "A session ends with its ID token, unless the provider renews it.")
+@pytest.mark.promise(
+    "Access to the console and its cost", "A session ends with its ID token, unless the provider renews it."
+)
 async def test_ends_the_session_with_the_token(provider: TestProvider, kept: Kept) -> None:
     provider.life = 300.0
     await kept.start()

@@ -15,6 +15,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.cluster.processes._api_server import ApiServer, RemoteServerError
     from kubewright.cluster.processes._context import ServiceVariables
+    from kubewright.cluster.processes._grpc import grpc_health, read_grpc_message
     from kubewright.cluster.processes._images import Image, Images, ImagesError, Refused
     from kubewright.cluster.processes._memory import measures_memory, memory_excess
     from kubewright.cluster.processes._mounts import MountMode
@@ -33,9 +34,11 @@ __all__ = [
     "RemoteServerError",
     "ServiceAccounts",
     "ServiceVariables",
+    "grpc_health",
     "measures_memory",
     "memory_excess",
     "project_images",
+    "read_grpc_message",
 ]
 
 # Imported on first use: a mapping of images needs neither the client nor the API types.
@@ -50,9 +53,11 @@ _MODULES = {
     "RemoteServerError": "_api_server",
     "ServiceAccounts": "_service_accounts",
     "ServiceVariables": "_context",
+    "grpc_health": "_grpc",
     "measures_memory": "_memory",
     "memory_excess": "_memory",
     "project_images": "_project",
+    "read_grpc_message": "_grpc",
 }
 
 if not TYPE_CHECKING:  # type checkers would accept any name

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["grpc_health"]
+__all__ = ["grpc_health", "read_grpc_message"]
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY = 0x0, 0x1, 0x3, 0x4, 0x6, 0x7
@@ -31,7 +31,7 @@ async def grpc_health(host: str, port: int, service: str) -> tuple[bool, str]:
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(_request(f"{host}:{port}", service))
-        message = await _response(reader, writer.write)
+        message = await read_grpc_message(reader, writer.write)
     except asyncio.IncompleteReadError:
         raise ValueError("the server closed the connection before it answered") from None
     finally:
@@ -69,7 +69,7 @@ def _request(authority: str, service: str) -> bytes:
     )
 
 
-async def _response(reader: asyncio.StreamReader, write: Callable[[bytes], None]) -> bytes | None:
+async def read_grpc_message(reader: asyncio.StreamReader, write: Callable[[bytes], None]) -> bytes | None:
     """Returns the message of the answer; None if the server answers without one. Raises ValueError."""
     received = b""
     for _ in range(_MAX_FRAMES):
