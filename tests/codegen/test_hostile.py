@@ -164,6 +164,27 @@ def test_accepted_definitions_can_be_imported(definition: dict[str, Any]) -> Non
         imported(f"{package}_{module}", text)
 
 
+def document_of(
+    *, names: dict[str, Any] | None = None, schema: dict[str, Any] | None = None, **changes: Any
+) -> dict[str, Any]:
+    root = {"type": "object", "properties": {"spec": {"type": "object", "properties": schema or {}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}, **changes}
+    all_names = {"kind": "Thing", "plural": "things", **(names or {})}
+    spec = {"group": "example.com", "scope": "Cluster", "names": all_names, "versions": [version]}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+
+
+def test_drops_duplicates() -> None:
+    document = document_of(
+        names={"shortNames": ["th", "th"], "categories": ["all", "all"]},
+        schema={"size": {"type": "string"}},
+        selectableFields=[{"jsonPath": ".spec.size"}, {"jsonPath": ".spec.size"}],
+    )
+    [text] = [text for _, text in generate([read_definition(document, "hostile.yaml")]).items() if "th" in text]
+    imported("duplicates", text)
+    assert (text.count('"th"'), text.count('"all"'), text.count('".spec.size"')) == (1, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -178,12 +199,7 @@ def test_accepted_definitions_can_be_imported(definition: dict[str, Any]) -> Non
     ],
 )
 def test_rejects_unimportable_fields_by_name(changes: dict[str, Any], message: str) -> None:
-    fields = changes.pop("schema", {})
-    root = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}, **changes}
-    names = {"kind": "Thing", "plural": "things"}
-    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
-    document = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    document = document_of(**changes)
     with pytest.raises(CodegenError) as refused:
         read_definition(document, "hostile.yaml")
     assert message in str(refused.value)

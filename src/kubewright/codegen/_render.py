@@ -158,8 +158,9 @@ def _resource(kind: Kind) -> Doc:
     add("plural", source.plural, default=pluralize(source.kind.lower()) if source.kind[0].isupper() else None)
     add("singular", source.singular, default=source.kind.lower())
     add("list_kind", source.list_kind, default=f"{source.kind}List")
-    add("short_names", list(source.short_names), default=[])
-    add("categories", list(source.categories), default=[])
+    # An API server accepts duplicates; `@resource` does not.
+    add("short_names", [*dict.fromkeys(source.short_names)], default=[])
+    add("categories", [*dict.fromkeys(source.categories)], default=[])
     add("scope", "Namespaced" if source.namespaced else "Cluster", default="Namespaced")
     by_itself = kind.status is not None and kind.status.model is not None
     add("status_subresource", version.has_status, default=by_itself)
@@ -168,7 +169,7 @@ def _resource(kind: Kind) -> Doc:
     if version.columns:
         columns = tuple(prefixed(f"{literal(column['name'])}: ", _column(kind, column)) for column in version.columns)
         given["columns"] = Group("{", columns, "}")
-    add("selectable_fields", list(version.selectable_fields), default=[])
+    add("selectable_fields", [*dict.fromkeys(version.selectable_fields)], default=[])
     add("served", version.served, default=True)
     add("storage", version.storage if len(source.versions) > 1 else None, default=None)
     add("deprecated", version.deprecated, default=False)
