@@ -71,6 +71,9 @@ fuzz: .venv-fuzz/.ready ## Fuzz all targets for MINUTES=10 together; TARGET=yaml
 	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+search: setup ## Run the property tests with new random examples; a failure prints its example
+	$(PYTEST) -m "hypothesis and not control_plane and not browser and not postgres" --hypothesis-profile search
+
 soak: controlplane ## Run an operator under load and faults for MINUTES=60, and print what it needs each minute
 	$(RUN) tools.soak --minutes $(or $(MINUTES),60)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_operator.database import InvalidNames, address_of, logins, matches, verifier, wanted
 from postgres_operator.patroni import configuration, launch, pod_environment
@@ -48,6 +48,7 @@ class TestWanted:
 
 
 class TestVerifiers:
+    @settings(deadline=None, derandomize=True)
     @given(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()))
     def test_matches_its_own_password(self, password: str) -> None:
         made = verifier(password, iterations=2)
