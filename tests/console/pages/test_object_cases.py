@@ -40,7 +40,9 @@ async def test_tree_includes_pods_of_a_deployment_and_their_events(
         await client.create(stall("fruit", namespace, replicas=3))
         await page.goto(console_url + address("fruit", namespace))
         await expect(page.get_by_test_id("owned").locator(".kw-node", has_text="Pod")).to_have_count(3)
-        await expect(page.get_by_test_id("owned").locator(".kw-node .kw-ready")).to_have_count(5)
+        await expect(page.get_by_test_id("owned").locator(".kw-node .kw-ready")).to_have_count(
+            6
+        )  # also the Stall itself
         await shoot(page, "object-tree")
         await page.get_by_role("tab", name="Events").click()
         events = page.get_by_test_id("event")
