@@ -27,6 +27,7 @@ from kubewright.console.oidc._id_tokens import (
     verify_id_token,
 )
 from kubewright.console.oidc._settings import OIDC
+from kubewright.durations import format_duration
 
 __all__ = ["Document", "Provider", "Tokens"]
 
@@ -161,7 +162,7 @@ class Provider:
                 query = dict(parse_qsl(parts.query))
                 return await client.request(method, parts.path or "/", query=query, body=body, content_type=_FORM)
         except TimeoutError:
-            raise self._unavailable(f"no answer within {_SECONDS:.0f} s") from None
+            raise self._unavailable(f"no answer within {format_duration(_SECONDS)}") from None
         except ConfigError as error:
             raise self._unavailable(f"{error} (the CA is set with --oidc-ca-file)") from None
         except ApiError as error:
