@@ -86,33 +86,34 @@ async def test_forced_deletion_kills_the_processes(client: Client, node: Process
 
 
 @pytest.mark.clusters("embedded")
-async def test_pod_that_is_deleted_while_its_program_starts_ends(
-    client: Client, node: ProcessNode, monkeypatch: pytest.MonkeyPatch
+async def test_pod_that_is_deleted_while_its_program_starts_ends_in_order(
+    client: Client, node: ProcessNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = sys.modules["kubewright.cluster.processes._container"]  # private: the moment between two of its steps
     start, stop = worker.Launcher.start, worker.ContainerWorker.stop
-    started, stopped = asyncio.Event(), asyncio.Event()
+    stopping = asyncio.Event()
 
     async def slow_start(*arguments: Any) -> Any:
         launched = await start(*arguments)
-        started.set()
-        await stopped.wait()
+        await stopping.wait()
         return launched
 
     async def early_stop(*arguments: Any, **options: Any) -> None:
+        stopping.set()
         await stop(*arguments, **options)
-        stopped.set()
 
     monkeypatch.setattr(worker.Launcher, "start", slow_start)
     monkeypatch.setattr(worker.ContainerWorker, "stop", early_stop)
-    await client.create(pod("brief", {"args": ["trap '' TERM; sleep 1000"]}, terminationGracePeriodSeconds=100_000))
-    await started.wait()
+    trace = tmp_path / "trace"
+    container = {
+        "args": [f"trap 'echo term >>{trace}; exit 0' TERM; echo up >>{trace}; while :; do sleep 0.05; done"],
+        "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", f"echo hook >>{trace}"]}}},
+    }
+    await client.create(pod("brief", container, terminationGracePeriodSeconds=100_000))
+    await until(lambda: trace.exists() and "up" in trace.read_text())
     await client.delete(core.Pod, "brief")
-
-    async def gone() -> bool:
-        return await client.find(core.Pod, "brief") is None
-
-    await until(gone, "the end of the pod")
+    await client.wait_until_gone(core.Pod, "brief")
+    assert trace.read_text().split() == ["up", "hook", "term"]
 
 
 PRINTING = """

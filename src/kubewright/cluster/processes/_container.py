@@ -63,6 +63,9 @@ class ContainerWorker:
         self._logs = logs
         self._address = address
         self._stopped = asyncio.Event()
+        self._settled = asyncio.Event()  # no start is in progress
+        self._settled.set()
+        self._killed = False
         self._reason = ""
 
     # The loop
@@ -112,11 +115,12 @@ class ContainerWorker:
         self._reason = ""
         if state.image is None:
             return await self._simulate()
+        self._settled.clear()
         try:
             async with self._node.starting:
                 if self._view.ending.is_set():
                     return None
-                launched = await self._launcher.start(self._view.pod, state)
+                launched = self.launched = await self._launcher.start(self._view.pod, state)
         except (InvalidReference, Refused, VolumeFailure) as error:
             await self._refuse(error)
             return None
@@ -127,8 +131,10 @@ class ContainerWorker:
             state.end(now(), _START_ERROR, "StartError", message)
             self._report("Failed", f"Error: {message}", warning=True)
             return _START_ERROR
-        if self._view.ending.is_set():
-            launched.main.kill()  # `stop` was called before there was a process
+        finally:
+            self._settled.set()
+        if self._killed:  # before there was a process
+            launched.main.kill()
         return await self._supervise(launched)
 
     async def _refuse(self, error: Exception) -> None:
@@ -156,7 +162,7 @@ class ContainerWorker:
 
     async def _supervise(self, launched: Launched) -> int:
         state, clock = self.state, self._node.clock
-        state.previous_output, self.launched = state.output, launched
+        state.previous_output = state.output
         output = state.output = Output(launched.process, self._logs / f"{state.restarts}.log")
         state.begin(clock.now())
         for reason, text in (
@@ -260,6 +266,7 @@ class ContainerWorker:
     async def stop(self, grace: float, *, quiet: bool = False) -> None:
         """Ends the current run: the hook, SIGTERM, and after `grace` seconds SIGKILL. Returns when it has ended."""
         self._stopped.set()
+        await self._settled.wait()  # a program that is starting gets its hook and its signal, too
         launched = self.launched
         if launched is None:
             return
@@ -286,6 +293,7 @@ class ContainerWorker:
     def kill(self) -> None:
         """Kills the current run."""
         self._stopped.set()
+        self._killed = True
         if self.launched is not None:
             self.launched.main.kill()
 
