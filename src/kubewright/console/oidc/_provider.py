@@ -26,7 +26,7 @@ from kubewright.console.oidc._id_tokens import (
     UnknownKey,
     verify_id_token,
 )
-from kubewright.console.oidc._settings import OIDC
+from kubewright.console.oidc._settings import OIDC, is_https
 from kubewright.durations import format_duration
 
 __all__ = ["Document", "Provider", "Tokens"]
@@ -175,7 +175,7 @@ class Provider:
         if document.issuer != self._settings.issuer:
             raise self._unavailable("its discovery document names another issuer")
         for address in (document.authorization_endpoint, document.token_endpoint, document.jwks_uri):
-            if not _is_https(address):
+            if not is_https(address):
                 raise self._unavailable("its discovery document has an address that is not https")
 
     def _unavailable(self, reason: str) -> SignInUnavailable:
@@ -189,16 +189,6 @@ class Provider:
 def _posts_secret(document: Document) -> bool:
     methods = document.token_endpoint_auth_methods_supported
     return "client_secret_post" in methods and "client_secret_basic" not in methods
-
-
-def _is_https(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        parts.port  # noqa: B018  # raises for an invalid port
-    except ValueError:
-        return False
-    plain = address.isascii() and address.isprintable() and " " not in address
-    return plain and parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
 
 
 def _decode(content: bytes, kind: type[T], what: str) -> T:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["OIDC"]
+__all__ = ["OIDC", "is_https"]
 
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 _SECRET_BYTES: Final = 4_096
@@ -63,11 +63,16 @@ class OIDC:
         return found
 
 
-def _is_issuer(url: str) -> bool:
+def is_https(url: str) -> bool:
+    """Whether this is an https address with a host, without a user."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018  # raises for an invalid port
     except ValueError:
         return False
-    secure = parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
-    return secure and not parts.query and not parts.fragment and url.isascii() and url.isprintable() and " " not in url
+    plain = url.isascii() and url.isprintable() and " " not in url
+    return plain and parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def _is_issuer(url: str) -> bool:
+    return is_https(url) and not urlsplit(url).query and not urlsplit(url).fragment
