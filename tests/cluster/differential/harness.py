@@ -189,6 +189,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 AGE = re.compile(r"\d+s")
 REVISION_LINE = re.compile(r'(resourceVersion: )"\d+"')
+REVISION_IN_TEXT = re.compile(r"(resourceVersion\D{1,20})(\d+)", re.IGNORECASE)  # other numbers are none
 QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')
 GENERATED = re.compile(r"\b(\w+-gen-)[a-z0-9]{5}")
 
@@ -225,7 +226,7 @@ def normalized(answers: list[dict[str, Any]], namespace: str) -> list[dict[str, 
         if key == "message":
             value = QUOTED_OBJECT.sub(lambda found: json.dumps(_sorted(found[0])), value)
         if key in ("message", "step"):
-            return re.sub(r"\b\d{3,}\b", lambda found: ranks.get(found[0], found[0]), value)
+            return REVISION_IN_TEXT.sub(lambda found: found[1] + ranks.get(found[2], found[2]), value)
         if key == "cells" and AGE.fullmatch(value):
             return "<age>"
         return value
