@@ -214,7 +214,7 @@ MOST_PRIVATE = 58
 # Imports of a private module, and patches of its attributes; also in the source of a program that a test starts.
 PRIVATE = re.compile(
     r"""\b(?:from|import)\s+kubewright(?:\.\w+)*\._[a-z]
-      | \bfrom\s+kubewright(?:\.\w+)*\s+import\s+(?:.*[\s,(])?_[a-z]
+      | \bfrom\s+kubewright(?:\.\w+)*\s+import\s+(?:\([^)]*?|[^\n(]*?)\b_[a-z]
       | \bsetattr\(\s*["']kubewright(?:\.\w+)*\._[a-z]""",
     re.VERBOSE,
 )
@@ -229,6 +229,41 @@ def lines_of_tests() -> Iterator[tuple[str, str, str]]:
             before = line
 
 
+def private_names() -> Iterator[tuple[str, str, str]]:
+    """Yields each line where a private name is imported or patched, as `lines_of_tests` does."""
+    for file in sorted({*TESTS.rglob("*.py")} - {Path(__file__)}):
+        text = file.read_text()
+        lines = ["", *text.splitlines()]
+        for number in sorted({text.count("\n", 0, found.start()) + 1 for found in PRIVATE.finditer(text)}):
+            yield f"{file.relative_to(TESTS.parent)}:{number}", lines[number - 1], lines[number]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from kubewright.queue._queue import WorkQueue",
+        "import kubewright.queue._queue",
+        "from kubewright.queue import WorkQueue, _queue",
+        "from kubewright.queue import (\n    WorkQueue,\n    _queue,\n)",
+        'monkeypatch.setattr("kubewright.queue._queue.WorkQueue", None)',
+    ],
+)
+def test_recognizes_private_names(source: str) -> None:
+    assert PRIVATE.search(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from kubewright.queue import WorkQueue\nfrom tests import _own",
+        "from kubewright.queue import (\n    WorkQueue,\n)\n_own = 1",
+        "from kubewright.queue import LOW_PRIORITY as low",
+    ],
+)
+def test_public_names_are_not_private(source: str) -> None:
+    assert not PRIVATE.search(source)
+
+
 def has_reason(word: str, before: str, line: str) -> bool:
     """Whether a comment `# word: why` is on the line, or alone on the line before it."""
     return re.search(rf"# {word}: \S", line) is not None or re.match(rf"\s*# {word}: \S", before) is not None
@@ -236,7 +271,7 @@ def has_reason(word: str, before: str, line: str) -> bool:
 
 def test_private_modules_in_tests_have_a_reason() -> None:
     """Tests use public names. Where that is impossible or much slower, `# private: why` says so."""
-    found = [each for each in lines_of_tests() if PRIVATE.search(each[2])]
+    found = list(private_names())
     assert [place for place, before, line in found if not has_reason("private", before, line)] == []
     imports = [line for _, _, line in found if line.lstrip().startswith(("from", "import"))]
     assert len(imports) <= MOST_PRIVATE, "use a public name instead: this number may only shrink"
