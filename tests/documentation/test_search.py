@@ -10,6 +10,11 @@ A = Page("a", "# Caches\n\nThe store keeps bytes.\n\n## Indexes\n\nAn index of P
 B = Page("b", "# Queue\n\nA key waits; the cache is elsewhere.\n\n```console\n# not a heading\n```\n")
 
 
+def test_section_about_an_attribute_comes_first() -> None:
+    first = search(pages().values(), "ctx.clock")[0]
+    assert (first.page, first.heading) == ("reconcile", "The clock")
+
+
 def test_finds_sections_with_all_words_in_any_case() -> None:
     assert search([A, B], "pods INDEX") == [Hit("a", "Indexes", "An index of Pods by node.")]
     assert search([A, B], "pods bytes") == []

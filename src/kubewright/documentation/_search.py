@@ -22,7 +22,10 @@ class Hit:
 
 
 def search(among: Iterable[Page], words: str, *, limit: int = 20) -> list[Hit]:
-    """Returns sections with all words, in any case; those with words in their heading or page name come first."""
+    """Returns sections with all words, in any case; those with words in their heading or page name come first.
+
+    A heading has the word `ctx.clock` if it has `clock`: sections explain an attribute under its own name.
+    """
     wanted = [word.lower() for word in words.split()]
     ranked: list[tuple[int, int, Hit]] = []
     for page in among:
@@ -31,7 +34,9 @@ def search(among: Iterable[Page], words: str, *, limit: int = 20) -> list[Hit]:
             if not wanted or not all(word in everything for word in wanted):
                 continue
             line = next((one for one in text.splitlines() if any(word in one.lower() for word in wanted)), "")
-            titled = sum(word in heading.lower() for word in wanted) * 2 + sum(word in page.name for word in wanted)
+            titled = sum(word.rpartition(".")[2] in heading.lower() for word in wanted) * 2 + sum(
+                word in page.name for word in wanted
+            )
             often = sum(text.lower().count(word) for word in wanted)
             ranked.append((-titled, -often, Hit(page.name, heading, " ".join(line.split())[:120])))
     ranked.sort(key=lambda one: (one[0], one[1], one[2].page))
