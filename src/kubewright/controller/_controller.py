@@ -12,11 +12,9 @@ from msgspec.structs import replace
 from kubewright.api import Object
 from kubewright.cache import Change, HandlerRegistration, ObjectKey, Snapshot
 from kubewright.causes import error_text
-from kubewright.client import Conflict
 from kubewright.controller._context_backend import ContextBackend
 from kubewright.controller._controller_view import ControllerView
 from kubewright.controller._daemons import RESET_AFTER, DaemonBackend
-from kubewright.controller._decoding import Undecodable
 from kubewright.controller._deletions import DeletionCallbacks
 from kubewright.controller._enqueuing import Enqueuer
 from kubewright.controller._environment import Environment
@@ -30,11 +28,10 @@ from kubewright.controller._object_logger import ObjectLogger
 from kubewright.controller._pausing import Pausing
 from kubewright.controller._priorities import ObjectPriority
 from kubewright.controller._processing import ObjectProcessing
-from kubewright.controller._reconcile import NOTHING, RetryLater, TerminalError
+from kubewright.controller._reconcile import NOTHING, RetryLater
 from kubewright.controller._retries import Retries
 from kubewright.controller._selection import Selection
 from kubewright.controller._sources import from_trigger, passes, priority_of
-from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.controller.registration import Registration
 from kubewright.durations import Duration, check_duration, format_duration
 from kubewright.observe import ControllerStats, Ending, Reconcile
@@ -82,9 +79,16 @@ class Controller(ControllerView[R]):
             enqueuer=self._enqueuer,
             prunable=tuple(one.kind for one in registration.owns if one.verbs is None or "delete" in one.verbs),
         )
-        failures = FailureEvents(self._generation_of, self._record_event) if environment.failure_events else None
+        failures = FailureEvents(self.snapshot, self._record_event) if environment.failure_events else None
         self._reports = FailureReports(environment.former_finalizers, self._record_event, failures)
-        self._retries = Retries(self.queue, self.stats, self._reports, environment.leads, lambda: self.resync_in)
+        self._retries = Retries(
+            self.queue,
+            self.stats,
+            self._reports,
+            environment.leads,
+            lambda: self.resync_in,
+            reset_after=RESET_AFTER if self._is_daemon else None,
+        )
         finalizers = list(registration.finalizers)
         if handlers.finalize is not None and registration.class_finalizer is not None:
             finalizers.append((registration.class_finalizer, handlers.finalize))
@@ -300,13 +304,7 @@ class Controller(ControllerView[R]):
         environment, attempt = self._environment, attempt or self.queue.rate_limiter.retries(key) + 1
         trigger, cause = self._enqueuer.take_trigger(record, "initial" if attempt == 1 else "retry")
         return environment.observer.begin(
-            environment.rng,
-            self.name,
-            self._registration.info,
-            key,
-            attempt=attempt,
-            trigger=trigger,
-            cause=cause,
+            environment.rng, self.name, self.info, key, attempt=attempt, trigger=trigger, cause=cause
         )
 
     async def _handle(self, key: ObjectKey, record: KeyRecord, run: Reconcile) -> Ending:
@@ -314,27 +312,10 @@ class Controller(ControllerView[R]):
         queue = self.queue
         try:
             result = await self._processing.run(key, record, run)
-        except RetryLater as error:
-            self._enqueuer.note_trigger(key, "requeue")
-            return self._retries.later(run, error)
-        except TerminalError as error:
-            run.failed(error)
-            queue.forget(key)
-            self._reports.failed(run, error, "reconcile failed, not retried until the object changes: %s", error)
-            return "terminal_error"
-        except Undecodable as found:
-            run.failed(found.error)
-            queue.forget(key)
-            self._reports.undecodable(run, found, record)
-            return "terminal_error"
-        except (Conflict, Outdated, BeingDeleted) as error:
-            self._retries.quietly_after(run, error)
-            return "error"
         except (Exception, asyncio.CancelledError) as error:
-            if self._is_daemon and (queue.state(key).running_for or 0.0) >= RESET_AFTER:
-                queue.forget(key)
-            self._retries.after(run, error)
-            return "error"
+            if isinstance(error, RetryLater):
+                self._enqueuer.note_trigger(key, "requeue")
+            return self._retries.after(run, record, error)
         if result is None or result == NOTHING:
             queue.rate_limiter.forget(key)
             return "success"
@@ -360,11 +341,6 @@ class Controller(ControllerView[R]):
         if ending != "error":  # an error is retried, mostly earlier
             self._enqueuer.note_trigger(key, "requeue")
         self.queue.add_after(key, moment - self._environment.clock.monotonic())
-
-    def _generation_of(self, key: ObjectKey) -> int | None:
-        """Returns the generation of the cached object; of a kind without generations, its resourceVersion."""
-        snapshot = self._informer.lister.snapshot(key)
-        return None if snapshot is None else snapshot.generation or snapshot.resource_version
 
     def _record_event(self, run: Reconcile, reason: str, message: str, action: str) -> None:
         self._backend(run.key, None, run, run.trigger).record(reason, message, "Warning", action)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
-from kubewright.cache import ObjectKey
+from kubewright.cache import ObjectKey, Snapshot
 from kubewright.causes import only_cause
 from kubewright.client import ApiError
 from kubewright.controller._reconcile import ReconcileTimeout, RetryLater, TerminalError
@@ -32,16 +32,16 @@ _LIBRARY: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + 
 class FailureEvents:
     """Records the first failure of each state of an object, and each change of the reason.
 
-    `generation_of` returns the generation of the object; None if it is absent, and then nothing is recorded. `record`
-    records a Warning event about the object: reason, message and action.
+    `snapshot` returns the cached object; None if it is absent, and then nothing is recorded. `record` records a Warning
+    event about the object: reason, message and action.
     """
 
     def __init__(
         self,
-        generation_of: Callable[[ObjectKey], int | None],
+        snapshot: Callable[[ObjectKey], Snapshot[Any] | None],
         record: Callable[[Reconcile, str, str, str], None],
     ) -> None:
-        self._generation_of = generation_of
+        self._snapshot = snapshot
         self._record = record
         self._last: LRUMemory[ObjectKey, tuple[int, str]] = LRUMemory(_KEYS)
 
@@ -49,10 +49,10 @@ class FailureEvents:
         """Records an event, unless the last event about this state of the object said the same."""
         if isinstance(error, ApiError) and error.code == 0:
             return  # the server is unreachable, for events too
-        generation = self._generation_of(run.key)
-        if generation is None:
+        snapshot = self._snapshot(run.key)
+        if snapshot is None:
             return
-        state = (generation, failure_message(error))
+        state = (snapshot.generation or snapshot.resource_version, failure_message(error))
         if self._last.peek(run.key) != state:
             self._last.put(run.key, state)
             self._record(run, "ReconcileFailed", state[1], "Reconcile")

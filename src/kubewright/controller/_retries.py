@@ -1,4 +1,4 @@
-"""`Retries`: decides when a key is retried after an error, and reports it."""
+"""`Retries`: decides when a key is retried after its reconcile raised, and reports it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Final
 
 from kubewright.cache import ObjectKey
 from kubewright.causes import error_text
-from kubewright.client import ApiError, Forbidden, NotFound
+from kubewright.client import ApiError, Conflict, Forbidden, NotFound
+from kubewright.controller._decoding import Undecodable
 from kubewright.controller._error_notes import add_fix_note
 from kubewright.controller._failure_reports import FailureReports, due, log_for
-from kubewright.controller._reconcile import ReconcileTimeout, RetryLater
+from kubewright.controller._key_records import KeyRecord
+from kubewright.controller._reconcile import ReconcileTimeout, RetryLater, TerminalError
+from kubewright.controller.apply import BeingDeleted, Outdated
 from kubewright.observe import BUGS, ControllerStats, Ending, Reconcile
 from kubewright.queue import WorkQueue
 from kubewright.user_code import being_cancelled
@@ -23,7 +26,11 @@ _LONGEST_RETRY_AFTER: Final = 1000.0
 
 
 class Retries:
-    """Retries the keys of one controller. `resync_in` returns the seconds until the next resync, if there is one."""
+    """Retries the keys of one controller.
+
+    `resync_in` returns the seconds until the next resync, if there is one. A key that ran for `reset_after` seconds or
+    more starts with the shortest backoff.
+    """
 
     def __init__(
         self,
@@ -32,22 +39,47 @@ class Retries:
         reports: FailureReports,
         leads: Callable[[], bool] | None,
         resync_in: Callable[[], float | None],
+        reset_after: float | None = None,
     ) -> None:
         self._queue = queue
         self._stats = stats
         self._reports = reports
         self._leads = leads
         self._resync_in = resync_in
+        self._reset_after = reset_after
 
-    def after(self, run: Reconcile, error: BaseException) -> None:
-        """Backs off after an error of a reconcile, and reports it. Raises the cancellation of the worker itself."""
+    def after(self, run: Reconcile, record: KeyRecord, error: BaseException) -> Ending:
+        """Retries the key as the error demands, and reports it. Raises the cancellation of the worker itself."""
+        key, queue = run.key, self._queue
+        if isinstance(error, RetryLater):
+            return self._later(run, error)
+        if isinstance(error, TerminalError):
+            run.failed(error)
+            queue.forget(key)
+            self._reports.failed(run, error, "reconcile failed, not retried until the object changes: %s", error)
+            return "terminal_error"
+        if isinstance(error, Undecodable):
+            run.failed(error.error)
+            queue.forget(key)
+            self._reports.undecodable(run, error, record)
+            return "terminal_error"
+        if isinstance(error, Conflict | Outdated | BeingDeleted):
+            self._quietly_after(run, error)
+            return "error"
+        if self._reset_after is not None and (queue.state(key).running_for or 0.0) >= self._reset_after:
+            queue.forget(key)
+        self._after_failure(run, error)
+        return "error"
+
+    def _after_failure(self, run: Reconcile, error: BaseException) -> None:
+        """Backs off, and reports the error unless it is common in every cluster."""
         if isinstance(error, asyncio.CancelledError) and being_cancelled():
             raise error  # not a cancellation of something that the reconciler waited for
         if isinstance(error, Forbidden) and error.namespace_is_going:
-            self.quietly_after(run, error)  # the namespace is deleted with all of its objects
+            self._quietly_after(run, error)  # the namespace is deleted with all of its objects
             return
         if isinstance(error, NotFound) and self._is_deleted(run, error):
-            self.quietly_after(run, error)  # it was deleted during its reconcile
+            self._quietly_after(run, error)  # it was deleted during its reconcile
             return
         add_fix_note(error)
         run.failed(error)
@@ -65,13 +97,13 @@ class Retries:
         message = "reconcile failed, attempt %d, retrying %s: %s"
         self._reports.failed(run, error, message, attempt, self._due(key), error_text(error))
 
-    def quietly_after(self, run: Reconcile, error: Exception) -> None:
+    def _quietly_after(self, run: Reconcile, error: Exception) -> None:
         """Backs off after an error that is common in every cluster: one line in the log, and no traceback."""
         run.failed(error)
         self._back_off(run.key, error)
         log_for(run).info("%s; retrying %s", error, self._due(run.key))
 
-    def later(self, run: Reconcile, error: RetryLater) -> Ending:
+    def _later(self, run: Reconcile, error: RetryLater) -> Ending:
         """Requeues the key as a `RetryLater` asks for, and reports it."""
         key, queue = run.key, self._queue
         run.failed(error)
