@@ -187,7 +187,7 @@ async def taken(events: AsyncIterator[Any], count: int | str) -> list[Any]:
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-AGE = re.compile(r"\d+s")
+AGE = re.compile(r"(\d+[smhd]){1,2}")
 REVISION_LINE = re.compile(r'(resourceVersion: )"\d+"')
 REVISION_IN_TEXT = re.compile(r"(resourceVersion\D{1,20})(\d+)", re.IGNORECASE)  # other numbers are none
 QUOTED_OBJECT = re.compile(r'"\{(?:[^"\\]|\\.)*\}"')

@@ -131,6 +131,10 @@ class Strategy:
     def default(self, obj: JSONObject) -> None:
         """Sets the defaults of absent fields. Must be idempotent."""
 
+    def early_warnings(self, obj: JSONObject) -> list[str]:
+        """Returns warnings about values of a new object that `prepare_create`, which is called next, replaces."""
+        return []
+
     def prepare_create(self, obj: JSONObject) -> None:
         """Sets and clears the fields of a new object that only the server may set. The status is already cleared."""
 

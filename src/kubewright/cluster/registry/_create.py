@@ -84,6 +84,7 @@ async def _create_admitted(state: State, call: Call, attributes: Attributes) -> 
     metadata["uid"] = state.uid() if call.dry_run else state.uid_of(*place)
     stored = False
     try:
+        call.warnings += type_.strategy.early_warnings(obj)
         type_.strategy.prepare_create(obj)
         made = await _create_prepared(state, call, attributes, obj)
         stored = not call.dry_run

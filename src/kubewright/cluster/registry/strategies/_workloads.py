@@ -12,6 +12,7 @@ from kubewright.cluster.registry.strategies._pod_warnings import name_warnings, 
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._job_statuses import job_status_errors
 from kubewright.cluster.registry.validation._jobs import job_update_errors
+from kubewright.cluster.registry.validation._pod_annotations import app_armor_warnings, copy_app_armor
 from kubewright.cluster.registry.validation._pods import ephemeral_update_errors, new_pod_errors, pod_update_errors
 from kubewright.cluster.registry.validation._statuses import workload_status_errors
 from kubewright.cluster.registry.validation._workloads import (
@@ -76,9 +77,14 @@ class PodStrategy(BuiltinStrategy):
         elif all_ and not first:
             status["podIP"] = all_[0].get("ip", "")
 
+    def early_warnings(self, obj: JSONObject) -> list[str]:
+        """Returns warnings for annotations that stand for fields."""
+        return app_armor_warnings(obj)
+
     def prepare_create(self, obj: JSONObject) -> None:
-        """Sets the phase, and the fields that admission plugins add."""
+        """Sets the phase, and the fields that admission plugins or annotations stand for."""
         complete_pod(obj)
+        copy_app_armor(obj)
         if obj["spec"].get("terminationGracePeriodSeconds", 0) < 0:
             obj["spec"]["terminationGracePeriodSeconds"] = 1
         if obj["spec"].get("schedulingGates"):
@@ -106,17 +112,17 @@ class PodStrategy(BuiltinStrategy):
 
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Validates the spec."""
-        return new_pod_errors(obj["spec"])
+        return new_pod_errors(obj)
 
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns warnings for a new pod."""
-        return [] if old is not None else [*name_warnings(obj, "the Pod's hostname"), *pod_warnings(obj["spec"])]
+        return [] if old is not None else [*name_warnings(obj, "the Pod's hostname"), *pod_warnings(obj)]
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Rejects changes of immutable fields."""
         if subresource == "ephemeralcontainers":
             return ephemeral_update_errors(obj["spec"], old["spec"])
-        return [] if subresource else pod_update_errors(obj["spec"], old["spec"])
+        return [] if subresource else pod_update_errors(obj, old)
 
 
 def _keep_all_but_ephemeral_containers(obj: JSONObject, old: JSONObject) -> None:
@@ -146,7 +152,7 @@ class TemplateStrategy(SpecStrategy):
         for part in self.template:
             found = found.get(part) or {}
         named = name_warnings(obj, "Pod names and hostnames") if old is None and self.names_pods else []
-        return [*named, *pod_warnings(found.get("spec") or {}, ".".join((*self.template, "spec")))]
+        return [*named, *pod_warnings(found, ".".join(self.template))]
 
 
 class ReplicatedStrategy(TemplateStrategy):

@@ -13,7 +13,9 @@ from kubewright.names import path_segment_problems, subdomain_problems
 __all__ = [
     "address_errors",
     "address_name_problems",
+    "address_problems",
     "address_update_errors",
+    "address_warnings",
     "parsed_address",
     "range_errors",
     "range_update_errors",
@@ -43,15 +45,35 @@ def _is_mapped(address: _Address) -> bool:
     return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
 
 
-def address_name_problems(name: str) -> list[str]:
-    """Returns the problems of an address that must be in its canonical form."""
-    address = parsed_address(name)
+def address_warnings(text: str, path: str) -> list[str]:
+    """Returns the warning for an address in a form that some programs do not accept, or understand differently."""
+    address = parsed_address(text)
+    if address is None:
+        return []
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return [f'{path}: non-standard IP address "{text}" is invalid: use "{address.ipv4_mapped}"']
+    if _without_zeros(text) != text:
+        return [f'{path}: non-standard IP address "{text}" is invalid: use "{address}"']
+    if address.version == 6 and str(address) != text:
+        return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{address}")']
+    return []
+
+
+def address_problems(text: str) -> list[str]:
+    """Returns the problems of an address that programs may understand differently."""
+    address = parsed_address(text)
     if address is None:
         return [_ADDRESS_RULE]
-    if _without_zeros(name) != name:
+    if _without_zeros(text) != text:
         return ["must not have leading 0s"]
-    if _is_mapped(address):
-        return ["must not be an IPv4-mapped IPv6 address"]
+    return ["must not be an IPv4-mapped IPv6 address"] if _is_mapped(address) else []
+
+
+def address_name_problems(name: str) -> list[str]:
+    """Returns the problems of an address that must be in its canonical form."""
+    if problems := address_problems(name):
+        return problems
+    address = parsed_address(name)
     return [] if str(address) == name else [f'must be in canonical form ("{address}")']
 
 

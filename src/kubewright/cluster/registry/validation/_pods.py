@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import MOST_SECONDS, one_of
 from kubewright.cluster.registry.validation._containers import container_errors
@@ -19,6 +19,12 @@ from kubewright.cluster.registry.validation._placement import (
     spread_errors,
     toleration_errors,
 )
+from kubewright.cluster.registry.validation._pod_annotations import (
+    annotation_update_errors,
+    pod_annotation_errors,
+    profile_match_errors,
+)
+from kubewright.cluster.registry.validation._pod_dns import dns_errors, host_alias_errors
 from kubewright.cluster.registry.validation._security import pod_security_errors
 from kubewright.cluster.registry.validation._volumes import volume_errors
 from kubewright.names import label_problems, subdomain_problems
@@ -44,7 +50,7 @@ def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[
     errors += node_selector_errors(spec.get("nodeSelector"), f"{path}.nodeSelector")
     errors += pod_security_errors(spec, path)
     errors += affinity_errors(spec.get("affinity"), f"{path}.affinity")
-    errors += _dns(spec, f"{path}.dnsConfig")
+    errors += dns_errors(spec, f"{path}.dnsConfig")
     errors += spread_errors(spec.get("topologySpreadConstraints") or (), f"{path}.topologySpreadConstraints")
     for field in ("serviceAccountName", "nodeName"):
         if value := spec.get(field):
@@ -57,25 +63,42 @@ def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[
         if value := spec.get(field):
             errors += [invalid(f"{path}.{field}", value, problem) for problem in label_problems(value)]
     errors += toleration_errors(spec.get("tolerations") or (), f"{path}.tolerations")
+    errors += host_alias_errors(spec.get("hostAliases") or [], f"{path}.hostAliases")
     for field in ("priorityClassName", "runtimeClassName"):
         if value := spec.get(field):
             errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
     return errors
 
 
-def new_pod_errors(spec: JSONObject) -> list[FieldError]:
-    """Validates the spec of a new pod, which must not have ephemeral containers."""
-    errors = pod_errors(spec)
+def new_pod_errors(obj: JSONObject) -> list[FieldError]:
+    """Validates a new pod, which must not have ephemeral containers."""
+    metadata, spec = obj["metadata"], obj["spec"]
+    errors = pod_annotation_errors(metadata, spec, "metadata.annotations") + pod_errors(spec) + _tokens(spec)
     if spec.get("ephemeralContainers"):
         errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
-    return errors
+    return errors + profile_match_errors(metadata, spec, "spec")
 
 
-def template_pod_errors(spec: JSONObject, path: str, *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
-    """Validates the spec in a pod template."""
-    errors = pod_errors(spec, path, other_volumes=other_volumes)
+def _tokens(spec: JSONObject) -> list[FieldError]:
+    """Rejects projected tokens of a pod, not of a template, that has no service account."""
+    if spec.get("serviceAccountName"):
+        return []
+    text = "must not be specified when serviceAccountName is not set"
+    return [
+        forbidden(f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken", text)
+        for index, volume in enumerate(spec.get("volumes") or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
+
+
+def template_pod_errors(template: JSONObject, path: str, *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
+    """Validates the annotations and the spec of a pod template. Paths of metadata are without `metadata`."""
+    metadata, spec, place = template.get("metadata") or {}, template.get("spec") or {}, f"{path}.spec"
+    errors = pod_annotation_errors(metadata, spec, f"{path}.annotations")
+    errors += pod_errors(spec, place, other_volumes=other_volumes) + profile_match_errors(metadata, spec, place)
     if spec.get("ephemeralContainers"):
-        errors.append(forbidden(f"{path}.ephemeralContainers", "ephemeral containers not allowed in pod template"))
+        errors.append(forbidden(f"{place}.ephemeralContainers", "ephemeral containers not allowed in pod template"))
     return errors
 
 
@@ -90,21 +113,11 @@ def _host_network(spec: JSONObject, path: str) -> list[FieldError]:
     return errors
 
 
-def _dns(spec: JSONObject, path: str) -> list[FieldError]:
-    if spec.get("dnsPolicy") != "None":
-        return []
-    config = spec.get("dnsConfig")
-    if config is None:
-        return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
-    if not config.get("nameservers"):
-        text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        return [required(f"{path}.nameservers", text)]
-    return []
-
-
-def pod_update_errors(spec: JSONObject, old: JSONObject) -> list[FieldError]:
+def pod_update_errors(obj: JSONObject, before: JSONObject) -> list[FieldError]:
     """Rejects changes except images, the deadline, and additional tolerations."""
-    errors = pod_errors(spec)
+    metadata, spec, old = obj["metadata"], obj["spec"], before["spec"]
+    errors = pod_annotation_errors(metadata, spec, "metadata.annotations") + pod_errors(spec) + _tokens(spec)
+    errors += annotation_update_errors(metadata, before["metadata"])
     for field in ("containers", "initContainers"):
         if len(spec.get(field) or ()) != len(old.get(field) or ()):
             return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported, required
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_supported, required, too_long
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import id_errors, local_path_errors
 
-__all__ = ["container_security_errors", "pod_security_errors"]
+__all__ = ["app_armor_errors", "container_security_errors", "pod_security_errors"]
 
 _SECCOMP: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _APP_ARMOR: Final = ("Localhost", "RuntimeDefault", "Unconfined")
+_LONGEST_PROFILE: Final = 4095
 _PROC_MOUNTS: Final = ("Default", "Unmasked")
 _GROUP_CHANGES: Final = ("Always", "OnRootMismatch")
 _GROUP_POLICIES: Final = ("Merge", "Strict")
@@ -35,7 +36,7 @@ def container_security_errors(context: JSONObject | None, path: str, *, host_use
             errors.append(invalid(path, context, f"{text} `privileged` to true"))
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             errors.append(invalid(path, context, f"{text} `capabilities.Add` CAP_SYS_ADMIN"))
-    return errors + _app_armor_errors(context.get("appArmorProfile"), f"{path}.appArmorProfile")
+    return errors + app_armor_errors(context.get("appArmorProfile"), f"{path}.appArmorProfile")
 
 
 def pod_security_errors(spec: JSONObject, path: str) -> list[FieldError]:
@@ -51,7 +52,7 @@ def pod_security_errors(spec: JSONObject, path: str) -> list[FieldError]:
         errors.append(invalid(f"{place}.shareProcessNamespace", True, text))
     errors += _word(context, "fsGroupChangePolicy", place, _GROUP_CHANGES)
     errors += _seccomp_errors(context.get("seccompProfile"), f"{place}.seccompProfile")
-    errors += _app_armor_errors(context.get("appArmorProfile"), f"{place}.appArmorProfile")
+    errors += app_armor_errors(context.get("appArmorProfile"), f"{place}.appArmorProfile")
     return errors + _word(context, "supplementalGroupsPolicy", place, _GROUP_POLICIES)
 
 
@@ -78,13 +79,17 @@ def _seccomp_errors(profile: JSONObject | None, path: str) -> list[FieldError]:
     return errors
 
 
-def _app_armor_errors(profile: JSONObject | None, path: str) -> list[FieldError]:
+def app_armor_errors(profile: JSONObject | None, path: str) -> list[FieldError]:
+    """Validates an AppArmor profile."""
     if profile is None:
         return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
     if kind == "Localhost":
-        text = "must be set when AppArmor type is Localhost"
-        return [] if local else [required(f"{path}.localhostProfile", text)]
+        place = f"{path}.localhostProfile"
+        if local is None or local == "":
+            return [required(place, "must be set when AppArmor type is Localhost")]
+        errors = [] if local.strip() == local else [invalid(place, local, "must not be padded with whitespace")]
+        return [*errors, *([too_long(place, _LONGEST_PROFILE)] if len(local.encode()) > _LONGEST_PROFILE else ())]
     errors = []
     if kind in _APP_ARMOR:
         if local is not None:

@@ -63,6 +63,14 @@ _SOURCES: Final = (
     "ephemeral",
     "image",
 )
+_PROJECTIONS: Final = (
+    "secret",
+    "configMap",
+    "downwardAPI",
+    "serviceAccountToken",
+    "clusterTrustBundle",
+    "podCertificate",
+)
 
 
 def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldError], set[str]]:
@@ -154,6 +162,47 @@ def _csi(source: JSONObject, path: str) -> list[FieldError]:
     return [] if source.get("driver") else [required(f"{path}.driver")]
 
 
+def _projected(source: JSONObject, path: str) -> list[FieldError]:
+    errors, paths = _mode(source, "defaultMode", path), set[str]()
+    for index, part in enumerate(source.get("sources") or ()):
+        place = f"{path}.sources[{index}]"
+        for field in ("secret", "configMap"):
+            if (given := part.get(field)) is not None:
+                errors += [] if given.get("name") else [required(f"{place}.{field}.name")]
+                errors += _items(given, f"{place}.{field}")
+                errors += _repeated(given, paths, path, shown=given.get("name", ""))
+        if (given := part.get("downwardAPI")) is not None:
+            errors += _repeated(given, paths, path)
+        if (given := part.get("serviceAccountToken")) is not None:
+            errors += _token(given, path, place)
+        if sum(part.get(field) is not None for field in _PROJECTIONS) > 1:
+            errors.append(forbidden(place, "may not specify more than 1 volume type per source"))
+    return errors
+
+
+def _repeated(source: JSONObject, paths: set[str], path: str, shown: str | None = None) -> list[FieldError]:
+    """Returns errors for files whose paths are in `paths`, and adds the others to it."""
+    errors = []
+    for item in source.get("items") or ():
+        if (found := item.get("path", "")) and found in paths:
+            errors.append(invalid(path, found if shown is None else shown, "conflicting duplicate paths"))
+        paths.add(found)
+    return errors
+
+
+def _token(source: JSONObject, path: str, place: str) -> list[FieldError]:
+    """Validates a token. As on the real server, the path of its path is that of the volume."""
+    seconds, field = source.get("expirationSeconds", 0), f"{place}.serviceAccountToken.expirationSeconds"
+    errors = []
+    if seconds < 600:
+        errors.append(invalid(field, seconds, "may not specify a duration less than 10 minutes"))
+    if seconds > 2**32:
+        errors.append(invalid(field, seconds, "may not specify a duration larger than 2^32 seconds"))
+    if not source.get("path"):
+        return [*errors, required(f"{path}.path")]
+    return errors + local_path_errors(source["path"], f"{path}.path", reserved=True)
+
+
 _RULES: Final[dict[str, Callable[[JSONObject, str], list[FieldError]]]] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path_errors,
@@ -161,5 +210,6 @@ _RULES: Final[dict[str, Callable[[JSONObject, str], list[FieldError]]]] = {
     "configMap": _named("name"),
     "persistentVolumeClaim": _claim,
     "nfs": nfs_errors,
+    "projected": _projected,
     "csi": _csi,
 }

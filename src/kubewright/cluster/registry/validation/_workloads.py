@@ -193,7 +193,8 @@ def _mismatch(spec: JSONObject) -> list[FieldError]:
 def _pods_that_stay(spec: JSONObject, kind: str, volumes: list[str] | None = None) -> list[FieldError]:
     pod = (spec.get("template") or {}).get("spec") or {}
     path = "spec.template.spec"
-    errors = template_label_errors(spec) + template_pod_errors(pod, path, other_volumes=volumes or ())
+    errors = template_label_errors(spec)
+    errors += template_pod_errors(spec.get("template") or {}, "spec.template", other_volumes=volumes or ())
     if pod.get("restartPolicy") != "Always":
         errors.append(not_supported(f"{path}.restartPolicy", pod.get("restartPolicy", ""), ["Always"]))
     if pod.get("activeDeadlineSeconds") is not None:
@@ -214,7 +215,8 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
         errors += at_least_zero(spec, field, path)
     errors += index_errors(spec, path) + policy_errors(spec, path)
     pod = (spec.get("template") or {}).get("spec") or {}
-    errors += template_label_errors(spec, f"{path}.template") + template_pod_errors(pod, f"{path}.template.spec")
+    errors += template_label_errors(spec, f"{path}.template")
+    errors += template_pod_errors(spec.get("template") or {}, f"{path}.template")
     policy, place = pod.get("restartPolicy", ""), f"{path}.template.spec.restartPolicy"
     if policy in ("Always", ""):
         errors.append(required(place, 'valid values: "OnFailure", "Never"'))
