@@ -127,10 +127,14 @@ class Dev:
         return message
 
     def saves(self, path: Path, text: str) -> None:
-        """Saves a file. Later calls of `wait_for` see only messages after that."""
+        """Saves a file. Later calls of `wait_for` see only messages after that; for Python files, of the new run."""
         with self._heard:
             self._since = len(self.messages)
         save(path, text)
+        if path.suffix == ".py":
+            starting = self.wait_for("starting")  # until then, the old run reports
+            with self._heard:
+                self._since = self.messages.index(starting, self._since)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         """Stops the process with a signal, and returns its exit code."""
