@@ -122,7 +122,6 @@ async def test_tokens_count_only_in_websockets(
     assert status in (401, 403)  # without RBAC there are no anonymous users
 
 
-@pytest.mark.clusters("embedded")
 @pytest.mark.promise("Streams of pods", "A WebSocket request of another origin and a plain SPDY upgrade are refused.")
 async def test_refuses_other_origins_and_plain_spdy(
     address: tuple[str, int, ssl.SSLContext], processes: Processes, namespace: str, token: str

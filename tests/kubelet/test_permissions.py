@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +17,7 @@ from kubewright.client import ApiError, Client, Forbidden
 from kubewright.cluster import Cluster
 from kubewright.http import Server
 from kubewright.kubelet import KubeletServer, NodeCredentials
+from kubewright.streaming import upgrade_headers
 from tests.kubelet.conftest import Processes, pod
 
 
@@ -71,7 +72,12 @@ class TestKubelet:
             yield server
 
     async def get(
-        self, server: Server, authority: CertificateAuthority, user: str | None, path: str
+        self,
+        server: Server,
+        authority: CertificateAuthority,
+        user: str | None,
+        path: str,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         context = ssl.create_default_context(cadata=authority.pair.certificate.decode())
         if user is not None:
@@ -79,8 +85,8 @@ class TestKubelet:
                 context.load_cert_chain(*authority.issue(user).write(Path(folder), user))
         async with aiohttp.ClientSession() as session:
             url = f"https://127.0.0.1:{server.port}{path}"
-            async with session.get(url, ssl=context) as response:
-                return response.status, await response.text()
+            async with session.get(url, ssl=context, headers=headers) as response:
+                return response.status, "" if response.status == 101 else await response.text()
 
     async def test_needs_a_certificate(self, server: Server, authority: CertificateAuthority) -> None:
         status, text = await self.get(server, authority, None, "/containerLogs/default/web/app")
@@ -107,3 +113,22 @@ class TestKubelet:
     )
     async def test_answers(self, server: Server, authority: CertificateAuthority, path: str, status: int) -> None:
         assert (await self.get(server, authority, "apiserver", path))[0] == status
+
+    @pytest.mark.promise("Streams of pods", "A node refuses WebSocket requests of pages of other hosts.")
+    @pytest.mark.parametrize(
+        ("path", "protocol"),
+        [
+            ("/exec/default/web/app?command=true", "v5.channel.k8s.io"),
+            ("/attach/default/web/app", "v5.channel.k8s.io"),
+            ("/portForward/default/web", "SPDY/3.1+portforward.k8s.io"),
+        ],
+    )
+    async def test_refuses_other_origins(
+        self, server: Server, authority: CertificateAuthority, path: str, protocol: str
+    ) -> None:
+        asked = upgrade_headers([protocol])
+        for origin in ("https://evil.example.com", "null", f"https://127.0.0.1:{server.port + 1}"):
+            answer = await self.get(server, authority, "apiserver", path, {**asked, "Origin": origin})
+            assert answer == (403, "the Origin of this WebSocket request is another host")
+        own = {**asked, "Origin": f"https://127.0.0.1:{server.port}"}
+        assert (await self.get(server, authority, "apiserver", path, own))[0] == 101

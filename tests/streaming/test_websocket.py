@@ -51,6 +51,26 @@ class TestHandshake:
             accept_upgrade(upgrade_headers(PROTOCOLS) | change, PROTOCOLS)
 
     @pytest.mark.parametrize(
+        ("origin", "host"),
+        [
+            ("https://evil.example.com", "127.0.0.1:10250"),
+            ("https://127.0.0.1:10251", "127.0.0.1:10250"),
+            ("https://127.0.0.1:10250.evil.example.com", "127.0.0.1:10250"),
+            ("127.0.0.1:10250", "127.0.0.1:10250"),
+            ("null", "127.0.0.1:10250"),
+            ("null", ""),
+        ],
+    )
+    def test_server_rejects_pages_of_other_hosts(self, origin: str, host: str) -> None:
+        with pytest.raises(HandshakeError, match="the Origin of this WebSocket request is another host") as refusal:
+            accept_upgrade(upgrade_headers(PROTOCOLS) | {"Origin": origin, "Host": host}, PROTOCOLS)
+        assert refusal.value.status == 403
+
+    def test_server_accepts_pages_of_its_own_host(self) -> None:
+        asked = upgrade_headers(PROTOCOLS) | {"Origin": "https://127.0.0.1:10250", "Host": "127.0.0.1:10250"}
+        assert check_upgrade(asked, accept_upgrade(asked, PROTOCOLS)) == PROTOCOLS[0]
+
+    @pytest.mark.parametrize(
         ("change", "message"),
         [
             ({"Upgrade": "h2c"}, "another protocol"),

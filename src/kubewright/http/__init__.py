@@ -21,7 +21,7 @@ from kubewright.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from kubewright.http._byte_streams import ByteStream, ConnectionStream, join_streams, memory_streams
-    from kubewright.http._headers import Headers, check_headers
+    from kubewright.http._headers import Headers, check_headers, is_same_origin
     from kubewright.http._limits import ServerLimits
     from kubewright.http._messages import (
         BodyTimeout,
@@ -47,6 +47,7 @@ __all__ = [
     "ServerRequest",
     "ServerResponse",
     "check_headers",
+    "is_same_origin",
     "join_streams",
     "memory_streams",
 ]
@@ -68,6 +69,7 @@ __getattr__ = lazy_exports(
         "ServerRequest": "_messages",
         "ServerResponse": "_messages",
         "check_headers": "_headers",
+        "is_same_origin": "_headers",
         "join_streams": "_byte_streams",
         "memory_streams": "_byte_streams",
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-__all__ = ["Headers", "check_headers"]
+__all__ = ["Headers", "check_headers", "is_same_origin"]
 
 
 class Headers(Mapping[str, str]):
@@ -48,6 +48,11 @@ def check_headers(headers: Iterable[tuple[str, str]]) -> None:
     for name, value in headers:
         if not _is_token(name) or (not value.isprintable() and any(unwanted in value for unwanted in "\r\n\0")):
             raise ValueError(f"header {name!r} has characters that HTTP does not allow")
+
+
+def is_same_origin(origin: str, host: str) -> bool:
+    """Returns False for a request of a page of another host. Other programs than browsers send no `Origin`."""
+    return not origin or (bool(host) and origin.partition("://")[2] == host)
 
 
 @lru_cache(maxsize=256)

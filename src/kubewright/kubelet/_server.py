@@ -8,7 +8,8 @@
 | `/portForward/{namespace}/{pod}` | ports, by WebSocket (`SPDY/3.1+portforward.k8s.io`) |
 | `/healthz` | `ok` |
 
-A client needs a certificate of the node's CA, and `authorize` must allow it.
+A client needs a certificate of the node's CA, and `authorize` must allow it. A WebSocket request with an `Origin` of
+another host is refused: a browser would send its certificate with it.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class KubeletServer:
                 case ["portForward", namespace, pod]:
                     return self._port_forward(request, namespace, pod)
         except HandshakeError as error:
-            return _text(400, str(error))
+            return _text(error.status, str(error))
         except RuntimeFailure as failure:
             return _text(failure.status, str(failure))
         except ValueError as error:

@@ -16,7 +16,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import CLIENT, SERVER, Protocol, State
 from websockets.utils import accept_key
 
-from kubewright.http import ByteStream
+from kubewright.http import ByteStream, is_same_origin
 
 __all__ = ["HandshakeError", "WebSocket", "WebSocketError", "accept_upgrade", "check_upgrade", "upgrade_headers"]
 
@@ -24,7 +24,14 @@ _CLOSE_SECONDS: Final = 5.0
 
 
 class HandshakeError(Exception):
-    """The other side does not speak WebSocket, or none of the subprotocols."""
+    """The other side does not speak WebSocket or none of the subprotocols, or is a page of another site.
+
+    `status` is the HTTP status of a server that refuses the request.
+    """
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class WebSocketError(ConnectionError):
@@ -58,7 +65,7 @@ def check_upgrade(asked: Mapping[str, str], headers: Mapping[str, str]) -> str:
 def accept_upgrade(headers: Mapping[str, str], supported: Sequence[str]) -> dict[str, str]:
     """Returns the headers of the response that accepts a WebSocket, with the first supported subprotocol.
 
-    Raises `HandshakeError` with the reason for status 400.
+    Raises `HandshakeError` with the reason and the status of a refusal.
     """
     upgrade = headers.get("Upgrade", "")
     if upgrade.lower() != "websocket":
@@ -66,6 +73,8 @@ def accept_upgrade(headers: Mapping[str, str], supported: Sequence[str]) -> dict
             f"unable to upgrade to {upgrade[:40] or 'nothing'!r}: only WebSocket is supported; plain SPDY upgrades are "
             "not (use kubectl 1.31 or later)"
         )
+    if not is_same_origin(headers.get("Origin", ""), headers.get("Host", "")):
+        raise HandshakeError("the Origin of this WebSocket request is another host", status=403)
     if headers.get("Sec-WebSocket-Version") != "13":
         raise HandshakeError("the WebSocket version is not 13")
     key = headers.get("Sec-WebSocket-Key", "")

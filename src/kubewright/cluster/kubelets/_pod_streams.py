@@ -23,7 +23,7 @@ from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
 from kubewright.cluster.machinery._unsupported import REFUSED_SUBRESOURCES
 from kubewright.cluster.nodes._pod_calls import pod_of
-from kubewright.http import ByteStream, join_streams
+from kubewright.http import ByteStream, is_same_origin, join_streams
 
 if TYPE_CHECKING:  # it imports certificates
     from kubewright.cluster.kubelets._connections import KubeletConnections
@@ -165,8 +165,7 @@ def _upgrade_headers(call: Call) -> dict[str, str]:
         raise bad_request(
             "Upgrade request required: only WebSocket is supported, plain SPDY is not (use kubectl 1.31 or later)"
         )
-    origin = call.header("Origin")
-    if origin and origin.partition("://")[2] != call.header("Host"):
+    if not is_same_origin(call.header("Origin"), call.header("Host")):
         raise Failure(403, "Forbidden", "the Origin of this WebSocket request is another host")
     headers = {name: call.header(name) for name in _REQUEST_HEADERS if call.header(name)}
     headers["Sec-WebSocket-Protocol"] = subprotocols(call.request)
