@@ -100,7 +100,7 @@ async def log(client: Client, name: str, **settings: Any) -> list[str]:
 
 async def events(client: Client, name: str) -> dict[str, str]:
     """Returns the messages of a pod's events by reason."""
-    found = await client.list(core.Event)
+    found = await client.list(core.Event, client.namespace)  # other tests have pods of the same name
     return {str(each.reason): str(each.message) for each in found if each.involved_object.name == name}
 
 

@@ -237,8 +237,13 @@ class ContainerWorker:
                 return True
             return decide(verdict)
 
-        async def check_once() -> tuple[bool, str]:
-            return await check(probe, self._target, self._execute, self._node.clock)
+        async def check_once() -> tuple[bool, str] | None:
+            try:
+                return await check(probe, self._target, self._execute, self._node.clock)
+            except Refused as error:  # no result, as for a kubelet that cannot run the command
+                text = f"{kind} probe errored and resulted in unknown state: {error}"
+                self._report("Unhealthy", text, warning=True)
+                return None
 
         await probing(probe, self._node.clock, check_once, judge)
         if killing:

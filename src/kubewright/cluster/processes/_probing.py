@@ -11,7 +11,6 @@ from typing import Final
 from kubewright.api import core
 from kubewright.clock import Clock, TimeLimitExceeded, within
 from kubewright.cluster.processes._grpc import grpc_health
-from kubewright.cluster.processes._images import Refused
 
 __all__ = ["Execute", "ProbeTarget", "Verdict", "check", "http_get", "probing"]
 
@@ -55,30 +54,32 @@ class ProbeTarget:
 async def probing(
     probe: core.Probe,
     clock: Clock,
-    check_once: Callable[[], Awaitable[tuple[bool, str]]],
+    check_once: Callable[[], Awaitable[tuple[bool, str] | None]],
     decide: Callable[[Verdict], bool],
 ) -> None:
-    """Checks in the period of the probe until `decide` returns True."""
+    """Checks in the period of the probe until `decide` returns True. A check that returns None does not count."""
     await clock.sleep(probe.initial_delay_seconds or 0)
     successes = failures = 0
     while True:
-        healthy, output = await check_once()
-        successes, failures = (successes + 1, 0) if healthy else (0, failures + 1)
-        needed = (probe.success_threshold or 1) if healthy else (probe.failure_threshold or _FAILURES)
-        if decide(Verdict(healthy, (successes if healthy else failures) >= needed, output)):
-            return
+        if (result := await check_once()) is not None:
+            healthy, output = result
+            successes, failures = (successes + 1, 0) if healthy else (0, failures + 1)
+            needed = (probe.success_threshold or 1) if healthy else (probe.failure_threshold or _FAILURES)
+            if decide(Verdict(healthy, (successes if healthy else failures) >= needed, output)):
+                return
         await clock.sleep(probe.period_seconds or _PERIOD)
 
 
 async def check(probe: core.Probe, target: ProbeTarget, execute: Execute, clock: Clock) -> tuple[bool, str]:
-    """Checks once. Returns whether it succeeded, and the message of a failure."""
+    """Checks once. Returns whether it succeeded, and the message of a failure.
+
+    Raises `Refused` for a command that the mapping of images does not allow.
+    """
     seconds = float(probe.timeout_seconds or _TIMEOUT)
     try:
         return await within(clock, seconds, _check(probe, target, execute))
     except (TimeLimitExceeded, TimeoutError):
         return False, f"probe timed out after {seconds:g}s"
-    except Refused as error:
-        return False, str(error)
     except (OSError, ValueError, ssl.SSLError) as error:
         return False, str(error)
 
