@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-__all__ = ["File", "OutsideError", "inside", "read_bounded", "replace_all"]
+__all__ = ["File", "OutsideError", "create_shared", "inside", "read_bounded", "replace_all"]
 
 _DATA: Final = "..data"
 
@@ -78,12 +79,25 @@ def inside(folder: Path, path: str) -> list[str]:
     return [part for part in os.path.relpath(found, base).split(os.sep) if part != "."]
 
 
+def create_shared(path: Path) -> None:
+    """Creates an empty file that every user may write, in place of the one there. Follows no symbolic link to it."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.fchmod(descriptor, 0o666)
+    finally:
+        os.close(descriptor)
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """Returns the beginning of a regular file; nothing if there is none. Does not follow symbolic links."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(most)
+        try:
+            # A device or a pipe could block, or have no end.
+            return os.read(descriptor, most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        finally:
+            os.close(descriptor)
     return b""
 
 

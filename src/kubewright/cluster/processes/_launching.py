@@ -13,7 +13,7 @@ from kubewright.api import core
 from kubewright.cluster.processes._context import NodeContext
 from kubewright.cluster.processes._environment import PATH, expanded
 from kubewright.cluster.processes._fields import InvalidReference
-from kubewright.cluster.processes._files import OutsideError, read_bounded
+from kubewright.cluster.processes._files import OutsideError, create_shared, read_bounded
 from kubewright.cluster.processes._images import Image
 from kubewright.cluster.processes._mounts import Bind, bind_of, bubblewrap_command, closed_folders, link_all, planned
 from kubewright.cluster.processes._state import AnyContainer, ContainerState
@@ -149,9 +149,7 @@ class Launcher:
     def _termination_file(self, state: ContainerState) -> Path:
         path = self._folder / "termination" / state.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        path.touch()
-        path.chmod(0o666)
+        create_shared(path)
         return path
 
     def _binds(
