@@ -63,21 +63,30 @@ def password(length: int) -> Untyped:
 
 
 class Creations:
-    """Creates Passwords continuously, and counts those that were created."""
+    """Creates Passwords continuously, and counts those that were created.
 
-    def __init__(self, client: Client) -> None:
+    The embedded API server uses EndpointSlices if the Service of a webhook leads nowhere, which would hide that. Each
+    creation therefore comes with a new connection to the Service.
+    """
+
+    def __init__(self, client: Client, service: core.Service) -> None:
         self.count = 0
         self._client = client
+        self._address = f"https://{service.spec.cluster_ip}/"
 
     async def __aenter__(self) -> Creations:
         self._task = asyncio.create_task(self._run())
         return self
 
     async def _run(self) -> None:
-        while True:
-            made = await self._client.create(password(20), dry_run=True)
-            assert made.content["spec"]["caseSensitive"] is False, "set by the webhook"
-            self.count += 1
+        connector = aiohttp.TCPConnector(ssl=False, force_close=True)  # the API server verifies the certificate
+        async with aiohttp.ClientSession(connector=connector) as session:
+            while True:
+                made = await self._client.create(password(20), dry_run=True)
+                assert made.content["spec"]["caseSensitive"] is False, "set by the webhook"
+                async with session.get(self._address) as response:
+                    assert response.status == 404, "no webhook has this path"
+                self.count += 1
 
     async def more(self, count: int) -> None:
         """Waits for so many more. Raises the failure of one."""
@@ -98,7 +107,8 @@ async def test_webhooks_answer_during_an_upgrade(local: Local, admin: Client) ->
     [old] = await available(admin, "password-operator-system", "password-operator")
     with pytest.raises(ApiError, match="number of digits and symbols must be less than total length"):
         await admin.create(password(9))
-    async with Creations(admin) as creations:
+    service = await admin.get(core.Service, "password-operator-webhook", "password-operator-system")
+    async with Creations(admin, service) as creations:
         await creations.more(1)
         await local.kubewright("deploy", "password.py", "--image", f"{image}:2.0.0", folder=folder)
         [new] = await available(admin, "password-operator-system", "password-operator")
