@@ -160,14 +160,14 @@ def local(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             if "Ctrl-C" in line:
                 break
         try:
-            deploy_all(folder, environment(kubeconfig), memcached=request.param == "embedded")
+            deploy_all(folder, environment(kubeconfig))
             yield Local(process, folder, kubeconfig)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=PATIENCE)
 
 
-def deploy_all(folder: Path, variables: dict[str, str], *, memcached: bool) -> None:
+def deploy_all(folder: Path, variables: dict[str, str]) -> None:
     """Deploys projects and the console, so that all of them start at the same time."""
     kubewright, kubectl = [sys.executable, "-m", "kubewright"], str(setup_binaries() / "kubectl")
     console = ["ui", "--manifests", "console", "--certificates", "none"]
@@ -176,7 +176,7 @@ def deploy_all(folder: Path, variables: dict[str, str], *, memcached: bool) -> N
     for name, place, targets in (
         ("guestbook", folder, []),
         ("password", EXAMPLES / "password", ["password.py"]),
-        *([("memcached", EXAMPLES / "memcached", ["memcached.py"])] if memcached else []),
+        ("memcached", EXAMPLES / "memcached", ["memcached.py"]),
     ):
         commands.append((place, [*kubewright, "deploy", *targets, "--image", f"registry.example.com/{name}:1.0.0"]))
     running = [subprocess.Popen(command, cwd=place, env=variables) for place, command in commands]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+from playwright.async_api import Browser, expect
 
-from kubewright.api import Untyped, coordination, core
+from kubewright.api import ObjectMeta, Untyped, coordination, core
+from kubewright.api.authorization import ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec
 from kubewright.client import ApiError, Client
 from tests.cluster.clients.go_programs import BUILD_SECONDS
+from tests.console.conftest import MILLISECONDS, browser, browser_address, browser_path
+from tests.console.signing_in import sign_in, token_of
 from tests.deployed.conftest import EXAMPLES, Local, available, processes_of
 from tests.patience import until
+
+__all__ = ["browser", "browser_address", "browser_path"]  # fixtures
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(BUILD_SECONDS + 300)]  # kubectl, and a Go program
 
@@ -40,7 +47,6 @@ async def test_deployed_project_reconciles_its_sample(local: Local, admin: Clien
     await until(lambda: not processes_of([pod]), "the end of the operator")
 
 
-@pytest.mark.parametrize("local", ["embedded"], indirect=True)
 async def test_deployed_memcached_reconciles_its_sample(local: Local, admin: Client) -> None:
     folder = EXAMPLES / "memcached"
     await available(admin, "memcached-operator-system", "memcached-operator")
@@ -123,17 +129,55 @@ async def test_webhooks_answer_during_an_upgrade(local: Local, admin: Client) ->
     assert len(((await until(stored, "the Secret")).data or {})["password"]) == 24
 
 
-@pytest.mark.promise("Pods as processes", "`kubectl port-forward` opens the console of a cluster whose pods run.")
-async def test_port_forward_opens_the_console(local: Local, admin: Client) -> None:
+@pytest.fixture
+async def console_url(local: Local, admin: Client) -> AsyncIterator[str]:
+    """The address of the console, through a forwarded port."""
     await available(admin, "kubewright-console", "kubewright-console")
-    place = ("--namespace", "kubewright-console", "svc/kubewright-console", ":80")
+    async with local.forwarded("--namespace", "kubewright-console", "svc/kubewright-console", ":80") as port:
+        yield f"http://localhost:{port}"
+
+
+@pytest.mark.promise("Pods as processes", "`kubectl port-forward` opens the console of a cluster whose pods run.")
+async def test_port_forward_opens_the_console(console_url: str) -> None:
     async with (
-        local.forwarded(*place) as port,
-        aiohttp.ClientSession() as browser,
-        browser.get(f"http://localhost:{port}/", headers={"Accept": "text/html"}) as answer,
+        aiohttp.ClientSession() as session,
+        session.get(f"{console_url}/", headers={"Accept": "text/html"}) as answer,
     ):
         assert answer.status == 200
         assert "Sign in" in await answer.text()
+
+
+async def allowed(admin: Client, account: str) -> bool:
+    """Returns whether an account may already list ConfigMaps."""
+    wanted = ResourceAttributes(verb="list", resource="configmaps", namespace="default")
+    user = f"system:serviceaccount:default:{account}"
+    review = SubjectAccessReview(spec=SubjectAccessReviewSpec(user=user, resource_attributes=wanted))
+    status = (await admin.create(review)).status
+    return status is not None and bool(status.allowed)
+
+
+@pytest.mark.browser
+@pytest.mark.promise("Pods as processes", "The deployed console shows changes in a browser, through a forwarded port.")
+async def test_console_shows_changes_in_a_browser(browser: Browser, console_url: str, admin: Client) -> None:
+    token = await token_of(admin, "default", {"": ["configmaps"]}, name="viewer")
+    await until(lambda: allowed(admin, "viewer"), "the role of the account")
+    context = await browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(MILLISECONDS)
+    errors: list[str] = []
+    try:
+        page = await context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        await sign_in(page, f"{console_url}/kinds/core/configmaps?namespace=default", token)
+        await expect(page.locator('.ag-row[row-id="default/kube-root-ca.crt"]').first).to_be_visible()
+        # The page gets changes by a WebSocket.
+        await admin.create(core.ConfigMap(metadata=ObjectMeta(name="made-while-open", namespace="default")))
+        made = page.locator('.ag-row[row-id="default/made-while-open"]')
+        await expect(made.first).to_be_visible()
+        await admin.delete(core.ConfigMap, "made-while-open", "default")
+        await expect(made).to_have_count(0)
+    finally:
+        await context.close()
+    assert errors == []
 
 
 @pytest.mark.promise("Pods as processes", "No process of a pod survives its cluster, even if that is killed.")
