@@ -183,7 +183,7 @@ async def test_a_primary_without_the_api_server_stops_writing_and_is_replaced(po
         # Patroni demotes it on its own: it accepts no write that the new primary does not know.
         assert await read_only(primary)
     finally:
-        await pods.relays.restore(index)
+        assert await pods.relays.restore(index)
     await same_everywhere(pods)
 
 
