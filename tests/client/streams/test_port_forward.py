@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 
@@ -104,3 +105,16 @@ async def test_leaving_closes_open_connections(client: Client, echo_port: int) -
 async def test_rejects_what_is_not_a_port(client: Client, port: int) -> None:
     with pytest.raises(ValueError, match="not a port"):
         client.port_forward("web", port)
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_closes_connections_that_arrive_at_the_end(client: Client, unused_port: int, turns: int) -> None:
+    loop = asyncio.get_running_loop()
+    with socket.socket() as connection:
+        connection.setblocking(False)
+        async with client.port_forward("web", unused_port) as forward:
+            await loop.sock_connect(connection, ("127.0.0.1", forward.port))
+            for _ in range(turns):  # the connection is accepted in one of these turns of the event loop
+                await asyncio.sleep(0)
+        with contextlib.suppress(ConnectionResetError):
+            assert await loop.sock_recv(connection, 1) == b""

@@ -90,6 +90,8 @@ class PortForward:
         task = asyncio.get_running_loop().create_task(self._pipe(reader, writer))
         self._piping.add(task)
         task.add_done_callback(self._piping.discard)
+        # Here and not in `_pipe`: a task that is canceled before it starts runs none of its code.
+        task.add_done_callback(lambda _: None if writer.is_closing() else writer.transport.abort())
 
     async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -105,8 +107,6 @@ class PortForward:
             logger.warning(
                 "a connection to port %d of pod %s failed: %s", self._pod_port, self._pod, errors.exceptions[0]
             )
-        finally:
-            writer.transport.abort() if not writer.is_closing() else None
 
 
 async def _upload(reader: asyncio.StreamReader, stream: _Connection) -> None:
