@@ -14,6 +14,7 @@ from postgres_operator.kinds import (
     problems_of,
     unsupported_in,
     unsupported_settings,
+    without_effect,
 )
 from worlds import MANIFESTS, minimal
 
@@ -146,6 +147,21 @@ def test_names_settings_without_an_effect() -> None:
         "configuration.kubernetes.watched_namespace",
         "configuration.aws_or_gcp",
     ]
+
+
+def test_names_every_setting_without_an_effect_in_messages_that_fit_into_events() -> None:
+    names = unsupported_settings(Configuration, {"kubernetes": {f"setting-number-{n}": n for n in range(100)}})
+    messages = without_effect("settings", names)
+    assert all(message.startswith("these settings have no effect: configuration.kubernetes.") for message in messages)
+    assert [name for message in messages for name in message.partition(": ")[2].split(", ")] == names
+    assert max(map(len, messages)) < 1024
+    assert without_effect("settings", []) == []
+
+
+def test_number_of_messages_is_bounded() -> None:
+    messages = without_effect("settings", [f"configuration.setting{n}" for n in range(5_000)])
+    named = sum(message.count("configuration.setting") for message in messages)
+    assert (len(messages), messages[-1].endswith(f", and {5_000 - named} more")) == (8, True)
 
 
 def test_configuration_has_snake_case_names_and_defaults() -> None:

@@ -30,6 +30,7 @@ from postgres_operator.kinds import (
     problems_of,
     unsupported_in,
     unsupported_settings,
+    without_effect,
 )
 from postgres_operator.patroni import PatroniError, PatroniUnreachable
 from postgres_operator.publishing import add_publishing
@@ -72,8 +73,8 @@ async def configure(found: OperatorConfiguration, ctx: kw.Context[OperatorConfig
     if not is_ours(found) or found.metadata.origin is None:
         return
     content = msgspec.json.decode(found.metadata.origin.raw).get("configuration")
-    if names := unsupported_settings(Configuration, content):
-        ctx.record("UnsupportedSetting", f"these settings have no effect: {', '.join(names)}"[:1000], type="Warning")
+    for message in without_effect("settings", unsupported_settings(Configuration, content)):
+        ctx.record("UnsupportedSetting", message, type="Warning")
     ctx.log.info("the configuration was loaded")
 
 
@@ -114,8 +115,9 @@ class Clusters:
         if problems:
             await report(cluster, ctx, config, State.INVALID, "; ".join(problems), progress)
             return None  # until the spec or the configuration changes
-        if is_new(cluster) and (names := unsupported_in(cluster.spec, cluster.spec.volume)):
-            ctx.record("UnsupportedField", f"these fields have no effect: {', '.join(names)}", type="Warning")
+        if is_new(cluster):
+            for message in without_effect("fields", unsupported_in(cluster.spec, cluster.spec.volume)):
+                ctx.record("UnsupportedField", message, type="Warning")
         if phase is not Phase.SYNCING:
             working = state_while_working(phase, cluster.status, rolling=False)
             if cluster.status.state is not working and is_new(cluster):

@@ -22,7 +22,7 @@ from postgres_operator.kinds.postgresql import (
     Volume,
 )
 from postgres_operator.kinds.problems import problems_of
-from postgres_operator.kinds.unsupported import unsupported_in, unsupported_settings
+from postgres_operator.kinds.unsupported import unsupported_in, unsupported_settings, without_effect
 
 __all__ = [
     "CONFIGURATION_NAME",
@@ -44,4 +44,5 @@ __all__ = [
     "problems_of",
     "unsupported_in",
     "unsupported_settings",
+    "without_effect",
 ]

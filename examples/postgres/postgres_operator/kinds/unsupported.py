@@ -1,5 +1,8 @@
 """Fields of the Zalando operator that this one does not support. They are named to users and never ignored silently."""
 
+import textwrap
+from collections.abc import Sequence
+
 import msgspec
 
 import kubewright as kw
@@ -47,6 +50,8 @@ class UnsupportedVolumeFields(kw.Model):
     volume_type: JSON | None = msgspec.field(name="type", default=None)
 
 
+_CHARACTERS, _MESSAGES = 900, 8  # an event has 1024 bytes, and more than 10 similar ones are combined
+
 REFUSED = ("standby",)
 """Fields that decide which data a cluster has. A cluster that ignored them would start empty, so it is Invalid."""
 
@@ -78,3 +83,12 @@ def unsupported_settings(configuration: type[kw.Model], content: object, path: s
         elif isinstance(kind := fields[name].type, type) and issubclass(kind, kw.Model):
             found += unsupported_settings(kind, value, f"{path}.{name}")
     return found
+
+
+def without_effect(what: str, names: Sequence[str]) -> list[str]:
+    """Returns messages for events that name these fields or settings. Each name is in one of them, up to a bound."""
+    lines = [line.rstrip(",") for line in textwrap.wrap(", ".join(names), _CHARACTERS, break_on_hyphens=False)]
+    messages = [f"these {what} have no effect: {line}" for line in lines[:_MESSAGES]]
+    if left := sum(line.count(",") + 1 for line in lines[_MESSAGES:]):
+        messages[-1] += f", and {left} more"
+    return messages
