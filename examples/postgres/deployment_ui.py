@@ -7,13 +7,11 @@
 Users sign in with their own token, and see what it allows. The account of the page only fills its caches.
 """
 
-from deployment import CONFIG, project
+from deployment import CONFIG, dockerfile, project
 from postgres_operator.publishing import API_NAME, CERTIFICATE_KEY
 
 from kubewright.api import Object, Quantity, apps, core, meta, rbac
-from kubewright.console.manifests import BASE_IMAGE
 from kubewright.manifests import File, kustomization, text_file, write, yaml_file
-from kubewright.version import VERSION
 
 NAME = "postgres-operator-ui"
 PORT = 8081
@@ -28,16 +26,6 @@ ALWAYS = {"": ["namespaces", "events"], "apiextensions.k8s.io": ["customresource
 LABELS = {"application": NAME}
 API_PORT = 8080
 API_FOLDER = "/operator"
-DOCKERFILE = f"""FROM {BASE_IMAGE}
-WORKDIR /app
-COPY pyproject.toml ./
-COPY postgres_operator postgres_operator
-RUN pip install --no-cache-dir 'kubewright[console]=={VERSION}' .
-ENV PYTHONUNBUFFERED=1
-USER 65532:65532
-ENTRYPOINT ["kubewright"]
-"""
-"""The image of the page: the console, and the extension of this project. It is built in the folder of the project."""
 
 _ACCOUNT = rbac.Subject(kind="ServiceAccount", name=NAME, namespace=project.namespace)
 
@@ -148,7 +136,7 @@ def ui_files() -> list[File]:
         yaml_file("ui/deployment.yaml", _deployment()),
         yaml_file("ui/service.yaml", _service(), _api_service()),
     ]
-    return [*files, *kustomization("ui", files), text_file("ui/Dockerfile", DOCKERFILE)]
+    return [*files, *kustomization("ui", files), text_file("ui/Dockerfile", dockerfile("kubewright[console]"))]
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import deployment
@@ -55,19 +53,6 @@ def test_pages_are_linked_from_the_navigation() -> None:
 
 def test_manifests_of_the_page_are_what_the_program_says() -> None:
     assert compare(deployment.CONFIG, deployment_ui.ui_files()) == []
-
-
-def test_image_of_the_page_has_the_extension() -> None:
-    """Its Dockerfile copies files that exist, and installs every package of the project."""
-    folder = Path(deployment.__file__).parent
-    copied = [line.split()[1] for line in deployment_ui.DOCKERFILE.splitlines() if line.startswith("COPY")]
-    assert all((folder / name).exists() for name in copied)
-    assert "pip install --no-cache-dir 'kubewright[console]==" in deployment_ui.DOCKERFILE
-    settings = tomllib.loads((folder / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
-    packages = {".".join(file.parent.relative_to(folder).parts) for file in folder.rglob("postgres_operator/**/*.py")}
-    assert {name for name in packages if fnmatch.fnmatch(name, settings["include"][0])} == packages
-    [container] = deployment_ui.objects()[4].spec.template.spec.containers  # type: ignore[attr-defined]
-    assert (container.command, container.image) == (["kubewright"], "postgres-operator-ui:latest")
 
 
 async def test_account_of_the_page_reads_and_nothing_else() -> None:
