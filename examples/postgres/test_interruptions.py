@@ -46,3 +46,18 @@ async def test_deletes_a_cluster_when_killed_between_its_writes(nth: int) -> Non
         assert [one.metadata.name async for one in world.client.list(core.PersistentVolumeClaim, NAMESPACE)] == [
             f"pgdata-{NAME}-0"
         ]
+
+
+async def test_a_restart_without_a_change_writes_nothing() -> None:
+    """Each child is applied once, because the operator does not remember its applies. The server stores nothing."""
+    async with new_world() as world:
+        for life in range(3):  # the second operator claims the fields of the children that the first one has created
+            seen = len(world.cluster.lab.journal)
+            async with world.operator():
+                if not life:
+                    await world.client.create(minimal())
+                await world.until_state(State.RUNNING)
+                await world.clock.advance(3600)
+        entries = [entry for entry in list(world.cluster.lab.journal)[seen:] if entry.user == "operator"]
+        assert [entry for entry in entries if entry.wrote] == []
+        assert len([entry for entry in entries if entry.verb == "apply"]) == 8
