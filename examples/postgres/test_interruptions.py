@@ -50,6 +50,7 @@ async def test_deletes_a_cluster_when_killed_between_its_writes(nth: int) -> Non
 
 async def test_a_restart_without_a_change_writes_nothing() -> None:
     """Each child is applied once, because the operator does not remember its applies. The server stores nothing."""
+    seen = 0
     async with new_world() as world:
         for life in range(3):  # the second operator claims the fields of the children that the first one has created
             seen = len(world.cluster.lab.journal)
