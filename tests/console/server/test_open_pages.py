@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 
 import aiohttp
 import pytest
+from nicegui import app
 
 from kubewright.cluster import Cluster
 from kubewright.console import Console
@@ -181,6 +182,43 @@ async def test_pages_without_browser_do_not_count_against_the_limit(http: Http, 
         async with ann.get("/") as answer:
             assert answer.status == 200
     assert len(open_pages_of("ann")) == few
+
+
+async def scheduled_deletions() -> list[str]:
+    """Returns the pages whose deletion NiceGUI has scheduled. Canceled tasks end first."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+    return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("delete content ")]
+
+
+@pytest.fixture
+async def disconnected(http: Http, monkeypatch: pytest.MonkeyPatch) -> aiohttp.ClientSession:
+    """A client of ann whose page has lost its browser, so that NiceGUI has scheduled its deletion."""
+    monkeypatch.setattr(app.config, "reconnect_timeout", 10 * PATIENCE)
+    ann = await http.of("ann")
+    socket = await http.opened(ann)
+    await socket.close()
+    await until(lambda: not any(page.has_socket_connection for page in open_pages_of("ann")))
+    assert len(await scheduled_deletions()) == 1
+    return ann
+
+
+async def test_disconnected_page_is_deleted_once_at_the_limit(
+    disconnected: aiohttp.ClientSession, console: Console
+) -> None:
+    console.pages_per_viewer = 1
+    async with disconnected.get("/") as answer:
+        assert answer.status == 200
+    assert await scheduled_deletions() == []
+
+
+async def test_disconnected_page_is_deleted_once_after_sign_out(
+    disconnected: aiohttp.ClientSession, http: Http
+) -> None:
+    async with disconnected.post("/sign-out", headers={"Origin": http.url}, allow_redirects=False) as answer:
+        assert answer.status == 303
+    await until(lambda: not open_pages_of("ann"))
+    assert await scheduled_deletions() == []
 
 
 @pytest.mark.promise(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-__all__ = ["register"]
+from kubewright.console.pages._deletion import delete_page
+
+__all__ = ["delete_page", "register"]
 
 _MODULES = (
     "edit._delete",

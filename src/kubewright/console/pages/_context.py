@@ -16,6 +16,7 @@ from kubewright.console._backend import Backend
 from kubewright.console.access import Session, Viewer
 from kubewright.console.caches import ObjectCache
 from kubewright.console.kinds import Kind
+from kubewright.console.pages._deletion import delete_page
 from kubewright.console.pages._problems import KindNotFound
 
 __all__ = ["PageContext"]
@@ -66,7 +67,7 @@ class PageContext:
         def end() -> None:
             self.browser.run_javascript("location.reload()")  # redirects to the sign-in page
             # Delayed, so that the browser receives the message.
-            asyncio.get_running_loop().call_later(_LAST_SECONDS, self._delete)
+            asyncio.get_running_loop().call_later(_LAST_SECONDS, delete_page, self.browser)
 
         self.on_session_end(end)
 
@@ -75,10 +76,6 @@ class PageContext:
         ends = self.session.on_end
         ends.append(callback)
         self.on_close(lambda: ends.remove(callback) if callback in ends else None)
-
-    def _delete(self) -> None:
-        if not self.browser.is_deleted:
-            self.browser.delete()
 
     async def can_see(self, kind: Kind, namespace: str = "") -> bool:
         """Whether the viewer may see objects of a kind, in a namespace or anywhere. Check it before opening a cache."""

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubewright.console._scope import SESSION
 from kubewright.console.access import Session
+from kubewright.console.pages import delete_page
 
 __all__ = [
     "KNOWN_EVENTS",
@@ -64,7 +65,7 @@ def has_page_room(viewer: str, at_most: int) -> bool:
         if len(pages) < at_most:
             break
         if not page.has_socket_connection:
-            page.delete()
+            delete_page(page)
             pages = open_pages_of(viewer)
     return len(pages) < at_most
 
@@ -190,4 +191,4 @@ class HeadMiddleware:
 def _delete_page(marker: object) -> None:
     for page in [*Page.instances.values()]:
         if owner_of(page) is not None and page.request.scope.get(_HEAD_REQUEST) is marker:
-            page.delete()
+            delete_page(page)

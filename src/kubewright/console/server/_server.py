@@ -126,7 +126,7 @@ async def serve(
         renewing.cancel()
         server.should_exit = True
         for page in [*Page.instances.values()]:
-            page.delete()  # otherwise the server would wait for the browsers to leave
+            pages.delete_page(page)  # otherwise the server would wait for the browsers to leave
         await task
         await background_tasks.teardown()  # tasks of pages must end before the client is closed
 
