@@ -234,7 +234,6 @@ async def test_search_finds_kinds_and_objects_by_name(
     await field.fill("gdgt")
     await field.press("Enter")
     await expect(page).to_have_url(f"{console_url}/kinds/{PATH}")
-    await page.wait_for_function("() => window.socket && window.socket.connected")  # keys before that are lost
     await page.get_by_label("Search kinds and objects").fill("needle")
     await page.get_by_label("Search kinds and objects").press("Enter")
     await expect(page).to_have_url(f"{console_url}/search?q={quote('needle')}")

@@ -33,7 +33,7 @@ async def client(cluster: Cluster) -> AsyncIterator[Client]:
 
 
 async def press_ctrl_k(page: Page) -> None:
-    """Opens the palette. The page handles keys once it is connected."""
+    """Opens the palette. The page handles keys once it is drawn."""
     await expect(page.get_by_test_id("connection")).to_contain_text("live")
     await page.keyboard.press("Control+k")
 

@@ -5,6 +5,45 @@ function typing(element) {
   return element?.closest?.("input, textarea, select, [contenteditable=''], [contenteditable='true']");
 }
 
+/**
+ * Keeps the order of events that happen before the page's socket has completed its handshake.
+ * NiceGUI polls for the handshake once per event, so that Enter can overtake the text that was typed before it. Here all
+ * of them wait in one queue. NiceGUI sets both properties: `socket` when the page is mounted, `did_handshake` afterwards.
+ */
+function queueEarlyEvents() {
+  let socket, ready = false;
+  const queue = [];
+  const stub = { emit: (...message) => queue.push(message) };
+
+  Object.defineProperty(window, "socket", {
+    get: () => socket ?? stub,
+    set(made) {
+      socket = made;
+      const emit = made.emit.bind(made);
+      made.emit = (...message) => {
+        if (ready || message[0] === "handshake") return emit(...message);
+        queue.push(message);
+        return made;
+      };
+      made.on("disconnect", () => (ready = false));
+    },
+  });
+
+  Object.defineProperty(window, "did_handshake", {
+    get: () => true,
+    set(done) {
+      ready = done;
+      while (ready && queue.length) {
+        const [event, message, ...more] = queue.shift();
+        message.client_id ??= window.clientId;  // not known yet while components are mounted
+        socket.emit(event, message, ...more);
+      }
+    },
+  });
+}
+
+queueEarlyEvents();  // pages import this file before they are mounted
+
 export default {
   template: "<div hidden></div>",
   props: { addresses: Object, namespace: String },

@@ -1,0 +1,68 @@
+"""Input before the page's socket is connected."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import Page, WebSocketRoute, expect
+
+pytestmark = pytest.mark.browser
+
+# Short timers run in no particular order: they wait for the test, and then the newest runs first.
+_TIMERS = """(() => {
+  const waiting = [], later = window.setTimeout;
+  let released = false;
+  window.setTimeout = (call, delay, ...more) =>
+    released || delay > 50 ? later(call, delay, ...more) : waiting.push(() => call(...more));
+  window.releaseTimers = () => {
+    released = true;
+    for (const call of waiting.reverse()) call();
+  };
+})()"""
+
+
+class HeldSockets:
+    """The sockets of a page. Messages of the server are held until `release`."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[WebSocketRoute, str | bytes]] | None = []
+
+    def connected(self, socket: WebSocketRoute) -> None:
+        """Connects a socket of the page to the server."""
+        server = socket.connect_to_server()
+        server.on_message(lambda message: self._received(socket, message))
+
+    def release(self) -> None:
+        """Delivers all messages."""
+        held, self._held = self._held or [], None
+        for socket, message in held:
+            socket.send(message)
+
+    def _received(self, socket: WebSocketRoute, message: str | bytes) -> None:
+        if self._held is None:
+            socket.send(message)
+        else:
+            self._held.append((socket, message))
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "Keys and clicks before a page is connected are processed in their order, as soon as it is.",
+)
+async def test_input_before_the_connection_is_processed_in_order(console_url: str, page: Page) -> None:
+    sockets = HeldSockets()
+    await page.route_web_socket(re.compile("/_nicegui_ws/"), sockets.connected)
+    await page.add_init_script(_TIMERS)
+    await page.goto(console_url)
+    field = page.get_by_label("Search kinds and objects")
+    theme = page.get_by_role("button", name="Theme: auto")
+    await theme.click()
+    await field.fill("needle")
+    await field.press("Enter")
+    await expect(theme).to_be_visible()  # nothing has reached the server
+    sockets.release()
+    await page.wait_for_function("() => window.socket.connected")
+    await page.evaluate("window.releaseTimers()")
+    await expect(page).to_have_url(f"{console_url}/search?q=needle")
+    await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
