@@ -5,13 +5,14 @@ A request passes these layers:
 1. `_listener.py` accepts connections within `Limits`; `_connections.py` decides which connection to close.
 2. `SecurityMiddleware` checks `Host` and `Origin`, and sets the security headers of responses.
 3. `AuthenticationMiddleware` finds the session, or redirects to the sign-in page.
-4. `HeadMiddleware` answers `HEAD` requests. NiceGUI serves everything else.
+4. `HeadMiddleware` answers `HEAD` requests, `AssetMiddleware` requests for scripts. NiceGUI serves everything else.
 
 Importing this package imports NiceGUI, which takes seconds.
 """
 
 from __future__ import annotations
 
+from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
 from kubewright.console.server._connections import Connection, Connections
 from kubewright.console.server._open_pages import KNOWN_EVENTS, guard_socket_events, guarded_handlers, open_pages_of
@@ -22,6 +23,7 @@ from kubewright.console.server._server import serve
 __all__ = [
     "KNOWN_EVENTS",
     "AllowedHosts",
+    "AssetMiddleware",
     "AuthenticationMiddleware",
     "Connection",
     "Connections",

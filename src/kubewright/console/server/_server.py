@@ -22,6 +22,7 @@ from starlette.responses import FileResponse
 
 from kubewright.clock import Clock
 from kubewright.console import pages
+from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
 from kubewright.console.server._connections import Connections
 from kubewright.console.server._listener import accepting
@@ -87,7 +88,7 @@ async def serve(
     """Serves until the block ends. Yields the URL. Raises `OSError` if it cannot listen."""
     listener = _listener(host, port)
     names = AllowedHosts(urls, [] if host in ("0.0.0.0", "::", "") else [host])  # noqa: S104  # wildcards are not host names
-    door = AuthenticationMiddleware(HeadMiddleware(_application()), console, console.sessions)
+    door = AuthenticationMiddleware(HeadMiddleware(AssetMiddleware(_application())), console, console.sessions)
     guard = SecurityMiddleware(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
     limits = console.limits
     config = uvicorn.Config(
