@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import signal
 import sys
+import sysconfig
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+import kubewright
 
 pytest_plugins = ["pytester"]
 
@@ -23,6 +28,21 @@ settings.load_profile("repeatable")
 # them deaf to it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A program whose file a test writes twice within a second, with the same size, would run the bytecode of the first.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles Kubewright and its dependencies, before the processes of pytest-xdist start.
+
+    The tests start more than a thousand Python programs. Each would compile all modules that it imports, which takes
+    longer than the import: they read bytecode, but do not write it.
+    """
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        for folder in (str(Path(kubewright.__file__).parent), sysconfig.get_path("purelib")):
+            compileall.compile_dir(folder, quiet=2, workers=os.cpu_count() or 1)
 
 
 NO_CACHE = f"{os.devnull}/needs-the-marker-control_plane"
