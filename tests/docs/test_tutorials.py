@@ -26,12 +26,6 @@ ON_A_REAL_CLUSTER = {
 """The commands and outputs that differ if a page starts a real control plane instead of an embedded cluster."""
 
 
-@pytest.fixture(scope="session")
-def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled modules, shared by all pages: compiling Kubewright takes longer than most commands."""
-    return tmp_path_factory.mktemp("bytecode")
-
-
 def uses_kubectl(page: Path) -> bool:
     """Reports whether a page runs kubectl, which plain tests do not have."""
     return shows(page, "$ kubectl ")
@@ -44,18 +38,18 @@ def shows(page: Path, command: str) -> bool:
 @pytest.mark.promise("The control plane for tests", "Tutorials print what they show, from an empty folder.")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", [each for each in TUTORIALS if not uses_kubectl(each)], ids=name)
-async def test_tutorial_prints_what_it_shows(page: Path, tmp_path: Path, bytecode: Path) -> None:
-    async with Tutorial(page, tmp_path, bytecode=bytecode) as tutorial:
+async def test_tutorial_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    async with Tutorial(page, tmp_path) as tutorial:
         assert await tutorial.run() > 3
 
 
 @pytest.mark.promise("The control plane for tests", "The start in the README works in an empty folder.")
-async def test_the_start_of_the_readme_prints_what_it_shows(tmp_path: Path, bytecode: Path) -> None:
+async def test_the_start_of_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
     readme = ROOT / "README.md"
     [program] = [block for block in blocks(readme, "python") if "kw.Operator(" in block.code]
     [start] = [block for block in blocks(readme, "console") if "kubewright dev foo.py" in block.code]
     page = page_of(tmp_path, file("foo.py", program.code, "python"), console(start.code.rstrip(), start.note))
-    async with Tutorial(page, tmp_path, bytecode=bytecode) as tutorial:
+    async with Tutorial(page, tmp_path) as tutorial:
         assert await tutorial.run() == 2
 
 
@@ -64,9 +58,7 @@ async def test_the_start_of_the_readme_prints_what_it_shows(tmp_path: Path, byte
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("cluster", ["embedded", "real"])
 @pytest.mark.parametrize("page", [each for each in TUTORIALS if uses_kubectl(each)], ids=name)
-async def test_tutorial_with_kubectl_prints_what_it_shows(
-    page: Path, cluster: str, tmp_path: Path, bytecode: Path
-) -> None:
+async def test_tutorial_with_kubectl_prints_what_it_shows(page: Path, cluster: str, tmp_path: Path) -> None:
     binaries = setup_binaries()
     programs = {"kubectl": binaries / "kubectl"}
     if shows(page, "$ helm "):
@@ -77,7 +69,6 @@ async def test_tutorial_with_kubectl_prints_what_it_shows(
     async with Tutorial(
         page,
         tmp_path,
-        bytecode=bytecode,
         programs=programs,
         folders=folders,
         variables=variables,

@@ -129,8 +129,7 @@ def steps(page: Path) -> list[Step]:
 class Tutorial:
     """A run of a page in a folder. Leaving the block interrupts what still runs, and kills what does not end.
 
-    `bytecode` is a folder for compiled modules, outside of the page's folder. Runs that share it compile Kubewright
-    once. `programs` are on the path, and `folders` appear in the folder of the page. `replaced` has strings of terminal
+    `programs` are on the path, and `folders` appear in the folder of the page. `replaced` has strings of terminal
     sessions and their replacements, to run the page on another cluster.
     """
 
@@ -139,7 +138,6 @@ class Tutorial:
         page: Path,
         folder: Path,
         *,
-        bytecode: Path | None = None,
         programs: Mapping[str, Path] | None = None,
         folders: Mapping[str, Path] | None = None,
         variables: Mapping[str, str] | None = None,
@@ -159,7 +157,7 @@ class Tutorial:
             "PATH": f"{Path(sys.executable).parent}:{programs_folder}:{os.defpath}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
-            "PYTHONPYCACHEPREFIX": str(bytecode or self.home / "pycache"),  # not among the files of the page
+            "PYTHONDONTWRITEBYTECODE": "1",  # among the files of the page
         }
         if cache := os.environ.get("KUBEWRIGHT_CACHE_DIR"):  # of the tier: a plain test builds nothing
             self.environment["KUBEWRIGHT_CACHE_DIR"] = cache
