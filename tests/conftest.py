@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import signal
 import sys
@@ -78,6 +79,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     would be idle for minutes.
     """
     items.sort(key=lambda item: item.nodeid.startswith(SHORT_FILES))
+
+
+def pytest_collection_finish() -> None:
+    """Excludes the collected tests and imported modules from garbage collection.
+
+    A collection of all objects takes half a second with them, and a millisecond without them.
+    """
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

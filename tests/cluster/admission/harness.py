@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kubewright.client import Transport
 from kubewright.cluster import Cluster
 from tests.cluster.admission.hooks import HookServer
 from tests.cluster.differential.harness import METHODS, Run, Scenario, differences, ignored
+from tests.yaml_files import load_yaml
 
 HERE = Path(__file__).parent
 FAR = 1_000_000  # embedded revisions start here, so that none equals another number by chance
@@ -36,7 +35,7 @@ def hook_scenarios(folder: Path = HERE / "scenarios") -> list[HookScenario]:
     found = [
         HookScenario(entry["name"], entry.get("hooks", {}), entry["steps"], path.stem)
         for path in sorted(folder.glob("*.yaml"))
-        for entry in yaml.safe_load(path.read_text())
+        for entry in load_yaml(path)
     ]
     names = [scenario.name for scenario in found]
     assert len(set(names)) == len(names), "two scenarios have one name"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
 from kubewright.client import Transport
 from tests.cluster.admission.harness import HERE, HookScenario, check_alike, hook_scenarios
 from tests.cluster.admission.hooks import HookServer
+from tests.yaml_files import load_yaml
 
-KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+KNOWN = load_yaml(HERE / "known_differences.yaml")
 
 
 @pytest.mark.promise(

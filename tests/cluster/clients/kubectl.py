@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from tests.patience import PATIENCE
+from tests.yaml_files import load_yaml
 
 HERE: Final = Path(__file__).parent
 _KEYS: Final = {"kubectl", "stdin", "editor", "until", "fields", "rows", "setup", "between"}
@@ -43,7 +44,7 @@ class Printed:
 def sections() -> list[Section]:
     """The script."""
     found = []
-    for entry in yaml.safe_load((HERE / "kubectl.yaml").read_text()):
+    for entry in load_yaml(HERE / "kubectl.yaml"):
         for step in entry["steps"]:
             assert set(step) <= _KEYS, f"{entry['section']}: {step}"
         found.append(Section(entry["section"], entry["steps"]))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubewright.cluster import Cluster
 from kubewright.testing import RealCluster, setup_binaries
 from kubewright.testing.binaries import KUBECTL
 from tests.cluster.clients.kubectl import HERE, Kubectl, Printed, Section, normalized, sections
+from tests.yaml_files import load_yaml
 
-KNOWN: dict[str, list[dict[str, str]]] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+KNOWN: dict[str, list[dict[str, str]]] = load_yaml(HERE / "known_differences.yaml")
 
 
 @pytest.mark.promise("The embedded cluster", "kubectl prints the same on it as on a real cluster.")

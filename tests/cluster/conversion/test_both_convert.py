@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubewright.client import Transport
 from tests.cluster.admission.harness import HookScenario, check_alike, hook_scenarios
 from tests.cluster.admission.hooks import HookServer
+from tests.yaml_files import load_yaml
 
 HERE = Path(__file__).parent
 SCENARIOS = hook_scenarios(HERE / "scenarios")
-KNOWN = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+KNOWN = load_yaml(HERE / "known_differences.yaml")
 
 
 @pytest.mark.promise("Webhooks of the embedded cluster", "Objects are converted by webhooks as by the real server.")

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-import yaml
 from multidict import CIMultiDict
 
 from kubewright.client import Request, Response, Transport
 from kubewright.cluster.registry import group_order
 from tests.patience import PATIENCE
+from tests.yaml_files import load_yaml
 
 HERE = Path(__file__).parent
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -33,7 +33,7 @@ class Scenario:
 def scenarios() -> list[Scenario]:
     found = []
     for path in sorted((HERE / "scenarios").glob("*.yaml")):
-        for entry in yaml.safe_load(path.read_text()):
+        for entry in load_yaml(path):
             unknown = set(entry) - {"name", "steps"}
             assert not unknown, f"{path.name}: {entry['name']}: unknown {unknown}"
             found.append(Scenario(entry["name"], entry["steps"], path.stem))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-import yaml
 from msgspec.structs import replace
 
 from kubewright.client import Credentials, HttpTransport, Transport, load_config
@@ -17,8 +16,9 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.access import user_named
 from kubewright.testing import ControlPlane
 from tests.cluster.differential.harness import HERE, Run, Scenario, differences, ignored, scenarios
+from tests.yaml_files import load_yaml
 
-KNOWN: dict[str, Any] = yaml.safe_load((HERE / "known_differences.yaml").read_text())
+KNOWN: dict[str, Any] = load_yaml(HERE / "known_differences.yaml")
 FAR = 1_000_000  # the embedded revisions begin here, so that none of them is some other number by chance
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from kubewright.api import core
 from kubewright.api.meta import ObjectMeta
@@ -18,9 +17,10 @@ from kubewright.cluster import Cluster
 from kubewright.testing import ControlPlane, RealCluster
 from tests.cluster.differential.harness import differences
 from tests.cluster.judge.program import BUILD_SECONDS, judged, samples
+from tests.yaml_files import load_yaml
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(BUILD_SECONDS + 600)]
-KNOWN: Final[list[dict[str, str]]] = yaml.safe_load(Path(__file__).with_name("known_differences.yaml").read_text())
+KNOWN: Final[list[dict[str, str]]] = load_yaml(Path(__file__).with_name("known_differences.yaml"))
 _PROSE: Final = re.compile(r"\.description:")
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import pytest
 import pytest_asyncio
-import yaml
 
 from kubewright.client import HttpTransport, load_config
 from kubewright.clock import SystemClock
@@ -19,13 +18,14 @@ from kubewright.testing import ControlPlane
 from tests.cluster.openapi.definitions import definition
 from tests.cluster.openapi.servers import DEFINITIONS_PATH, Server, differences, without_prose
 from tests.patience import PATIENCE
+from tests.yaml_files import load_yaml
 
 SUFFIX: Final = "changes.example.com"
 PLAIN: Final = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
 OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 Step = Callable[[Server, str], Awaitable[None]]
 """A change on a server, in a group."""
-KNOWN: Final = yaml.safe_load(Path(__file__).with_name("known_differences.yaml").read_text())
+KNOWN: Final = load_yaml(Path(__file__).with_name("known_differences.yaml"))
 
 
 @pytest_asyncio.fixture

@@ -9,11 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kubewright.cluster.openapi import recorded_v3
 from kubewright.cluster.registry import builtin_types
 from tests.cluster.differential.generated.fields import Schemas
+from tests.yaml_files import load_yaml
 
 __all__ = ["UNSAMPLED", "Kind", "kinds"]
 
@@ -70,7 +69,7 @@ class Kind:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """All kinds with a sample, in the order of their names."""
-    samples = yaml.safe_load(Path(__file__).with_name("samples.yaml").read_text())
+    samples = load_yaml(Path(__file__).with_name("samples.yaml"))
     documents: dict[tuple[str, str], Schemas] = {}
     found = []
     for type_ in sorted(builtin_types(), key=lambda type_: (type_.api_version, type_.plural)):
