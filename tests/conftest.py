@@ -31,19 +31,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# A program whose file a test writes twice within a second, with the same size, would run the bytecode of the first.
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiles Kubewright and its dependencies, before the processes of pytest-xdist start.
+    """Has bytecode ready for the programs of all tests, and keeps them from writing their own.
 
-    The tests start more than a thousand Python programs. Each would compile all modules that it imports, which takes
-    longer than the import: they read bytecode, but do not write it.
+    The tests start more than a thousand Python programs. Without bytecode, each compiles all modules that it imports,
+    which takes longer than the import. A program whose file a test writes twice within a second, with the same size,
+    would run the bytecode of the first.
     """
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        for folder in (str(Path(kubewright.__file__).parent), sysconfig.get_path("purelib")):
-            compileall.compile_dir(folder, quiet=2, workers=os.cpu_count() or 1)
+    if not config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # pytest-xdist's processes save modules with rewritten assertions
+    for folder in (str(Path(kubewright.__file__).parent), sysconfig.get_path("purelib")):
+        compileall.compile_dir(folder, quiet=2, workers=os.cpu_count() or 1)
 
 
 NO_CACHE = f"{os.devnull}/needs-the-marker-control_plane"
@@ -82,11 +82,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Excludes the collected tests and imported modules from garbage collection.
+    """Excludes the collected tests and imported modules from garbage collection. Ends the writing of bytecode.
 
     A collection of all objects takes half a second with them, and a millisecond without them.
     """
     gc.freeze()
+    sys.dont_write_bytecode = True
 
 
 @pytest.fixture(autouse=True)
