@@ -304,6 +304,22 @@ def test_test_files_have_at_most_400_lines() -> None:
     assert {file for file, length in lengths.items() if length > 400} <= LONG_FILES
 
 
+def released_ports(file: Path) -> Iterator[str]:
+    """Yields places where a socket is closed after its number was read: another program may take the port."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.With) and all(
+            isinstance(each, ast.Assign | ast.AnnAssign | ast.Return) and "getsockname" in ast.unparse(each)
+            for each in node.body
+        ):
+            yield f"{file.relative_to(TESTS.parent)}:{node.lineno}"
+
+
+def test_tests_do_not_use_ports_that_they_released() -> None:
+    """A server on port 0 keeps its port. Otherwise, `unused_port` of `tests/ports.py` returns one."""
+    files = [*TESTS.rglob("*.py"), *(TESTS.parent / "examples").rglob("*.py")]
+    assert [place for file in sorted(files) for place in released_ports(file)] == []
+
+
 # A wait of some seconds on this machine: too long on a fast one, too short on a busy one.
 REAL_SLEEP = re.compile(
     r"(?<!await )\btime\.sleep\(|\b(?:asyncio|anyio)\.sleep\((?!0\))|\bfrom (?:time|asyncio) import .*\bsleep\b"

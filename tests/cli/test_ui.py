@@ -18,6 +18,7 @@ import pytest
 from kubewright.cli import run
 from tests.cli.commands import write_kubeconfig
 from tests.patience import PATIENCE
+from tests.ports import unused_port
 
 KUBEWRIGHT = Path(sys.executable).parent / "kubewright"
 
@@ -96,8 +97,7 @@ def test_ctrl_c_does_not_wait_for_a_silent_cluster(tmp_path: Path) -> None:
     "`kubewright ui` says in one line what is wrong, and what to install.",
 )
 def test_reports_an_unreachable_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
+    port = unused_port()
     file = tmp_path / "config"
     cluster = f"{{name: a, cluster: {{server: 'http://127.0.0.1:{port}'}}}}"
     file.write_text(f"clusters: [{cluster}]\ncontexts: [{{name: a, context: {{cluster: a}}}}]\ncurrent-context: a\n")

@@ -15,6 +15,7 @@ from kubewright.cluster.processes import ProcessNode
 from kubewright.cluster.services import PORTS_ANNOTATION, LoopbackAddresses, ServiceForwarder
 from tests.cluster.processes.conftest import StartNode, event, is_ready, log, pod, wait
 from tests.patience import until
+from tests.ports import unused_port
 
 pytestmark = pytest.mark.clusters
 
@@ -38,8 +39,7 @@ def only_one_address(address: str, port: int) -> socket.socket:
 @pytest.fixture
 def port() -> int:
     """A port that is free on 127.0.0.1."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    return unused_port()
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from kubewright.cluster.services import (
     port_conflicts,
     wildcard_ports,
 )
+from tests.ports import unused_port
 
 
 def only_one_address(address: str, port: int) -> socket.socket:
@@ -100,9 +101,7 @@ class TestAddresses:
 
 class TestSharedPorts:
     def test_replicas_get_different_ports(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            free = server.getsockname()[1]
-        ports = PodPorts()
+        free, ports = unused_port(), PodPorts()
         one, other = ports.assign(pod("one", free)), ports.assign(pod("other", free))
         assert one == {free: free}
         assert other[free] != free
@@ -141,8 +140,8 @@ class TestSharedPorts:
 class TestConflicts:
     def test_program_on_all_addresses_takes_the_port_of_other_pods(self) -> None:
         with socket.socket() as program:
-            program.bind(("0.0.0.0", 0))  # that is the conflict; it does not listen, so nothing is reachable
-            port = program.getsockname()[1]
+            port = unused_port()
+            program.bind(("0.0.0.0", port))  # that is the conflict; it does not listen, so nothing is reachable
             (message,) = port_conflicts(pod("web-2", port), "127.128.0.9")
             assert message.startswith(f"port {port} is in use at 127.128.0.9")
             assert "POD_IP" in message

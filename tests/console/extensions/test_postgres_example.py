@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from kubewright.cluster import Cluster
 from kubewright.console import Console
 from tests.console.axe.run import violations
 from tests.patience import until
+from tests.ports import unused_port
 
 pytestmark = pytest.mark.browser
 
@@ -42,9 +42,7 @@ def console_settings() -> dict[str, Any]:
 
 @pytest.fixture
 def operator_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-    return port
+    return unused_port()
 
 
 @pytest.fixture
