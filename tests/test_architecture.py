@@ -326,6 +326,18 @@ REAL_SLEEP = re.compile(
 )
 
 
+# A test that waits less than a minute fails on a machine that is busy or frozen for a while.
+SHORT_TIMEOUT = re.compile(
+    r"\basyncio\.timeout\((?:[0-5]?\d(?:\.\d*)?)\)|\basyncio\.wait_for\(.*, [0-5]?\d(?:\.\d*)?\)"
+)
+
+
+def test_short_timeouts_in_tests_have_a_reason() -> None:
+    """Tests wait as long as `PATIENCE`. A timeout that shall expire, or decides nothing, says so: `# real: why`."""
+    found = [each for each in lines_of_tests() if SHORT_TIMEOUT.search(each[2])]
+    assert [place for place, before, line in found if not has_reason("real", before, line)] == []
+
+
 def test_real_sleeps_in_tests_have_a_reason() -> None:
     """Tests wait for events, use virtual time, or poll with `until`. For the rest, `# real: why` says so."""
     found = [each for each in lines_of_tests() if REAL_SLEEP.search(each[2]) and "REAL_SLEEP" not in each[2]]

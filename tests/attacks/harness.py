@@ -81,7 +81,7 @@ class Victim:
     async def maybe_ended(self) -> None:
         """Gives a process that has just been killed the time to be reaped, so that `why` knows its exit code."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._process.wait()), 2.0)
+            await asyncio.wait_for(asyncio.shield(self._process.wait()), 2.0)  # real: for a message
 
     async def outlives(self, attacks: asyncio.Future[Any]) -> None:
         """Waits for the end of the attacks. Fails immediately when the process ends before, or a probe fails."""

@@ -36,7 +36,7 @@ class Wire:
         """Sends data many times, until the server closes the connection or stops reading, as it should."""
         with suppress(TimeoutError):
             for _ in range(times):
-                async with asyncio.timeout(0.2):
+                async with asyncio.timeout(0.2):  # real: a server that does not read has no event
                     if not await self.send(data):
                         return
 

@@ -183,7 +183,7 @@ async def test_waiting_for_an_object_to_be_there_and_to_meet_a_condition(client:
     await change()
     assert (await waiting).data == {"a": "1"}
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
+        async with asyncio.timeout(0.01):  # real: it expires
             await client.wait_for(core.ConfigMap, "never", lambda _: True, namespace)
 
 

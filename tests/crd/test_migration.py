@@ -13,7 +13,7 @@ from kubewright.client import Client, Forbidden, Invalid, MergePatch, NotFound, 
 from kubewright.cluster import Cluster
 from kubewright.crd import MigrationError, StorageMigration, migrate_storage, wait_for_definition
 from kubewright.testing import ControlPlane
-from tests.patience import until
+from tests.patience import PATIENCE, until
 
 CRD = apiextensions.CustomResourceDefinition
 
@@ -300,4 +300,4 @@ async def test_server_method_is_refused_without_the_api() -> None:
         await crates.store("v1")
         await crates.store("v2")
         with pytest.raises(MigrationError, match="the server has no StorageVersionMigration"):
-            await asyncio.wait_for(migrate_storage(client, "crates", method="server"), 60)
+            await asyncio.wait_for(migrate_storage(client, "crates", method="server"), PATIENCE)

@@ -12,6 +12,7 @@ from kubewright.api import core, meta
 from kubewright.client import Client
 from kubewright.clock import Clock, SystemClock, VirtualClock
 from kubewright.cluster import Cluster
+from tests.patience import until
 
 LABELS = {"copied": "yes"}
 
@@ -120,15 +121,18 @@ async def test_settled_does_not_wait_for_delayed_keys() -> None:
 
 
 async def test_settled_names_what_is_left() -> None:
-    clock, operator, release = SystemClock(), kw.Operator("slow"), threading.Event()
+    clock, operator = SystemClock(), kw.Operator("slow")
+    began, release = threading.Event(), threading.Event()
 
     @operator.reconciles(core.ConfigMap, labels=LABELS)
     def sync(obj: core.ConfigMap, ctx: kw.BlockingContext[core.ConfigMap]) -> None:
+        began.set()
         release.wait()
 
     async with Cluster(clock=clock) as cluster, operator.running(cluster, clock=clock) as running:
         await cluster.client().create(source("a"))
         try:
+            await until(began.is_set)
             with pytest.raises(TimeoutError, match=r"operator slow is not settled after 0\.2 real seconds: configmap"):
                 await running.settled(timeout=0.2)
         finally:

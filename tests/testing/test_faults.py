@@ -60,7 +60,7 @@ async def test_a_paused_apiserver_answers_after_it_is_resumed(plane: ControlPlan
         answer = asyncio.create_task(asyncio.to_thread(plane.request, "GET", "/readyz"))
         # The kernel still accepts the connection; only a stopped server lets the handshake wait.
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(answer), 0.2)
+            await asyncio.wait_for(asyncio.shield(answer), 0.2)  # real: it expires
     assert await answer == "ok"
 
 
@@ -167,7 +167,7 @@ async def test_a_stalled_proxy_lets_bytes_wait(plane: ControlPlane) -> None:
         asking = asyncio.create_task(asyncio.to_thread(get_readyz, proxy))
         await until(lambda: proxy.connections, "its thread to accept the connection")
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(asking), 0.2)
+            await asyncio.wait_for(asyncio.shield(asking), 0.2)  # real: it expires
         proxy.resume()
         assert await asking == 200
 
