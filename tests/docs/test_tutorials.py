@@ -155,6 +155,8 @@ async def test_compares_exit_codes(tmp_path: Path) -> None:
     [
         ("time", "10:31:20 ready", "09:00:01 ready"),
         ("duration", "done in 1ms, 2.5s", "done in 120µs, 3s"),
+        ("duration", "4 passed in 9.30s", "4 passed in 69.49s (0:01:09)"),
+        ("duration", "retried in 2s", "retried in 1m9s"),
         ("uid", "uid 0f6b9a0e-0000-4000-8000-000000000001", "uid 9c1b9a0e-1111-4000-8000-0000000000ff"),
         ("hash", "pod web-5d4f8c7b9-x2z4k", "pod web-6b5cf9dd4-bbbbb"),
         ("port", "https://127.0.0.1:45699", "https://127.0.0.1:1234"),

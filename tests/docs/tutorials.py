@@ -46,7 +46,8 @@ __all__ = ["MASKS", "Tutorial", "TutorialError", "steps"]
 
 MASKS: Final[Mapping[str, str]] = {
     "time": r"\b(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(?:\.\d+)?Z?\b",
-    "duration": r"\b\d+(?:\.\d+)?(?:e-\d+)? ?(?:ns|µs|ms|s|m|h|seconds|minutes)\b",
+    # Also 1m9s, and pytest's 69.49s (0:01:09) on a busy machine.
+    "duration": r"\b(?:\d+(?:\.\d+)?(?:e-\d+)? ?(?:ns|µs|ms|s|m|h|seconds|minutes))+\b(?: \(\d+:\d\d:\d\d\))?",
     "uid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     "hash": r"\b[0-9a-f]{10,64}\b|(?<=-)[bcdf-hj-np-tv-xz2456789]{5,10}\b",
     "port": r"(?<=127\.0\.0\.1:)\d+|(?<=localhost:)\d+",
