@@ -338,9 +338,9 @@ async def test_event_is_written_after_an_outage_with_one_warning(
     "Recording does not wait; the line is bounded; what waits is written at the end.",
 )
 async def test_full_queue_drops_events_and_logs_their_number(caplog: pytest.LogCaptureFixture) -> None:
-    clock = VirtualClock()
+    clock, way = VirtualClock(), Unreachable(requests=0)
     recorder = EventRecorder(
-        Client(transport=Unreachable(), clock=clock),
+        Client(transport=way, clock=clock),
         "test-controller",
         limits=Limits(similar=10_000, burst=10_000),
         clock=clock,
@@ -353,6 +353,7 @@ async def test_full_queue_drops_events_and_logs_their_number(caplog: pytest.LogC
         await clock.run(recorder.flush(), limit=10**6)
         await clock.settled()
     assert "10 events were dropped" in caplog.text
+    assert len(way.bodies) == 1_000
 
 
 async def test_one_object_cannot_fill_the_queue() -> None:
