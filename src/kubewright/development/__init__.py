@@ -7,7 +7,7 @@
 - `Build` describes an image. `commands` returns the command lines of docker, podman or buildah, for one platform or
   several. `find_tool` finds an installed tool, and `run_commands` runs it.
 - `run_tests` runs a project's tests with pytest, on embedded clusters, a real one, or both.
-- `Sources` notices saved files among `program_files`.
+- `Sources` notices saved files among `program_files`, and `shown_logs` turns log records into messages.
 
 No network is needed: the cluster listens on loopback with its own certificates.
 """
@@ -21,6 +21,7 @@ from kubewright.lazy import lazy_exports
 if TYPE_CHECKING:
     from kubewright.development._development import Development, Plan
     from kubewright.development._images import TOOLS, Build, BuildError, Command, Tool, commands, find_containerfile
+    from kubewright.development._logs import shown_logs
     from kubewright.development._schemas import schema_changes
     from kubewright.development._sources import Sources, program_files
     from kubewright.development._targets import check_targets, folders_of, paths_of
@@ -55,6 +56,7 @@ __all__ = [
     "run_commands",
     "run_tests",
     "schema_changes",
+    "shown_logs",
     "tool_to_show",
     "user_traceback",
     "view_for",
@@ -87,6 +89,7 @@ _MODULES = {
     "run_commands": "_tools",
     "run_tests": "_testing",
     "schema_changes": "_schemas",
+    "shown_logs": "_logs",
     "tool_to_show": "_tools",
     "user_traceback": "_tracebacks",
     "view_for": "kubewright.development.views",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kubewright.client import ApiError
 from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._ending import Ending, before, in_background
+from kubewright.development._logs import shown_logs
 from kubewright.development._place import Place, embedded_place, given_place
 from kubewright.development._process import OperatorProcess
 from kubewright.development._samples import Samples
@@ -115,6 +116,10 @@ class Development:
             self._view.close()
 
     async def _work(self) -> None:
+        with shown_logs(self._hear):
+            await self._rounds()
+
+    async def _rounds(self) -> None:
         async with self._place() as place:
             self._hear(
                 ClusterReady(

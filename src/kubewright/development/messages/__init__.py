@@ -168,7 +168,7 @@ class EventSeen(_Message, frozen=True, tag="event"):
 
 
 class Logged(_Message, frozen=True, tag="log"):
-    """A line of the operator's log."""
+    """A line of the operator's log, or a warning of the cluster or the console."""
 
     level: str
     logger: str
