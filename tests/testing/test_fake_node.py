@@ -60,7 +60,7 @@ def restarts(pod: core.Pod) -> int:
 
 
 class ObservedClock(VirtualClock):
-    """A virtual clock that says who sleeps: a real server may take any time until a node learns of a change."""
+    """A virtual clock that reports sleeps: a real server may take any time until a node sees a change."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class ObservedClock(VirtualClock):
         await super().sleep(seconds, deferrable=deferrable)
 
     async def until_asleep(self, seconds: float) -> None:
-        """Waits until somebody sleeps that long."""
+        """Waits until a sleep of that length begins."""
         await self._asleep[seconds].wait()
 
 
