@@ -126,11 +126,11 @@ class Dev:
         assert message is not None
         return message
 
-    def saves(self, path: Path, text: str) -> None:
+    def saves(self, path: Path, text: str, changed_at: float | None = None) -> None:
         """Saves a file. Later calls of `wait_for` see only messages after that; for Python files, of the new run."""
         with self._heard:
             self._since = len(self.messages)
-        save(path, text)
+        save(path, text, changed_at)
         if path.suffix == ".py":
             starting = self.wait_for("starting")  # until then, the old run reports
             with self._heard:
@@ -174,8 +174,10 @@ def developing(folder: Path, *arguments: str, environ: Mapping[str, str] | None 
         dev.ended()
 
 
-def save(path: Path, text: str) -> None:
+def save(path: Path, text: str, changed_at: float | None = None) -> None:
     """Saves a file as editors do: replaces it by a new one."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.write_text(text)
+    if changed_at is not None:
+        os.utime(fresh, (changed_at, changed_at))
     fresh.replace(path)

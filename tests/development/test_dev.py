@@ -150,7 +150,8 @@ def test_shows_file_and_line_of_a_syntax_error_and_restarts_after_the_next_save(
 )
 def test_restarts_when_a_missing_module_is_created(program: Path) -> None:
     program.write_text("import helper_of_notes\n" + PROGRAM.replace("first", "{helper_of_notes.WORD}"))
-    with developing(program.parent, program.name, "--no-console") as dev:
+    environ = {"PYTHONDONTWRITEBYTECODE": ""}
+    with developing(program.parent, program.name, "--no-console", environ=environ) as dev:
         failed = dev.wait_for("failed", what="import")
         assert "No module named 'helper_of_notes'" in failed["text"]
         assert (failed["file"], failed["line"]) == (str(program), 1)
@@ -160,6 +161,9 @@ def test_restarts_when_a_missing_module_is_created(program: Path) -> None:
         dev.wait_for("object", name="sample", state="Said=helped hello")
         dev.saves(helper, "WORD = 'helped again'\n")  # imported modules are watched too
         dev.wait_for("object", name="sample", state="Said=helped again hello")
+        # A save in the same second, with the same size: Python would run the compiled form of the last save.
+        dev.saves(helper, "WORD = 'helped twice'\n", changed_at=helper.stat().st_mtime)
+        dev.wait_for("object", name="sample", state="Said=helped twice hello")
 
 
 @pytest.mark.promise(

@@ -17,7 +17,7 @@ from kubewright.development._logs import shown_logs
 from kubewright.development._place import Place, embedded_place, given_place
 from kubewright.development._process import OperatorProcess
 from kubewright.development._samples import Samples
-from kubewright.development._sources import Sources
+from kubewright.development._sources import Sources, forget_bytecode
 from kubewright.development._targets import folders_of, paths_of
 from kubewright.development._watching import Watching
 from kubewright.development.messages import (
@@ -151,6 +151,7 @@ class Development:
     async def _round(self, place: Place, changed: Sequence[Path]) -> list[Path]:
         """Runs the program until some of its files change, and returns these."""
         self._failed, self._began = None, time.time_ns()
+        forget_bytecode(changed)
         self._look_at([*self._files, *paths_of(self._plan.targets)])
         self._hear(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
         self._process = process = await OperatorProcess.start(self._orders(place), self._hear)

@@ -6,16 +6,18 @@ ones without notifications, and needs no dependency.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
 
 from kubewright.clock import Clock, SystemClock
 
-__all__ = ["Sources", "program_files"]
+__all__ = ["Sources", "forget_bytecode", "program_files"]
 
 _PERIOD: Final = 0.25
 _SETTLING: Final = 0.05
@@ -48,6 +50,16 @@ def _files_in(error: BaseException | None) -> list[str]:
         return []
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     return [*files, error.filename] if isinstance(error, SyntaxError) and error.filename else files
+
+
+def forget_bytecode(paths: Iterable[Path]) -> None:
+    """Removes the compiled form of changed files.
+
+    Python compares only the size and the second of the last change, so it would run the first of two quick saves.
+    """
+    for path in paths:
+        with contextlib.suppress(OSError, NotImplementedError):
+            Path(cache_from_source(str(path))).unlink()
 
 
 class Sources:
