@@ -1,4 +1,4 @@
-"""`kubewright ui --oidc-issuer`, and the manifests with it."""
+"""`--oidc-issuer` of `kubewright ui` and `run`, and the manifests with it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,44 @@ ISSUER = "https://login.example.com:8443/realms/a"
         (["--oidc-issuer", ISSUER, "--oidc-client-id", "b", "--oidc-scope", "a b"], "an OIDC scope is one word"),
     ],
 )
-def test_rejects_wrong_options(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["ui", *arguments]) == 2
+@pytest.mark.parametrize("command", [["ui"], ["run", "foo.py", "--console-bind", "0.0.0.0:8082"]])
+def test_rejects_wrong_options(
+    command: list[str], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--oidc-issuer", ISSUER, "--oidc-client-id", "b"], "--oidc-issuer requires --console-bind"),
+        (["--console-bind", "0", "--console-url", "https://a"], "--console-url requires --console-bind"),
+        (["--console-bind", "1", "--console-url", "a/b"], "'a/b' is not an address such as"),
+    ],
+)
+def test_run_rejects_options_without_a_console(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "foo.py", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.promise(
+    "Access to the console and its cost",
+    "Users of an operator's own console can sign in at an OpenID Connect provider.",
+)
+def test_run_passes_provider_and_addresses_to_the_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "served.py"
+    program.write_text("import kubewright as kw\noperator = kw.Operator('served')\n")
+    attached: list[dict[str, Any]] = []
+    monkeypatch.setattr("kubewright.console.attach_console", lambda _, **settings: attached.append(settings))
+    monkeypatch.setattr("kubewright.operator.Operator.run", lambda *_, **__: None)
+    console = ["--console-bind", "8082", "--console-url", "https://console.example.com"]
+    assert run(["run", str(program), *console, "--oidc-issuer", ISSUER, "--oidc-client-id", "operators"]) == 0
+    [settings] = attached
+    assert settings["oidc"] == OIDC(issuer=ISSUER, client_id="operators")
+    assert (settings["port"], settings["urls"]) == (8082, ("https://console.example.com",))
 
 
 def deployment(**settings: Any) -> dict[str, Any]:

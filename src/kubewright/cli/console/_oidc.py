@@ -1,4 +1,4 @@
-"""`kubewright ui --oidc-issuer`: sign-in with OpenID Connect."""
+"""`--oidc-issuer` of `kubewright ui` and `kubewright run`: sign-in with OpenID Connect."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,14 @@ from kubewright.cli.common._numbers import SECONDS
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_or_current_project
+from kubewright.cli.console._addresses import check_urls
+from kubewright.cli.console._oidc import oidc_options
 from kubewright.operator import Operator, SettingError
 from kubewright.operator.loading import LoadError, load_operator
 from kubewright.operator.settings import SETTINGS, Setting, check_options, split_address
+
+if TYPE_CHECKING:
+    from kubewright.console import OIDC
 
 __all__ = ["command"]
 
@@ -83,6 +88,17 @@ def _settings(command: Callable[..., None]) -> Callable[..., None]:
     help="Serve a console of the operator's kinds on this address; a port alone means loopback."
     " [KUBEWRIGHT_CONSOLE_BIND]",
 )
+@click.option(
+    "--console-url",
+    "console_urls",
+    multiple=True,
+    metavar="URL",
+    envvar="KUBEWRIGHT_CONSOLE_URL",
+    callback=check_urls,
+    help="An address under which browsers reach the console, such as https://console.example.com."
+    " [KUBEWRIGHT_CONSOLE_URL]",
+)
+@oidc_options
 @click.option("-v", "--verbose", is_flag=True, help="Same as --log-level debug.")
 @click.option("--dry-run", is_flag=True, help="Reconcile every object as a dry run, print what would change, and exit.")
 @click.option(
@@ -100,6 +116,8 @@ def command(
     /,
     target: str | None,
     console_bind: str | None,
+    console_urls: tuple[str, ...],
+    oidc: OIDC | None,
     verbose: bool,
     dry_run: bool,
     dry_run_timeout: float,
@@ -126,6 +144,9 @@ def command(
     """
     if output.json and not dry_run:
         raise click.UsageError("--output json is for --dry-run; for a log of JSON lines, use --log-format json", ctx)
+    serves_console = console_bind not in (None, "", "0")  # like the other servers
+    if not serves_console and (console_urls or oidc is not None):
+        raise click.UsageError(f"{'--oidc-issuer' if oidc else '--console-url'} requires --console-bind", ctx)
     [target] = targets_or_current_project([target] if target else [], settings=False)
     try:
         with importing(target):
@@ -140,12 +161,12 @@ def command(
 
         print_dry_run(operator, check_options("run", said), dry_run_timeout, output)
         return
-    if console_bind not in (None, "", "0"):  # like the other servers
-        _attach_console(operator, console_bind)
+    if console_bind is not None and serves_console:
+        _attach_console(operator, console_bind, console_urls, oidc)
     operator.run(**said)
 
 
-def _attach_console(operator: Operator, bind: str) -> None:
+def _attach_console(operator: Operator, bind: str, urls: tuple[str, ...], oidc: OIDC | None) -> None:
     from kubewright.cli.console._ui import MISSING, console_installed
 
     try:
@@ -156,7 +177,12 @@ def _attach_console(operator: Operator, bind: str) -> None:
         raise click.ClickException(MISSING)
     from kubewright.console import attach_console
 
-    # Printed, not logged: anyone with the address can sign in.
     attach_console(
-        operator, host=host, port=port, announce=lambda url: click.echo(f"The console is at {url}", err=True)
+        operator,
+        host=host,
+        port=port,
+        urls=urls,
+        oidc=oidc,
+        # Printed, not logged: anyone with the address can sign in.
+        announce=lambda url: click.echo(f"The console is at {url}", err=True),
     )
