@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-__all__ = ["LoopThread", "background", "cancel_and_wait"]
+__all__ = ["LoopThread", "background", "cancel_and_wait", "stop_accepting"]
 
 T = TypeVar("T")
 
@@ -18,6 +18,20 @@ async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Closes a server, after the connections that it is accepting have reached its handler.
+
+    asyncio accepts a connection in several turns of the event loop. If a server is closed in between, the connection
+    stays open, and nothing refers to it.
+    """
+    loop = asyncio.get_running_loop()
+    for listener in server.sockets:
+        loop.remove_reader(listener.fileno())
+    for _ in range(5):  # asyncio needs three
+        await asyncio.sleep(0)
+    server.close()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 from typing import Self, TypeVar
 
-from kubewright.tasks import LoopThread
+from kubewright.tasks import LoopThread, stop_accepting
 
 __all__ = ["Proxy"]
 
@@ -40,7 +40,7 @@ class Proxy:
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._thread = LoopThread("kubewright-proxy")
-        self._server = self._thread.call(asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_CHUNK))
+        self._server = self._thread.call(asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_CHUNK))
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     @property
@@ -82,19 +82,24 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # `cut` cancels handlers; Python 3.11 and 3.12 log an error about a canceled handler.
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._relay(reader, writer)
-
-    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        handler = asyncio.current_task()
-        assert handler is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refusing:
             _reset(writer)
             return
-        ends = self._open[handler] = [writer]
         self._accepted += 1
+        ends = [writer]
+        task = asyncio.get_running_loop().create_task(self._relay(reader, writer, ends))
+        self._open[task] = ends
+        # Here and not in `_relay`: a task that is canceled before it starts runs none of its code.
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        for end in self._open.pop(task):
+            _reset(end)
+
+    async def _relay(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ends: list[asyncio.StreamWriter]
+    ) -> None:
         try:
             server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self._target_port, limit=_CHUNK)
             ends.append(server_writer)
@@ -105,12 +110,7 @@ class Proxy:
                 end.close()
                 await end.wait_closed()
         except* OSError:
-            # One side was reset, so the other is reset too, below.
-            pass
-        finally:
-            for end in ends:
-                _reset(end)
-            del self._open[handler]
+            pass  # one side was reset, so the other is reset, too
 
     async def _forward(self, source: asyncio.StreamReader, destination: asyncio.StreamWriter) -> None:
         while received := await source.read(_CHUNK):
@@ -138,9 +138,10 @@ class Proxy:
 
     async def _close(self) -> None:
         self.refusing = True
-        self._server.close()
+        await stop_accepting(self._server)
         await self._cut()
         await self._server.wait_closed()
+        await asyncio.sleep(0)  # a reset connection is closed in the next turn of the event loop
 
 
 def _reset(end: asyncio.StreamWriter) -> None:

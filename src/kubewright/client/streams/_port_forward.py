@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from kubewright.http import ByteStream
 from kubewright.streaming import SpdyError, SpdySession, SpdyStream, WebSocket, WebSocketBytes
+from kubewright.tasks import stop_accepting
 
 __all__ = ["PortForward"]
 
@@ -60,7 +61,7 @@ class PortForward:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._server is not None:
-            self._server.close()
+            await stop_accepting(self._server)
         for task in self._piping:
             task.cancel()
         if self._session is not None:
