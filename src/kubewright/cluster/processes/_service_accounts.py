@@ -43,7 +43,10 @@ class ServiceAccounts(Plugin):
     async def mutate(self, attributes: Attributes) -> None:
         """Changes a new pod. Waits shortly for the default account of a new namespace. Raises a 403."""
         assert attributes.object is not None
-        if attributes.operation != "CREATE" or _is_mirror(attributes.object):
+        if attributes.operation != "CREATE":
+            return
+        if _is_mirror(attributes.object):
+            await self.validate(attributes)  # before the pod itself is validated
             return
         spec: JSONObject = attributes.object["spec"]
         name = spec.get("serviceAccountName") or _DEFAULT
@@ -54,6 +57,7 @@ class ServiceAccounts(Plugin):
             self._mount(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": each.get("name", "")} for each in account["imagePullSecrets"]]
+        await self.validate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Raises a 403 for a pod that its account does not allow."""
