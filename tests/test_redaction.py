@@ -57,12 +57,12 @@ def test_own_patterns_match_hostile_strings_in_linear_time() -> None:
     program = (
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "from kubewright.redaction import one_line, showable\n"
+        "from kubewright.redaction import one_line, redact\n"
         "from kubewright.api.wire import shallow\n"
         # private: the pattern alone; a request has shorter headers
         "from kubewright.cluster.output._format import _PARAMETER\n"
         "one_line(' ' * 1_000_000 + '!\\x00')\n"
-        "showable('-eyJaaaaaaaa.aaaaaaaa' * 5_000)\n"
+        "redact('-eyJaaaaaaaa.aaaaaaaa' * 5_000)\n"
         "shallow(b'\\\\\\\"' * 200_000)\n"
         "_PARAMETER.findall(' ' * 200_000)\n"
     )

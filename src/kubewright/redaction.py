@@ -13,7 +13,7 @@ __all__ = [
     "as_text",
     "is_secret",
     "one_line",
-    "showable",
+    "redact",
     "visible",
 ]
 
@@ -56,7 +56,7 @@ def one_line(text: str) -> str:
     return visible(" ".join(line for line in lines if line))
 
 
-def showable(text: str) -> str:
+def redact(text: str) -> str:
     """Returns the string without private keys, tokens and credentials, and with all characters encodable."""
     if "eyJ" in text or "Bearer " in text or "PRIVATE KEY" in text:
         text = re.sub(_SECRETS, "(withheld)", text, flags=re.DOTALL)

@@ -86,7 +86,7 @@ async def test_reports_created_configured_and_unchanged(client: Client, namespac
     file = write(tmp_path, all=f"{CONFIG_MAP}---\n---\n{DEPLOYMENT}") / "all.yaml"
     first = await client.apply_file(file, namespace=namespace, field_manager="files")
     assert lines(first) == ["configmap/settings created", "deployment.apps/web created"]
-    assert [(one.place.document, one.place.line) for one in first] == [(1, 1), (3, 8)]
+    assert [(one.location.document, one.location.line) for one in first] == [(1, 1), (3, 8)]
     assert isinstance(first[1].object, apps.Deployment)
     again = await client.apply_file(file, namespace=namespace, field_manager="files")
     assert lines(again) == ["configmap/settings unchanged", "deployment.apps/web unchanged"]
@@ -131,7 +131,7 @@ async def test_custom_resources_are_typed_by_given_classes(client: Client, names
     made = done[1].object
     assert isinstance(made, Gadget)
     assert made.spec.size == 3
-    assert done[1].place.file == "-"
+    assert done[1].location.file == "-"
     made.spec.size = 4
     assert (await client.update(made)).spec.size == 4  # it was read from the server
 
@@ -146,7 +146,7 @@ async def test_one_report_names_file_document_and_line(client: Client, namespace
         await client.apply_file(folder, namespace=namespace)
     error = caught.value
     assert lines(error.applied) == ["configmap/settings created"]
-    assert [(one.place.file, one.place.document, one.place.line) for one in error.failures] == [
+    assert [(one.location.file, one.location.document, one.location.line) for one in error.failures] == [
         (str(folder / "a.yaml"), 2, 18),
         (str(folder / "b.yaml"), 1, 6),
     ]
@@ -162,7 +162,7 @@ async def test_conflict_names_the_other_manager(client: Client, namespace: str, 
     file.write_text(CONFIG_MAP.replace("green", "blue"))
     with pytest.raises(ApplyFileError, match='conflict with "first"') as caught:
         await client.apply_file(file, namespace=namespace, field_manager="second")
-    assert caught.value.failures[0].place.line == 5  # of the field
+    assert caught.value.failures[0].location.line == 5  # of the field
     done = await client.apply_file(file, namespace=namespace, field_manager="second", force=True)
     assert lines(done) == ["configmap/settings configured"]
 
@@ -224,7 +224,7 @@ async def test_unknown_kind_is_rejected_before_anything_is_sent(tmp_path: Path) 
             "the server does not serve Deployment of apps/v1beta1; it serves Deployment of apps/v1",
             "the server does not serve Gadget of nowhere.example.com/v1; install its CustomResourceDefinition first",
         ]
-        assert caught.value.failures[0].place.line == 2
+        assert caught.value.failures[0].location.line == 2
         assert await client.find(core.ConfigMap, "settings", "default") is None
 
 
@@ -290,8 +290,8 @@ def test_long_list_is_read_in_linear_time(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("kubewright.client.files._documents.compose_yaml_documents", counting)
     item = "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
     file = write(tmp_path, many=f"apiVersion: v1\nkind: List\nitems:\n{item * 200}") / "many.yaml"
-    places = [one.place.line for one in read_documents(file)]
-    assert places == list(range(4, 204))
+    locations = [one.location.line for one in read_documents(file)]
+    assert locations == list(range(4, 204))
     assert len(composed) == 1
 
 

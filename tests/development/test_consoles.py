@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 
 from kubewright.development._consoles import ConsoleBeside  # private: tested without the operator's process
-from kubewright.development._place import Place, embedded_place  # private: tested without the operator's process
+from kubewright.development._target import (  # private: tested without the operator's process
+    TargetCluster,
+    embedded_target,
+)
 from kubewright.development.messages import ConsoleReady, Hint, Message
 from tests.development.dev_process import PROGRAM, SAMPLE, developing, wait_until
 from tests.patience import PATIENCE
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[Place]:
-    async with embedded_place(rbac=False, nodes=1, images=None, kubeconfig=None) as made:
+async def target() -> AsyncIterator[TargetCluster]:
+    async with embedded_target(rbac=False, nodes=1, images=None, kubeconfig=None) as made:
         yield made
 
 
@@ -75,26 +78,28 @@ def test_loads_extensions_of_the_project_with_each_save(tmp_path: Path) -> None:
         assert "cannot import extension notes_missing:notes" in dev.wait_for("hint")["text"]
 
 
-async def test_reports_a_port_in_use_as_a_hint(place: Place) -> None:
+async def test_reports_a_port_in_use_as_a_hint(target: TargetCluster) -> None:
     messages: asyncio.Queue[Message] = asyncio.Queue()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        async with ConsoleBeside(place, taken.getsockname()[1], messages.put_nowait), asyncio.timeout(PATIENCE):
+        async with ConsoleBeside(target, taken.getsockname()[1], messages.put_nowait), asyncio.timeout(PATIENCE):
             message = await messages.get()
     assert isinstance(message, Hint)
     assert message.text.startswith("the web console cannot be served: ")
 
 
-async def test_without_the_extra_a_hint_names_what_to_install(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_extra_a_hint_names_what_to_install(
+    target: TargetCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     messages: asyncio.Queue[Message] = asyncio.Queue()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    async with ConsoleBeside(place, 0, messages.put_nowait), asyncio.timeout(PATIENCE):
+    async with ConsoleBeside(target, 0, messages.put_nowait), asyncio.timeout(PATIENCE):
         message = await messages.get()
     assert message == Hint(text="a web console is available: pip install 'kubewright[console]'")
 
 
-async def test_does_not_serve_a_console_without_a_port(place: Place) -> None:
+async def test_does_not_serve_a_console_without_a_port(target: TargetCluster) -> None:
     messages: list[Message] = []
-    async with ConsoleBeside(place, None, messages.append) as beside:
+    async with ConsoleBeside(target, None, messages.append) as beside:
         beside.operator_at("127.0.0.1:1")
     assert messages == []
     assert not any(isinstance(message, ConsoleReady) for message in messages)

@@ -145,7 +145,7 @@ class FileApplies(Reads):
                 await within(self._clock, seconds, self._established(document))
             except TimeLimitExceeded:
                 problem = f"the definition was applied, but is not served after {format_duration(seconds)}"
-                work.failures.append(Failure(document.place, f"{document.name}: {problem}"))
+                work.failures.append(Failure(document.location, f"{document.name}: {problem}"))
             except ApiError as error:
                 work.fail(document, error)
 
@@ -184,7 +184,7 @@ class FileApplies(Reads):
                 return work.skipped(document, info)
             raise
         action = _action(before, after, dry_run=dry_run)
-        return AppliedObject(action, info, document.name, where, document.place, after, dry_run)
+        return AppliedObject(action, info, document.name, where, document.location, after, dry_run)
 
 
 class _Work:
@@ -203,12 +203,12 @@ class _Work:
 
     def skipped(self, document: Document, info: ResourceInfo) -> AppliedObject:
         where = (document.namespace or self.namespace) if info.namespaced else ""
-        return AppliedObject("skipped", info, document.name, where, document.place, dry_run=True)
+        return AppliedObject("skipped", info, document.name, where, document.location, dry_run=True)
 
     def fail(self, document: Document, error: Exception) -> None:
         fields = _fields_of(error)
-        place = document.at(fields[0]) if fields else document.place
-        self.failures.append(Failure(place, str(error)))
+        location = document.at(fields[0]) if fields else document.location
+        self.failures.append(Failure(location, str(error)))
 
     def result(self) -> list[AppliedObject]:
         if self.failures:

@@ -42,7 +42,7 @@ class HttpResponse:
         self._stream = stream
         self._max_bytes = max_bytes
         self._hold = hold
-        self.place = large.place
+        self.slot = large.slot
 
     def warnings(self) -> list[str]:
         """Returns the values of the `Warning` headers."""
@@ -69,11 +69,11 @@ class HttpResponse:
 
     async def _read(self) -> bytes:
         whole: bytes | bytearray = b""
-        place = self.place()
+        slot = self.slot()
         try:
             async with aclosing(self.chunks()) as pieces:
                 async for piece in pieces:
-                    await place.collected(len(whole) + len(piece))
+                    await slot.collected(len(whole) + len(piece))
                     if len(whole) + len(piece) > self._max_bytes:
                         whole = piece = b""  # the traceback of the error would keep them in memory
                         raise TooLarge(
@@ -87,7 +87,7 @@ class HttpResponse:
                         whole = bytearray(whole)  # not a list: pieces of a few bytes would take many times their size
                     whole += piece
         finally:
-            place.leave()
+            slot.leave()
         return bytes(whole)  # no copy if it is bytes
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:

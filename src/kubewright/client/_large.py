@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-__all__ = ["LargeBodies", "Place"]
+__all__ = ["BodySlot", "LargeBodies"]
 
 _LARGE_BYTES: Final = 2**20
 _AT_ONCE: Final = 4
@@ -20,20 +20,20 @@ class LargeBodies:
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(_AT_ONCE)
 
-    def place(self) -> Place:
-        """Returns the place of one response."""
-        return Place(self._free)
+    def slot(self) -> BodySlot:
+        """Returns the slot of one response."""
+        return BodySlot(self._free)
 
 
-class Place:
-    """The place of one response among the large ones. Taken while it has collected more than 1 MiB."""
+class BodySlot:
+    """The slot of one response among the large ones. Taken while it has collected more than 1 MiB."""
 
     def __init__(self, free: asyncio.Semaphore) -> None:
         self._free = free
         self._is_taken = False
 
     async def collected(self, size: int) -> None:
-        """Waits for the place if the response has become large, and leaves it if it no longer is."""
+        """Waits for the slot if the response has become large, and leaves it if it no longer is."""
         if size <= _LARGE_BYTES:
             self.leave()
         elif not self._is_taken:
@@ -41,7 +41,7 @@ class Place:
             self._is_taken = True
 
     def leave(self) -> None:
-        """Leaves the place. Must be called when the response ends."""
+        """Leaves the slot. Must be called when the response ends."""
         if self._is_taken:
             self._is_taken = False
             self._free.release()

@@ -19,7 +19,7 @@ from kubewright.controller._reconcile import ReconcileTimeout, RetryLater, Termi
 from kubewright.controller.apply import ApplyError
 from kubewright.lru import LRUMemory
 from kubewright.observe import Reconcile
-from kubewright.redaction import as_text, one_line, showable
+from kubewright.redaction import as_text, one_line, redact
 
 __all__ = ["FailureEvents", "failure_message"]
 
@@ -66,7 +66,7 @@ def failure_message(error: BaseException) -> str:
     """Returns what an event says about a failure."""
     cause = only_cause(error)
     if isinstance(cause, TerminalError | RetryLater | ReconcileTimeout | ApplyError):
-        return showable(one_line(as_text(cause)))
+        return redact(one_line(as_text(cause)))
     if isinstance(cause, BaseExceptionGroup):
         kinds = ", ".join(dict.fromkeys(type(one).__name__ for one in cause.exceptions))
         return f"{len(cause.exceptions)} errors ({kinds}){_place(error.__traceback__)}. See the operator's log"
@@ -74,7 +74,7 @@ def failure_message(error: BaseException) -> str:
         fields = list(dict.fromkeys(one.field for one in cause.causes if one.field))
         shown = f" at {', '.join(fields[:_FIELDS])}{' and others' if len(fields) > _FIELDS else ''}" if fields else ""
         answer = cause.reason or f"HTTP status {cause.code}"
-        return showable(one_line(f"{cause.request or 'A request'}: {answer}{shown}. See the operator's log"))
+        return redact(one_line(f"{cause.request or 'A request'}: {answer}{shown}. See the operator's log"))
     return f"{type(cause).__name__}{_place(cause.__traceback__)}. See the operator's log"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from kubewright.development._place import Place
+from kubewright.development._target import TargetCluster
 from kubewright.development.messages import ConsoleReady, Hint, Message
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class ConsoleBeside:
     Its errors are reported and otherwise ignored. Without a port there is no console.
     """
 
-    def __init__(self, place: Place, port: int | None, tell: Callable[[Message], None]) -> None:
-        self._place = place
+    def __init__(self, target: TargetCluster, port: int | None, tell: Callable[[Message], None]) -> None:
+        self._target = target
         self._port = port
         self._tell = tell
         self._address = ""
@@ -71,7 +71,7 @@ class ConsoleBeside:
             await asyncio.to_thread(importlib.import_module, "kubewright.console.server")
             from kubewright.console import Console
 
-            console = Console.connect(kubeconfig=self._place.kubeconfig, context=self._place.context)
+            console = Console.connect(kubeconfig=self._target.kubeconfig, context=self._target.context)
             async with console, console.serving(port=port) as url:
                 self._tell(ConsoleReady(url=f"{url}{console.invitation() if console.local else ''}"))
                 await self._follow(console)

@@ -14,10 +14,10 @@ from kubewright.client import ApiError
 from kubewright.development._consoles import ConsoleBeside
 from kubewright.development._ending import Ending, before, in_background
 from kubewright.development._logs import shown_logs
-from kubewright.development._place import Place, embedded_place, given_place
 from kubewright.development._process import OperatorProcess
 from kubewright.development._samples import Samples
 from kubewright.development._sources import Sources, forget_bytecode
+from kubewright.development._target import TargetCluster, embedded_target, kubeconfig_target
 from kubewright.development._targets import folders_of, paths_of
 from kubewright.development._watching import Watching
 from kubewright.development.messages import (
@@ -120,41 +120,41 @@ class Development:
             await self._rounds()
 
     async def _rounds(self) -> None:
-        async with self._place() as place:
+        async with self._target() as target:
             self._hear(
                 ClusterReady(
-                    server=place.server,
-                    kubeconfig=place.kubeconfig,
-                    context=place.context,
-                    embedded=place.embedded,
+                    server=target.server,
+                    kubeconfig=target.kubeconfig,
+                    context=target.context,
+                    embedded=target.embedded,
                 )
             )
             async with (
-                Watching(place.client, self._hear) as self._watching,
-                ConsoleBeside(place, self._plan.console_port, self._hear) as self._console,
-                in_background(self._ticks(), self._apply_samples(place)),
+                Watching(target.client, self._hear) as self._watching,
+                ConsoleBeside(target, self._plan.console_port, self._hear) as self._console,
+                in_background(self._ticks(), self._apply_samples(target)),
             ):
                 changed: list[Path] = []
                 while True:
-                    changed = await self._round(place, changed)
+                    changed = await self._round(target, changed)
 
-    def _place(self) -> AbstractAsyncContextManager[Place]:
+    def _target(self) -> AbstractAsyncContextManager[TargetCluster]:
         plan = self._plan
         if plan.embedded:
-            return embedded_place(
+            return embedded_target(
                 rbac=plan.rbac, nodes=plan.nodes, images=plan.images, kubeconfig=plan.write_kubeconfig
             )
-        return given_place(plan.kubeconfig, plan.context)
+        return kubeconfig_target(plan.kubeconfig, plan.context)
 
     # One version of the program
 
-    async def _round(self, place: Place, changed: Sequence[Path]) -> list[Path]:
+    async def _round(self, target: TargetCluster, changed: Sequence[Path]) -> list[Path]:
         """Runs the program until some of its files change, and returns these."""
         self._failed, self._began = None, time.time_ns()
         forget_bytecode(changed)
         self._look_at([*self._files, *paths_of(self._plan.targets)])
         self._hear(Starting(targets=[*self._plan.targets], changed=[_shown(path) for path in changed]))
-        self._process = process = await OperatorProcess.start(self._orders(place), self._hear)
+        self._process = process = await OperatorProcess.start(self._orders(target), self._hear)
         try:
             async with in_background(self._tell_end(process)):
                 return await self._changes()
@@ -175,13 +175,13 @@ class Development:
         if self._failed is None:
             self._hear(Ended(code=code))
 
-    def _orders(self, place: Place) -> dict[str, Any]:
+    def _orders(self, target: TargetCluster) -> dict[str, Any]:
         return {
             "targets": [*self._plan.targets],
-            "kubeconfig": place.kubeconfig,
-            "context": place.context,
-            "embedded": place.embedded,
-            "account_folder": place.account_folder,
+            "kubeconfig": target.kubeconfig,
+            "context": target.context,
+            "embedded": target.embedded,
+            "account_folder": target.account_folder,
             "namespaces": [*self._plan.namespaces],
             "pages": self._pages,
             "verbose": self._plan.verbose,
@@ -223,12 +223,12 @@ class Development:
         known = [*self._files, *(Path(file) for file in files), *paths_of(self._plan.targets)]
         self._look_at(known, folders_of(known))
 
-    async def _apply_samples(self, place: Place) -> None:
+    async def _apply_samples(self, target: TargetCluster) -> None:
         while True:
             await self._samples_due.wait()
             self._samples_due.clear()
             try:
-                await self._samples.apply(place.client)
+                await self._samples.apply(target.client)
             except ApiError as error:
                 self._hear(Failed(what="sample", text=str(error)))
 

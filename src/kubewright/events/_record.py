@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from kubewright.api import Object, core
-from kubewright.redaction import as_text, showable
+from kubewright.redaction import as_text, redact
 
 __all__ = ["EventRecord", "EventType", "check_component", "fitted", "name_for", "object_reference"]
 
@@ -57,7 +57,7 @@ class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
             about=object_reference(about),
             type=type,
             reason=fitted(as_text(reason), LONGEST_WORD),
-            message=fitted(showable(as_text(message)), LONGEST_NOTE),
+            message=fitted(redact(as_text(message)), LONGEST_NOTE),
             action=fitted(as_text(action), LONGEST_WORD),
             at=at,
             related=None if related is None else object_reference(related),

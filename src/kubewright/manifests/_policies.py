@@ -39,7 +39,7 @@ def policies_of(kind: type[Object]) -> Policies | None:
     info, left_out = info_of(kind), list[str]()
     validations = [
         validation
-        for place, rule in _rules(schema_of(kind), _Place())
+        for place, rule in _rules(schema_of(kind), _SchemaPath())
         if (validation := _validation(place, rule, left_out)) is not None
     ]
     if not validations:
@@ -84,7 +84,7 @@ def policy_files(kinds: Iterable[type[Object]]) -> tuple[list[File], list[str]]:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SchemaPath:
     """A part of the object: its CEL expression, and the conditions under which it exists."""
 
     path: str = ""
@@ -92,11 +92,11 @@ class _Place:
     steps: tuple[tuple[str, str], ...] = ()
     """Pairs of a step and a name: `("member", "spec")`, `("items", "")`, `("values", "")`."""
 
-    def member(self, name: str) -> _Place:
-        return _Place(f"{self.path}.{name}", (*self.steps, ("member", name)))
+    def member(self, name: str) -> _SchemaPath:
+        return _SchemaPath(f"{self.path}.{name}", (*self.steps, ("member", name)))
 
-    def elements(self, how: str) -> _Place:
-        return _Place(f"{self.path}[*]", (*self.steps, (how, "")))
+    def elements(self, how: str) -> _SchemaPath:
+        return _SchemaPath(f"{self.path}[*]", (*self.steps, (how, "")))
 
     @property
     def is_plain(self) -> bool:
@@ -104,7 +104,7 @@ class _Place:
         return all(how == "member" for how, _ in self.steps)
 
 
-def _rules(schema: Mapping[str, Any], place: _Place) -> Iterator[tuple[_Place, Mapping[str, Any]]]:
+def _rules(schema: Mapping[str, Any], place: _SchemaPath) -> Iterator[tuple[_SchemaPath, Mapping[str, Any]]]:
     for rule in schema.get(_RULES, ()):
         yield place, rule
     for name, part in schema.get("properties", {}).items():
@@ -115,7 +115,9 @@ def _rules(schema: Mapping[str, Any], place: _Place) -> Iterator[tuple[_Place, M
         yield from _rules(values, place.elements("values"))
 
 
-def _validation(place: _Place, rule: Mapping[str, Any], left_out: list[str]) -> admissionregistration.Validation | None:
+def _validation(
+    place: _SchemaPath, rule: Mapping[str, Any], left_out: list[str]
+) -> admissionregistration.Validation | None:
     text = rule["rule"].strip()
     about_changes = _OLD_SELF.search(text) is not None
     if rule.get("optionalOldSelf"):

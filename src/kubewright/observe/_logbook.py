@@ -16,7 +16,7 @@ __all__ = ["LogBook", "LogBookBounds", "LogLine"]
 # Estimated overhead of a line in bytes.
 _LINE: Final = 80
 
-_Place: TypeAlias = tuple[str, ObjectKey]
+_LogKey: TypeAlias = tuple[str, ObjectKey]
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,7 +50,7 @@ class LogBook:
 
     def __init__(self, bounds: LogBookBounds | None = None) -> None:
         self.bounds = bounds or LogBookBounds()
-        self._lines: LRUMemory[_Place, tuple[bytes, ...]] = LRUMemory(
+        self._lines: LRUMemory[_LogKey, tuple[bytes, ...]] = LRUMemory(
             self.bounds.objects, max_weight=self.bounds.bytes, weigh=_size
         )
         self._lock = threading.Lock()

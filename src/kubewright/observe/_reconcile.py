@@ -13,7 +13,7 @@ from kubewright.causes import error_text
 from kubewright.client import Trace
 from kubewright.client.wire import qualified_resource
 from kubewright.observe._stats import Ending
-from kubewright.redaction import showable
+from kubewright.redaction import redact
 
 __all__ = ["Reconcile", "Write"]
 
@@ -65,7 +65,7 @@ class Reconcile(Trace):
 
     def failed(self, error: BaseException) -> None:
         """Records the error of the reconcile, as a string of limited length."""
-        text = showable(error_text(error))
+        text = redact(error_text(error))
         self.error = text if len(text) <= _ERROR_AT_MOST else f"{text[:_ERROR_AT_MOST]}…"
 
     def ended(self, ending: Ending) -> None:

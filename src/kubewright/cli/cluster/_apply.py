@@ -111,9 +111,9 @@ def _described(applied: Sequence[AppliedObject]) -> list[dict[str, object]]:
             "kind": one.info.kind,
             "namespace": one.namespace,
             "name": one.name,
-            "file": one.place.file,
-            "document": one.place.document,
-            "line": one.place.line,
+            "file": one.location.file,
+            "document": one.location.document,
+            "line": one.location.line,
             "dryRun": one.dry_run,
         }
         for one in applied
@@ -121,7 +121,12 @@ def _described(applied: Sequence[AppliedObject]) -> list[dict[str, object]]:
 
 
 def _failure(one: Failure) -> dict[str, object]:
-    return {"file": one.place.file, "document": one.place.document, "line": one.place.line, "message": one.message}
+    return {
+        "file": one.location.file,
+        "document": one.location.document,
+        "line": one.location.line,
+        "message": one.message,
+    }
 
 
 def _has_conflict(error: ApplyFileError) -> bool:

@@ -1,6 +1,6 @@
 """Objects in files: what `Client.apply_file` reads, returns and raises.
 
-- `read_documents(*paths)` returns the objects of files, folders and streams with their places, without a request.
+- `read_documents(*paths)` returns the objects of files, folders and streams with their locations, without a request.
 - `AppliedObject` is the result for one object; its string is the line that kubectl prints.
 - `ApplyFileError` is one report of everything that failed, with file, document and line.
 """
@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from kubewright.client.files._documents import MAX_FILES, Document, FilePath, read_documents
-from kubewright.client.files._results import Action, AppliedObject, ApplyFileError, Failure, Place
+from kubewright.client.files._results import Action, AppliedObject, ApplyFileError, Failure, SourceLocation
 
 __all__ = [
     "MAX_FILES",
@@ -18,6 +18,6 @@ __all__ = [
     "Document",
     "Failure",
     "FilePath",
-    "Place",
+    "SourceLocation",
     "read_documents",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
 
-from kubewright.client.files._results import ApplyFileError, Failure, Place
+from kubewright.client.files._results import ApplyFileError, Failure, SourceLocation
 from kubewright.yaml import MAX_SIZE, InvalidYAML, compose_yaml_documents, located_yaml_documents
 
 __all__ = ["MAX_FILES", "Document", "FilePath", "read_documents"]
@@ -43,9 +43,11 @@ class _Source:
 class Document:
     """One object of a file."""
 
-    def __init__(self, content: Mapping[str, Any], place: Place, source: _Source, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self, content: Mapping[str, Any], location: SourceLocation, source: _Source, prefix: Sequence[str] = ()
+    ) -> None:
         self.content = content
-        self.place = place
+        self.location = location
         self._source = source
         self._prefix = prefix  # of an item of a list: where it is in the document
 
@@ -75,18 +77,18 @@ class Document:
         """The namespace in the document; empty if it has none."""
         return str(self.metadata.get("namespace") or "")
 
-    def at(self, field: str) -> Place:
-        """Returns the place of a field, such as `spec.ports[0].name`: the line of its last known part."""
-        nodes, index = self._source.nodes, self.place.document - 1
+    def at(self, field: str) -> SourceLocation:
+        """Returns the location of a field, such as `spec.ports[0].name`: the line of its last known part."""
+        nodes, index = self._source.nodes, self.location.document - 1
         if not 0 <= index < len(nodes):
-            return self.place
-        node, line = nodes[index], self.place.line
+            return self.location
+        node, line = nodes[index], self.location.line
         for step in (*self._prefix, *(found.strip("[]") for found in _STEP.findall(field))):
             found = _member(node, step)
             if found is None:
                 break
             line, node = found
-        return Place(self.place.file, self.place.document, line)
+        return SourceLocation(self.location.file, self.location.document, line)
 
 
 def read_documents(*paths: FilePath, recursive: bool = False) -> list[Document]:
@@ -99,13 +101,13 @@ def read_documents(*paths: FilePath, recursive: bool = False) -> list[Document]:
     failures: list[Failure] = []
     for number, file in enumerate(_files(paths, failures, recursive=recursive), 1):
         if number > MAX_FILES:
-            failures.append(Failure(Place(_shown(file)), f"more than {MAX_FILES} files: apply them in parts"))
+            failures.append(Failure(SourceLocation(_shown(file)), f"more than {MAX_FILES} files: apply them in parts"))
             break
         text = _read(file, failures)
         if text is not None:
             documents += _documents(_shown(file), text, failures)
     if not failures and not documents:
-        failures.append(Failure(Place(", ".join(map(_shown, paths)) or "no file"), "there are no objects"))
+        failures.append(Failure(SourceLocation(", ".join(map(_shown, paths)) or "no file"), "there are no objects"))
     if failures:
         raise ApplyFileError(failures)
     return documents
@@ -117,7 +119,9 @@ def _files(paths: Sequence[FilePath], failures: list[Failure], *, recursive: boo
             found = _in_folder(Path(path), recursive=recursive)
             if (first := next(found, None)) is None:
                 hint = "" if recursive else "; for folders inside it, use recursive"
-                failures.append(Failure(Place(str(path)), f"the folder has no {', '.join(_SUFFIXES)} files{hint}"))
+                failures.append(
+                    Failure(SourceLocation(str(path)), f"the folder has no {', '.join(_SUFFIXES)} files{hint}")
+                )
                 continue
             yield first
             yield from found
@@ -144,10 +148,10 @@ def _read(file: FilePath, failures: list[Failure]) -> bytes | None:
         else:
             text = file.read(MAX_SIZE + 1)
     except OSError as error:
-        failures.append(Failure(Place(_shown(file)), error.strerror or "it cannot be read"))
+        failures.append(Failure(SourceLocation(_shown(file)), error.strerror or "it cannot be read"))
         return None
     if len(text) > MAX_SIZE:
-        failures.append(Failure(Place(_shown(file)), f"larger than {MAX_SIZE} bytes"))
+        failures.append(Failure(SourceLocation(_shown(file)), f"larger than {MAX_SIZE} bytes"))
         return None
     return text
 
@@ -156,17 +160,17 @@ def _documents(file: str, text: bytes, failures: list[Failure]) -> Iterator[Docu
     try:
         located = located_yaml_documents(text)
     except InvalidYAML as error:
-        failures.append(Failure(Place(file, error.document, error.line), error.problem))
+        failures.append(Failure(SourceLocation(file, error.document, error.line), error.problem))
         return
     source = _Source(text)
     for number, (line, content) in enumerate(located, 1):
         if content is None:
             continue
-        document = Document(content, Place(file, number, line), source) if isinstance(content, dict) else None
+        document = Document(content, SourceLocation(file, number, line), source) if isinstance(content, dict) else None
         if document is not None and _is_list(content):
             yield from _items(document, source, failures)
         elif (problem := _problem(content)) is not None:
-            failures.append(Failure(Place(file, number, line), problem))
+            failures.append(Failure(SourceLocation(file, number, line), problem))
         elif document is not None:
             yield document
 
@@ -177,11 +181,11 @@ def _is_list(content: Mapping[str, Any]) -> bool:
 
 def _items(listed: Document, source: _Source, failures: list[Failure]) -> Iterator[Document]:
     for index, content in enumerate(listed.content["items"]):
-        place = listed.at(f"items[{index}]")
+        location = listed.at(f"items[{index}]")
         if (problem := _problem(content)) is not None:
-            failures.append(Failure(place, f"items[{index}]: {problem}"))
+            failures.append(Failure(location, f"items[{index}]: {problem}"))
         else:
-            yield Document(content, place, source, ("items", str(index)))
+            yield Document(content, location, source, ("items", str(index)))
 
 
 def _problem(content: Any) -> str | None:

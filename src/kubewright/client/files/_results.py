@@ -10,14 +10,14 @@ import msgspec
 from kubewright.api import Object, ResourceInfo
 from kubewright.redaction import one_line
 
-__all__ = ["Action", "AppliedObject", "ApplyFileError", "Failure", "Place"]
+__all__ = ["Action", "AppliedObject", "ApplyFileError", "Failure", "SourceLocation"]
 
 Action: TypeAlias = Literal["created", "configured", "unchanged", "skipped"]
 """The effect on an object. Only a dry run skips objects: those whose kind or namespace the same files would create."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """The place of an object: file, document and line, both counted from 1. `-` is a stream."""
+class SourceLocation(msgspec.Struct, frozen=True):
+    """The location of an object: file, document and line, both counted from 1. `-` is a stream."""
 
     file: str
     document: int = 0
@@ -39,7 +39,7 @@ class AppliedObject(msgspec.Struct, frozen=True):
     info: ResourceInfo
     name: str
     namespace: str
-    place: Place
+    location: SourceLocation
     object: Object | None = None
     """The object as the server returned it, typed if its class is known. None if it was skipped."""
     dry_run: bool = False
@@ -54,13 +54,13 @@ class AppliedObject(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One problem and its place."""
+    """One problem and its location."""
 
-    place: Place
+    location: SourceLocation
     message: str
 
     def __str__(self) -> str:
-        return one_line(f"{self.place}: {self.message}")
+        return one_line(f"{self.location}: {self.message}")
 
 
 class ApplyFileError(Exception):

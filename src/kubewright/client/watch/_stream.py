@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from kubewright.client._errors import ApiError, ResponseTooLarge, Status, error_from, error_from_loss
-from kubewright.client._large import LargeBodies, Place
+from kubewright.client._large import BodySlot, LargeBodies
 from kubewright.client._lines import Lines
 from kubewright.client._transport import ConnectionLost, Response
 
@@ -52,7 +52,7 @@ class WatchStream:
 
         Ends with the watch.
         """
-        buffer, place = Lines(), self._place()
+        buffer, slot = Lines(), self._slot()
         try:
             async for chunk in self._response.chunks():
                 lines = buffer.feed(chunk)
@@ -60,7 +60,7 @@ class WatchStream:
                 if lines:
                     yield lines
                 del lines
-                await place.collected(buffer.pending)
+                await slot.collected(buffer.pending)
                 if buffer.pending > self._max_event_bytes:
                     message = (
                         f"an event of the watch exceeds {self._max_event_bytes} bytes: "
@@ -70,12 +70,12 @@ class WatchStream:
         except ConnectionLost as error:
             raise error_from_loss(error, self._request) from error
         finally:
-            place.leave()
+            slot.leave()
             self._response.close()
 
-    def _place(self) -> Place:
-        found: Callable[[], Place] | None = getattr(self._response, "place", None)
-        return LargeBodies().place() if found is None else found()
+    def _slot(self) -> BodySlot:
+        found: Callable[[], BodySlot] | None = getattr(self._response, "slot", None)
+        return LargeBodies().slot() if found is None else found()
 
     def may_stall(self) -> bool:
         """Whether it may stall silently, as a network connection may. The watch of an embedded cluster does not."""

@@ -35,7 +35,7 @@ _RETRY_SECONDS: Final = 5.0
 _MAX_PORTS: Final = 5000
 
 
-class _Place(NamedTuple):
+class _ListenAddress(NamedTuple):
     """Where a port of a Service must listen."""
 
     host: str
@@ -88,7 +88,7 @@ class ServiceForwarder:
         self._services: dict[str, core.Service] = {}
         self._pods: dict[str, core.Pod] = {}
         self._slices: dict[str, discovery.EndpointSlice] = {}
-        self._listeners: dict[_Key, tuple[_Place, Listener]] = {}
+        self._listeners: dict[_Key, tuple[_ListenAddress, Listener]] = {}
         self._leaving: list[Listener] = []  # closed ones with connections
         self._missed: set[_Key] = set()
         self._changed = asyncio.Event()
@@ -214,7 +214,7 @@ class ServiceForwarder:
         if self._missed:
             self._clock.call_later(_RETRY_SECONDS, self._changed.set)
 
-    async def _open(self, key: _Key, place: _Place) -> None:
+    async def _open(self, key: _Key, place: _ListenAddress) -> None:
         before = self._listeners.get(key)
         listener = Listener(lambda: self._targets(key.uid, key.port), self._limit, affinity=place.affinity)
         if before is not None:  # a second attempt: the listener of the first one stays if it fails
@@ -234,7 +234,7 @@ class ServiceForwarder:
         listener.stop_listening()
         self._leaving.append(listener)
 
-    def _report(self, key: _Key, place: _Place, listener: Listener, problem: OSError) -> None:
+    def _report(self, key: _Key, place: _ListenAddress, listener: Listener, problem: OSError) -> None:
         service = self._services.get(key.uid)
         host, port = listener.address
         text = (
@@ -251,7 +251,7 @@ class ServiceForwarder:
             self._events.record(service, "ListenFailed", text, "Warning", action="Listening")
 
 
-def _places(service: core.Service) -> Iterator[tuple[_Key, _Place]]:
+def _places(service: core.Service) -> Iterator[tuple[_Key, _ListenAddress]]:
     """Yields where the ports of a Service listen: at its cluster IP, and at its node ports."""
     spec, uid = service.spec, service.metadata.uid
     if spec.type == "ExternalName":
@@ -263,10 +263,12 @@ def _places(service: core.Service) -> Iterator[tuple[_Key, _Place]]:
         if spec.cluster_ip and spec.cluster_ip != "None":
             # Another range is not available on this machine, and any port does.
             local = _is_loopback(spec.cluster_ip)
-            place = _Place(spec.cluster_ip, port.port, affinity) if local else _Place(_HOST, 0, affinity)
+            place = (
+                _ListenAddress(spec.cluster_ip, port.port, affinity) if local else _ListenAddress(_HOST, 0, affinity)
+            )
             yield _Key(uid, port.port, node_port=False), place
         if port.node_port:
-            yield _Key(uid, port.port, node_port=True), _Place(_HOST, port.node_port, affinity)
+            yield _Key(uid, port.port, node_port=True), _ListenAddress(_HOST, port.node_port, affinity)
 
 
 def _affinity(spec: core.ServiceSpec) -> float | None:

@@ -40,7 +40,7 @@ _VERSIONS: Final = 10_000
 _REPORTED: Final = 10_000  # bounded, because map keys are field names, too
 _MANAGER = re.compile(r'conflict with "([^"]*)"')
 
-Place: TypeAlias = tuple[str, type[Object], ObjectKey]
+StatusKey: TypeAlias = tuple[str, type[Object], ObjectKey]
 
 
 class StatusDeclarations:
@@ -49,7 +49,7 @@ class StatusDeclarations:
     def __init__(self, remember: int = 100_000) -> None:
         self.may_take_over = True
         """False after the server has refused a write of managed fields."""
-        self._declarations: LRUMemory[Place, bytes] = LRUMemory(remember)
+        self._declarations: LRUMemory[StatusKey, bytes] = LRUMemory(remember)
         self._controllers: dict[type[Object], set[str]] = {}
         self._versions: LRUMemory[tuple[type[Object], ObjectKey, str], bool] = LRUMemory(_VERSIONS)
         self._reported: LRUMemory[tuple[str, type[Object], str], bool] = LRUMemory(_REPORTED)
@@ -77,18 +77,18 @@ class StatusDeclarations:
         """Returns whether the latest change of an object is a status that this operator wrote."""
         return self._versions.get((snapshot.kind, snapshot.key, str(snapshot.resource_version))) is not None
 
-    def get(self, place: Place, uid: str) -> Declaration | None:
+    def get(self, place: StatusKey, uid: str) -> Declaration | None:
         """Returns the declaration for the object with this uid."""
         if (stored := self._declarations.get(place)) is None:
             return None
         found = msgspec.msgpack.decode(stored, type=Declaration)
         return found if found.uid == uid else None
 
-    def put(self, place: Place, declaration: Declaration) -> None:
+    def put(self, place: StatusKey, declaration: Declaration) -> None:
         """Stores a declaration."""
         self._declarations.put(place, msgspec.msgpack.encode(declaration))
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: StatusKey) -> None:
         """Drops a declaration that may be outdated."""
         self._declarations.pop(place)
 
@@ -125,7 +125,7 @@ class StatusApplier(Generic[R]):
         self._kind = kind
         self._info = info_of(kind)
         self._key = key
-        self._place: Place = (controller, kind, key)
+        self._place: StatusKey = (controller, kind, key)
         self.manager = status_manager(client.field_manager, controller)
 
     async def look(self, raw: bytes, given: Any) -> tuple[Declaration, R | None]:

@@ -27,7 +27,7 @@ from kubewright.development.messages import (
     Stopped,
 )
 from kubewright.durations import format_duration
-from kubewright.redaction import showable
+from kubewright.redaction import redact
 
 __all__ = ["Line", "lines_of", "plain", "title"]
 
@@ -56,7 +56,7 @@ class Line:
 
 def plain(text: str) -> str:
     """Returns text that is safe for terminals and shows no secret. It may come from any source."""
-    return "".join(each if each.isprintable() else " " for each in showable(text).expandtabs(4))
+    return "".join(each if each.isprintable() else " " for each in redact(text).expandtabs(4))
 
 
 def title(kind: str, namespace: str, name: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from kubewright.diff import ABSENT, FieldDifference, field_differences
 from kubewright.operator.dry_run._simulation import SimulatedObject
-from kubewright.redaction import COPIES_OF_OBJECTS, REDACTED, is_secret, showable
+from kubewright.redaction import COPIES_OF_OBJECTS, REDACTED, is_secret, redact
 
 __all__ = ["DryRunReport", "ObjectChange", "ReconcileFailure", "ValueChange", "change_of"]
 
@@ -98,8 +98,8 @@ def change_of(found: SimulatedObject) -> ObjectChange | None:
         action=action,
         api_version=shown.get("apiVersion", ""),
         kind=shown.get("kind", ""),
-        namespace=found.place.namespace,
-        name=found.place.name,
+        namespace=found.address.namespace,
+        name=found.address.name,
         fields=tuple(fields[:_FIELDS_AT_MOST]),
         more_fields=max(len(fields) - _FIELDS_AT_MOST, 0),
         notes=tuple(notes),
@@ -129,5 +129,5 @@ def _is_sensitive(one: FieldDifference) -> bool:
 def _shown(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = showable(value)
+    text = redact(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

@@ -35,7 +35,7 @@ from kubewright.operator.access import DeclaredAccess
 from kubewright.operator.definition import OperatorDefinition
 from kubewright.operator.dry_run._declared import check_declared, start_harmless_dependencies
 from kubewright.operator.dry_run._report import DryRunReport, ReconcileFailure, change_of
-from kubewright.operator.dry_run._simulation import Place, Simulation
+from kubewright.operator.dry_run._simulation import ObjectAddress, Simulation
 from kubewright.operator.dry_run._transport import DryRunTransport
 from kubewright.operator.settings import SettingError, Settings
 
@@ -281,8 +281,8 @@ async def _unfinished(*_: object) -> Result:
 _UNFINISHED: Final = Handler(function=_unfinished, name="finalizer", blocking=False, by_key=False)
 
 
-def _deliver(caches: Caches, place: Place, raw: bytes | None) -> None:
+def _deliver(caches: Caches, address: ObjectAddress, raw: bytes | None) -> None:
     """Passes a simulated state to the caches of its kind."""
     for informer in caches.informers:
-        if resource_path(informer.info, None) == place.collection:
-            simulate(informer, ObjectKey(place.namespace, place.name), raw)
+        if resource_path(informer.info, None) == address.collection:
+            simulate(informer, ObjectKey(address.namespace, address.name), raw)

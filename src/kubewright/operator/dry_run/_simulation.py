@@ -11,13 +11,13 @@ import msgspec
 from kubewright.client import Request
 from kubewright.redaction import Redacted
 
-__all__ = ["Place", "SimulatedObject", "Simulation"]
+__all__ = ["ObjectAddress", "SimulatedObject", "Simulation"]
 
 _FIRST_VERSION: Final = 2**60
 """The first simulated resourceVersion: newer than every one of a server."""
 
 
-class Place(NamedTuple):
+class ObjectAddress(NamedTuple):
     """The address of an object: the path of its collection in all namespaces, its namespace and its name."""
 
     collection: str
@@ -25,8 +25,8 @@ class Place(NamedTuple):
     name: str
 
     @classmethod
-    def of(cls, request: Request, name: str = "") -> Place:
-        """Returns the place that a request is about."""
+    def of(cls, request: Request, name: str = "") -> ObjectAddress:
+        """Returns the address that a request is about."""
         plural = request.resource.partition("/")[0].partition(".")[0]
         root = request.path.split("/")[: 3 if request.path.startswith("/api/") else 4]  # /api/v1, /apis/GROUP/VERSION
         return cls("/".join([*root, plural]), request.namespace, name or request.name)
@@ -37,7 +37,7 @@ class SimulatedObject(Redacted, msgspec.Struct, eq=False):
 
     redacted = frozenset({"base", "state", "answers", "claimed"})
 
-    place: Place
+    address: ObjectAddress
     base: dict[str, Any] | None
     """The object on the server before the first write; None if it does not exist."""
     state: dict[str, Any] | None
@@ -71,18 +71,18 @@ class Simulation:
     """
 
     def __init__(self) -> None:
-        self.objects: dict[Place, SimulatedObject] = {}
+        self.objects: dict[ObjectAddress, SimulatedObject] = {}
         self.frozen = False
         """Whether watches deliver nothing any more: the run uses the state of its start."""
         self.other_writes: list[str] = []
         """Writes whose result cannot be shown, such as evictions."""
-        self.changed: Callable[[Place, bytes | None], None] = lambda place, raw: None
+        self.changed: Callable[[ObjectAddress, bytes | None], None] = lambda address, raw: None
         self._version = _FIRST_VERSION
-        self._locks: dict[Place, asyncio.Lock] = {}
+        self._locks: dict[ObjectAddress, asyncio.Lock] = {}
 
-    def lock(self, place: Place) -> asyncio.Lock:
+    def lock(self, address: ObjectAddress) -> asyncio.Lock:
         """Returns the lock of an object: the writes of two controllers are simulated one after the other."""
-        return self._locks.setdefault(place, asyncio.Lock())
+        return self._locks.setdefault(address, asyncio.Lock())
 
     def set(self, found: SimulatedObject, state: dict[str, Any] | None) -> bytes:
         """Stores the new state of an object, with its own resourceVersion. Returns it as JSON."""
@@ -90,15 +90,15 @@ class Simulation:
         if state is not None:
             state = state | {"metadata": state["metadata"] | {"resourceVersion": str(self._version)}}
         found.state = state
-        self.objects[found.place] = found
+        self.objects[found.address] = found
         raw = b"" if state is None else msgspec.json.encode(state)
-        self.changed(found.place, raw or None)
+        self.changed(found.address, raw or None)
         return raw
 
     def in_collection(self, collection: str, namespace: str) -> list[SimulatedObject]:
         """Returns the written objects of a collection, in one namespace or in all."""
         return [
             one
-            for place, one in self.objects.items()
-            if place.collection == collection and namespace in ("", place.namespace)
+            for address, one in self.objects.items()
+            if address.collection == collection and namespace in ("", address.namespace)
         ]

@@ -10,7 +10,7 @@ import msgspec
 from kubewright.api import Selector
 from kubewright.client import Request, Response, Transport
 from kubewright.operator.dry_run._answers import Answer, CannotSimulate, not_found, object_answer
-from kubewright.operator.dry_run._simulation import Place, SimulatedObject, Simulation
+from kubewright.operator.dry_run._simulation import ObjectAddress, SimulatedObject, Simulation
 from kubewright.operator.dry_run._writes import DryWrites
 
 __all__ = ["DryRunTransport"]
@@ -50,9 +50,9 @@ class DryRunTransport:
     # Writes
 
     async def _write(self, request: Request) -> Answer:
-        place = Place.of(request)
-        async with self._simulation.lock(place):
-            found = self._simulation.objects.get(place)
+        address = ObjectAddress.of(request)
+        async with self._simulation.lock(address):
+            found = self._simulation.objects.get(address)
             if request.verb == "create":
                 return await self._writes.create(request, found, None)
             if found is None:
@@ -64,7 +64,7 @@ class DryRunTransport:
                     return await self._writes.create(request, None, None)
                 if base is None:
                     return not_found(request)
-                found = SimulatedObject(place, base, base)
+                found = SimulatedObject(address, base, base)
             if request.verb == "delete":
                 return not_found(request) if found.state is None else await self._writes.delete(request, found)
             return await self._writes.change(request, found)
@@ -112,13 +112,13 @@ class DryRunTransport:
         if request.verb == "watch":
             return _FreezableWatch(await self._inner.send(request), self._simulation)
         if request.verb == "get" and request.resource.partition("/")[2] in ("", "status"):
-            found = self._simulation.objects.get(Place.of(request))
+            found = self._simulation.objects.get(ObjectAddress.of(request))
             if found is not None:
                 return not_found(request) if found.state is None else object_answer(found.state)
         response = await self._inner.send(request)
         if request.verb != "list" or response.status >= 300:
             return response
-        written = self._simulation.in_collection(Place.of(request).collection, request.namespace)
+        written = self._simulation.in_collection(ObjectAddress.of(request).collection, request.namespace)
         return _with_written(request, await _complete(response), written) if written else response
 
 
@@ -133,7 +133,7 @@ def _with_written(request: Request, answer: Answer, written: list[SimulatedObjec
     content = answer.content
     query = dict(request.query)
     selector = Selector.parse(query["labelSelector"]) if query.get("labelSelector") else None
-    states = {(one.place.namespace, one.place.name): one.state for one in written}
+    states = {(one.address.namespace, one.address.name): one.state for one in written}
 
     def matches(state: dict[str, Any] | None) -> bool:
         return state is not None and (selector is None or selector.matches(state["metadata"].get("labels") or {}))

@@ -21,7 +21,7 @@ from kubewright.client import Request
 from kubewright.controller.fields import FieldSet, minus, union, without_fields
 from kubewright.diff import ListKeys, PatchFailed, diff, json_patched, merge_patched, rebased
 from kubewright.operator.dry_run._answers import Answer, CannotSimulate, Forward, conflict, not_found, object_answer
-from kubewright.operator.dry_run._simulation import Place, SimulatedObject, Simulation
+from kubewright.operator.dry_run._simulation import ObjectAddress, SimulatedObject, Simulation
 
 __all__ = ["DryWrites"]
 
@@ -54,8 +54,8 @@ class DryWrites:
             found.note(_NOT_CHECKED)
             return self._stored(found, _invented(request))
         answer = await self._forward(request)
-        place = found.place if found is not None else _place_of(request, answer)
-        made = found or SimulatedObject(place, base, None)
+        address = found.address if found is not None else _address_of(request, answer)
+        made = found or SimulatedObject(address, base, None)
         if self._lacks_namespace(request, answer):
             made.note("the server did not check it and set no defaults, because its namespace does not exist yet")
             return self._stored(made, _invented(request))
@@ -87,7 +87,7 @@ class DryWrites:
         last = found.state
         self._simulation.set(found, None)
         if found.base is None:
-            del self._simulation.objects[found.place]
+            del self._simulation.objects[found.address]
         return object_answer(last)
 
     # Patches, updates and applies
@@ -99,7 +99,7 @@ class DryWrites:
         body = msgspec.json.decode(request.body or b"{}")
         if state is None:
             return not_found(request)
-        is_first = found.place not in self._simulation.objects  # another client may have changed it since the start
+        is_first = found.address not in self._simulation.objects  # another client may have changed it since the start
         if not is_first and (problem := _guarded(request, body, state)) is not None:
             return problem
         if content_type == _APPLY_PATCH:
@@ -205,14 +205,14 @@ class DryWrites:
         """Returns whether a create failed because its namespace exists only in this run."""
         if answer.status != 404 or not request.namespace:
             return False
-        made = (one for place, one in self._simulation.objects.items() if place.name == request.namespace)
-        return any(one.place.collection == "/api/v1/namespaces" and one.base is None for one in made)
+        made = (one for address, one in self._simulation.objects.items() if address.name == request.namespace)
+        return any(one.address.collection == "/api/v1/namespaces" and one.base is None for one in made)
 
 
-def _place_of(request: Request, answer: Answer) -> Place:
-    """Returns the place of a created object, whose name the server may have generated."""
+def _address_of(request: Request, answer: Answer) -> ObjectAddress:
+    """Returns the address of a created object, whose name the server may have generated."""
     made = "" if request.name or answer.status >= 300 else answer.content["metadata"]["name"]
-    return Place.of(request, made)
+    return ObjectAddress.of(request, made)
 
 
 def _manager(request: Request) -> str:

@@ -24,7 +24,7 @@ from kubewright.causes import error_text
 from kubewright.client import current_trace
 from kubewright.controller import RepeatedError
 from kubewright.operator.settings import Settings
-from kubewright.redaction import showable, visible
+from kubewright.redaction import redact, visible
 
 __all__ = ["JsonFormatter", "PrettyFormatter", "set_up_logging"]
 
@@ -165,5 +165,5 @@ def _plain(value: object, depth: int = 3) -> Any:
 
 def _shown(text: str) -> str:
     """Redacts and truncates a string."""
-    text = showable(text)
+    text = redact(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST} more characters)"

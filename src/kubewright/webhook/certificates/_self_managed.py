@@ -12,7 +12,7 @@ from kubewright.api import Object, core
 from kubewright.backoff import Backoff
 from kubewright.cache import CacheSyncError, Informer
 from kubewright.client import ApiError
-from kubewright.redaction import showable
+from kubewright.redaction import redact
 from kubewright.tasks import background
 from kubewright.webhook._certificate_source import WebhookDeployment
 from kubewright.webhook._serving_certificate import ServingCertificate
@@ -102,7 +102,7 @@ class SelfManaged(ServingCertificate[bytes]):
                 pause = await self._reconcile()
                 backoff.reset()
             except (ApiError, CertificateError) as error:
-                logger.warning("reconciling the webhook certificate failed: %s", showable(str(error)))
+                logger.warning("reconciling the webhook certificate failed: %s", redact(str(error)))
                 pause = backoff.next()
             except Exception:
                 logger.exception("reconciling the webhook certificate failed")

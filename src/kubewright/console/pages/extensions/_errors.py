@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 from kubewright.client import ApiError
-from kubewright.redaction import as_text, showable
+from kubewright.redaction import as_text, redact
 
 __all__ = ["explain"]
 
@@ -19,6 +19,6 @@ def explain(error: Exception, what: str) -> tuple[str, str]:
     """Returns what failed and why. Logs the traceback, unless the API server rejected a request."""
     title = f"{what[:1].upper()}{what[1:]} failed"
     if isinstance(error, ApiError):
-        return title, showable(str(error))[:_LONGEST]
+        return title, redact(str(error))[:_LONGEST]
     logger.error("%s failed", what, exc_info=error)
-    return title, showable(f"{type(error).__name__}: {as_text(error)}")[:_LONGEST]
+    return title, redact(f"{type(error).__name__}: {as_text(error)}")[:_LONGEST]

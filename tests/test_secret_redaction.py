@@ -1,4 +1,4 @@
-"""What carries secrets does not show them: neither in a log line, nor in a traceback with all variables."""
+"""Objects that carry secrets show none in a log line or in a traceback with local variables."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ CARRIERS: dict[str, tuple[Any, str]] = {
     "a JSON patch": (JsonPatch([{"op": "add", "path": "/data/a", "value": "s3cret"}]), "add /data/a"),
     "a merge patch": (MergePatch({"data": {"a": "s3cret"}}), "data"),
     "a strategic patch": (StrategicPatch({"data": {"a": "s3cret"}}), "data"),
-    "what is applied": (ApplyRequest.prepare(None, SECRET, "n"), "key"),
-    "a question to a page": (PageRequest("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
-    "the answer of a webhook": (AdmissionResponse("the-uid", True, patch=b"s3cret"), "the-uid"),
+    "an apply request": (ApplyRequest.prepare(None, SECRET, "n"), "key"),
+    "a request to a page": (PageRequest("/ping", headers={"Authorization": "Bearer s3cret"}), "/ping"),
+    "a webhook response": (AdmissionResponse("the-uid", True, patch=b"s3cret"), "the-uid"),
     "the answer to a webhook": (Response("the-uid", True, patch=b"s3cret"), "the-uid"),
     "an admitted write": (
         Attributes(operation="CREATE", type=KIND, user=User("jane"), object=OBJECT, old=OBJECT),

@@ -15,13 +15,13 @@ from kubewright.files import remove_own
 if TYPE_CHECKING:
     from kubewright.cluster.processes import Images
 
-__all__ = ["Place", "embedded_place", "given_place"]
+__all__ = ["TargetCluster", "embedded_target", "kubeconfig_target"]
 
 _RETRY: Final = RetryPolicy(attempts=4)  # the user is waiting
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TargetCluster:
     """A ready cluster, and how to connect to it."""
 
     client: Client
@@ -35,9 +35,9 @@ class Place:
 
 
 @asynccontextmanager
-async def embedded_place(
+async def embedded_target(
     *, rbac: bool, nodes: int, images: Images | None, kubeconfig: Path | None
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[TargetCluster]:
     """Runs an embedded cluster with workloads on loopback. Its data is lost at the end.
 
     Pods with one of these images run as processes.
@@ -52,7 +52,7 @@ async def embedded_place(
         try:
             with tempfile.TemporaryDirectory(prefix="kubewright-dev-") as folder:
                 async with cluster.client() as client:
-                    yield Place(
+                    yield TargetCluster(
                         client=client,
                         server=server,
                         kubeconfig=str(path),
@@ -64,9 +64,9 @@ async def embedded_place(
 
 
 @asynccontextmanager
-async def given_place(kubeconfig: str | None, context: str | None) -> AsyncIterator[Place]:
+async def kubeconfig_target(kubeconfig: str | None, context: str | None) -> AsyncIterator[TargetCluster]:
     """Connects to the cluster of a kubeconfig. Raises `ConfigError` or `ApiError` if it cannot be reached."""
     config = load_config(kubeconfig=kubeconfig, context=context)
     async with Client(config, retry=_RETRY) as client:
         await client.server_version()
-        yield Place(client=client, server=config.server, kubeconfig=kubeconfig, context=context)
+        yield TargetCluster(client=client, server=config.server, kubeconfig=kubeconfig, context=context)
