@@ -75,6 +75,24 @@ async def test_reports_a_program_that_does_not_exist(supervisor: Supervisor) -> 
         await run(supervisor, "no-such-program")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_kills_a_process_whose_start_was_canceled(supervisor: Supervisor) -> None:
+    def running() -> str:
+        return Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text()
+
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for turns in range(8):
+        asked = supervisor.spawn(["sleep", "1000"], environment={"PATH": PATH}, descriptors=[nothing] * 3)
+        starting = asyncio.ensure_future(asked)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+    os.close(nothing)
+    assert (await run(supervisor, "true"))[0] == 0  # requests are handled in order, so all have been handled
+    await until(lambda: not running(), "the end of the processes")
+
+
 async def test_kills_daemons_when_the_process_ends(supervisor: Supervisor) -> None:
     code, output, _ = await run(supervisor, sys.executable, "-c", DAEMON, marker="MARK=1")
     assert code == 0

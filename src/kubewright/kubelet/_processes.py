@@ -196,19 +196,27 @@ class _Pipes:
     @classmethod
     async def open(cls, *, stdin: bool) -> tuple[Self, Sequence[int]]:
         """Returns the near ends, and the descriptors of the far ends."""
-        readers, far = {}, []
-        for channel in (Channel.STDOUT, Channel.STDERR):
-            near, other = os.pipe()
-            readers[channel] = await _reader(near)
-            far.append(other)
-        if not stdin:
-            return cls(readers, None), (os.open(os.devnull, os.O_RDONLY), *far)
-        first, near = os.pipe()
-        loop = asyncio.get_running_loop()
-        transport, protocol = await loop.connect_write_pipe(
-            asyncio.streams.FlowControlMixin, os.fdopen(near, "wb", buffering=0)
-        )
-        return cls(readers, asyncio.StreamWriter(transport, protocol, None, loop)), (first, *far)
+        made, far = cls({}, None), list[int]()
+        try:
+            for channel in (Channel.STDOUT, Channel.STDERR):
+                near, other = os.pipe()
+                far.append(other)
+                made._readers[channel] = await _reader(near)
+            if not stdin:
+                return made, (os.open(os.devnull, os.O_RDONLY), *far)
+            first, near = os.pipe()
+            far.insert(0, first)
+            loop = asyncio.get_running_loop()
+            transport, protocol = await loop.connect_write_pipe(
+                asyncio.streams.FlowControlMixin, os.fdopen(near, "wb", buffering=0)
+            )
+            made._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        except BaseException:  # also if this task is canceled
+            made.close()
+            for descriptor in far:
+                os.close(descriptor)
+            raise
+        return made, far
 
     async def output(self) -> AsyncIterator[tuple[Channel, bytes]]:
         reading = {
@@ -260,7 +268,11 @@ class _Terminal:
     async def open(cls) -> tuple[Self, Sequence[int]]:
         """Returns the near side, and the descriptors of the far side."""
         master, slave = os.openpty()
-        reader, transport = await _reader(master)
+        try:
+            reader, transport = await _reader(master)
+        except BaseException:
+            os.close(slave)
+            raise
         return cls(master, reader, transport), (slave, slave, slave)
 
     async def output(self) -> AsyncIterator[tuple[Channel, bytes]]:

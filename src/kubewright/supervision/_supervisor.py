@@ -175,8 +175,10 @@ class Supervisor:
         made = self._running[name] = Supervised(self, name, 0)
         try:
             made.pid = await self._ask(request, descriptors)
-        except BaseException:
+        except BaseException as error:
             self._running.pop(name, None)
+            if isinstance(error, asyncio.CancelledError) and not self._gone:
+                self.send({"do": "kill", "name": name})  # it may have started: requests are handled in order
             raise
         return made
 
