@@ -77,7 +77,23 @@ class TestRules:
             with pytest.raises(Refused, match="allow_exec"):
                 app.check_exec("app", command)
 
-    @pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "PYTHONPATH", "pythonpath", "BASH_ENV", "KUBEWRIGHT_X"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "PATH",
+            "LD_PRELOAD",
+            "PYTHONPATH",
+            "pythonpath",
+            "BASH_ENV",
+            "BASH_FUNC_ls%%",
+            "SHELLOPTS",
+            "PS4",
+            "_JAVA_OPTIONS",
+            "NODE_PATH",
+            "OPENSSL_CONF",
+            "KUBEWRIGHT_X",
+        ],
+    )
     def test_guarded_variables_are_refused(self, name: str) -> None:
         with pytest.raises(Refused, match=f"does not allow the variable {name}; set allow_environment"):
             entry().check_environment("app", ["FINE", name])

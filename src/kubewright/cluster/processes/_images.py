@@ -24,16 +24,35 @@ _GUARDED: Final = (
     "LD_*",
     "DYLD_*",
     "PYTHON*",
-    "BASH_ENV",
+    "BASH_*",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
     "ENV",
     "IFS",
+    "ZDOTDIR",
     "GCONV_PATH",
     "GLIBC_TUNABLES",
+    "LOCPATH",
+    "OPENSSL_*",
+    "CLASSPATH",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
     "NODE_OPTIONS",
-    "PERL5*",
+    "NODE_PATH",
+    "PERL*",
     "RUBY*",
+    "GEM_*",
+    "LUA_*",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "GIT_CONFIG*",
+    "GIT_EXEC_PATH",
+    "GIT_SSH*",
+    "DOTNET_STARTUP_HOOKS",
+    "CORECLR_*",
     "KUBEWRIGHT_*",
 )
 _PYTHON: Final = "{python}"
@@ -59,7 +78,8 @@ class Image:
             share this machine's ports.
         keep: files and folders of this machine that stay visible below a volume, such as an interpreter in `/tmp`, and
             for a `user` who may not enter the folders above them. `{python}` stands for this interpreter's folders.
-        allow_command: whether a pod's `command` may name any program of this machine.
+        allow_command: whether a pod's `command` may name any program of this machine. Its volumes may then replace
+            programs, too.
         allow_args: whether a pod's `args` are used.
         allow_exec: programs that exec sessions, probes and lifecycle hooks may start; `*` stands for any.
         allow_environment: names of guarded variables that a pod may set, such as `PATH`, `PYTHON*` or `LD_*`.

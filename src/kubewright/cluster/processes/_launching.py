@@ -16,6 +16,7 @@ from kubewright.cluster.processes._fields import InvalidReference
 from kubewright.cluster.processes._files import OutsideError, create_shared, read_bounded
 from kubewright.cluster.processes._images import Image
 from kubewright.cluster.processes._mounts import Bind, bind_of, bubblewrap_command, closed_folders, link_all, planned
+from kubewright.cluster.processes._replacing import Mounted, check_volumes
 from kubewright.cluster.processes._state import AnyContainer, ContainerState
 from kubewright.cluster.processes._volumes import PodVolumes, VolumeFailure
 from kubewright.cluster.services import PodPorts
@@ -74,7 +75,11 @@ class Launcher:
         own = await self._node.environment.of(pod, container, address=self._address, known=known)
         image.check_environment(name, [*own])
         own = {variable: _rewritten(value, image, known) for variable, value in own.items()}
-        environment = {**known, **own, **self._markers(pod, state)}
+        if self._node.mode != "none":  # otherwise no volume is at its path
+            check_volumes(name, image, self._mounted(container), container.working_dir)
+        # A home in a volume could contain modules that Python imports at its start.
+        home = {"PYTHONNOUSERSITE": "1"} if "HOME" in own else {}
+        environment = {**home, **known, **own, **self._markers(pod, state)}
         expanding = (container.command, container.args)
         given, args = ([expanded(each, environment) for each in words or ()] for words in expanding)
         command = [_rewritten(each, image, environment) for each in image.command_for(name, given, args)]
@@ -151,6 +156,12 @@ class Launcher:
         path.parent.mkdir(parents=True, exist_ok=True)
         create_shared(path)
         return path
+
+    def _mounted(self, container: AnyContainer) -> list[Mounted]:
+        mounts = [
+            Mounted(each.mount_path, self._volumes.is_read_only(each.name)) for each in container.volume_mounts or ()
+        ]
+        return [*mounts, Mounted(container.termination_message_path or _TERMINATION_LOG, written=False)]
 
     def _binds(
         self,
