@@ -84,6 +84,19 @@ async def test_rotates_and_reads_old_files_first(tmp_path: Path) -> None:
     assert sum(os.stat(entry).st_size for entry in os.scandir(tmp_path)) <= 1500
 
 
+async def test_removed_log_leaves_no_file(tmp_path: Path) -> None:
+    log = ContainerLog(tmp_path / "0.log", max_bytes=500, max_old_files=2)
+    for number in range(100):
+        log.write("stdout", f"line {number}\n".encode())
+    log.close()
+    reading = log.read(LogOptions(limit_bytes=100))
+    await anext(reading)
+    log.remove()
+    assert os.listdir(tmp_path) == []
+    assert [part async for part in reading]  # from the file that it has open
+    assert await text(log) == ""
+
+
 async def test_followers_see_new_lines_across_rotations_until_the_end(tmp_path: Path) -> None:
     log = ContainerLog(tmp_path / "0.log", max_bytes=500, max_old_files=2)
     log.write("stdout", b"first\n")

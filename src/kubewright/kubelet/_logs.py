@@ -82,6 +82,11 @@ class ContainerLog:
         self._file.close()
         self._notify()
 
+    def remove(self) -> None:
+        """Deletes the files of a closed log. A reader keeps the file that it has open."""
+        for path in (self._path, *self._old_files()):
+            path.unlink(missing_ok=True)
+
     async def read(self, options: LogOptions) -> AsyncIterator[bytes]:
         """Yields the log as bytes, oldest first; with `follow`, until the container ends."""
         left = options.limit_bytes
@@ -131,12 +136,14 @@ class ContainerLog:
         changed.set()
 
     def _stored(self, position: _Position) -> Iterator[bytes]:
-        for number in range(self._max_old_files, 0, -1):
-            old = Path(f"{self._path}.{number}")
+        for old in self._old_files():
             if old.exists():
                 with old.open("rb") as file:
                     yield from file
         yield from position.more()
+
+    def _old_files(self) -> list[Path]:
+        return [Path(f"{self._path}.{number}") for number in range(self._max_old_files, 0, -1)]
 
     def _store(self, time: bytes, stream: OutputName, text: bytes, *, end: bool) -> None:
         for begin in range(0, max(len(text), 1), _MAX_LINE_BYTES):
@@ -171,9 +178,10 @@ class _Position:
 
     def _rotated(self) -> bool:
         try:
-            is_new = self._file is None or not os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
-        except OSError:
+            found = self._path.stat()
+        except OSError:  # the log was removed
             return False
+        is_new = self._file is None or not os.path.samestat(os.fstat(self._file.fileno()), found)
         if is_new:
             if self._file is not None:
                 self._file.close()

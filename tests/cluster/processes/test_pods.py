@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 
@@ -90,6 +91,37 @@ async def test_restarts_with_backoff(client: Client, node: ProcessNode) -> None:
     assert got.status.phase == "Running"
     assert "Back-off restarting failed container c0" in await event(client, "crashing", "BackOff")
     assert await log(client, "crashing", previous=True) == ["run"]
+
+
+@pytest.mark.promise("Pods as processes", "A container that crashes again and again does not fill the disk with logs.")
+async def test_keeps_the_logs_of_two_runs(
+    client: Client, start_node: StartNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the folder of the node
+    await start_node()
+    await client.create(pod("looping", {"args": ["echo run; exit 1"]}))
+    await wait(client, "looping", lambda it: (it.status.container_statuses or [_none()])[0].restart_count >= 4)
+    assert len(glob.glob(f"{tmp_path}/**/logs/c0/*", recursive=True)) == 2
+
+
+async def test_containers_have_restart_policies_of_their_own(client: Client, node: ProcessNode) -> None:
+    once = {"args": ["exit 1"], "restartPolicy": "Never"}
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    ruled = {
+        "args": ["test -e /data/x && exit 3; touch /data/x; exit 42"],
+        "restartPolicy": "Never",
+        "restartPolicyRules": [rule],
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    await client.create(pod("mixed", once, ruled, {}, volumes=[{"name": "data", "emptyDir": {}}]))
+
+    def ended(it: core.Pod) -> bool:
+        states = [
+            (each.restart_count, each.state and each.state.terminated) for each in it.status.container_statuses or ()
+        ]
+        return [(count, end.exit_code if end else None) for count, end in states] == [(0, 1), (1, 3), (0, None)]
+
+    assert (await wait(client, "mixed", ended)).status.phase == "Running"
 
 
 def _none() -> core.ContainerStatus:

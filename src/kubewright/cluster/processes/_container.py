@@ -162,6 +162,8 @@ class ContainerWorker:
 
     async def _supervise(self, launched: Launched) -> int:
         state, clock = self.state, self._node.clock
+        if state.previous_output is not None:  # a kubelet, too, keeps the logs of one run before the current one
+            state.previous_output.log.remove()
         state.previous_output = state.output
         output = state.output = Output(launched.process, self._logs / f"{state.restarts}.log")
         state.begin(clock.now())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from kubewright.cluster.processes._container import ContainerWorker
 from kubewright.cluster.processes._context import NodeContext
 from kubewright.cluster.processes._honored import not_honored
 from kubewright.cluster.processes._launching import Launcher
+from kubewright.cluster.processes._restarting import restarts
 from kubewright.cluster.processes._state import AnyContainer, ContainerKind, ContainerState
 from kubewright.cluster.processes._status import PodState, Status, phase_of, status_of
 from kubewright.cluster.processes._volumes import PodVolumes, VolumeFailure
@@ -90,7 +90,7 @@ class PodWorker:
         for container in pod.spec.ephemeral_containers or ():
             if container.name not in self.workers and not self.ending.is_set():
                 self._add(container, "ephemeral")
-                self._begin(container.name, lambda _: False)
+                self._begin(container.name)
         if pod.spec.readiness_gates:
             self.changed()
 
@@ -126,19 +126,18 @@ class PodWorker:
                 state.container_id = before.container_id or ""
                 state.running_since = before.state.running.started_at or now
                 state.end(now, 137, "ContainerStatusUnknown", "The process ended with its node")
-                if self.pod.spec.restart_policy == "Never" and state.kind == "app":
+                if state.kind == "app" and not restarts(self.pod, state.container, state.kind, 137):
                     state.done = self._is_lost = True
                 else:
                     state.last, state.terminated = state.terminated, None
                     state.restarts += 1
 
-    def _begin(self, name: str, restarts: Callable[[int], bool]) -> asyncio.Task[None]:
-        task = self._containers[name] = self._node.tasks.start(self.workers[name].run(restarts))
+    def _begin(self, name: str) -> asyncio.Task[None]:
+        worker = self.workers[name]
+        container, kind = worker.state.container, worker.state.kind
+        running = worker.run(lambda code: restarts(self.pod, container, kind, code))
+        task = self._containers[name] = self._node.tasks.start(running)
         return task
-
-    def _restarts(self, code: int) -> bool:
-        policy = self.pod.spec.restart_policy or "Always"
-        return policy == "Always" or (policy == "OnFailure" and code != 0)
 
     # The life of a pod
 
@@ -161,7 +160,7 @@ class PodWorker:
         if await self._initialize():
             self.state.initialized = True
             self.changed()
-            apps = [self._begin(state.name, self._restarts) for state in self.state.of_kind("app")]
+            apps = [self._begin(state.name) for state in self.state.of_kind("app")]
             await asyncio.gather(*apps, return_exceptions=True)
         if not self.ending.is_set():
             self.ending.set()
@@ -196,12 +195,11 @@ class PodWorker:
             if self.ending.is_set():
                 return False
             if state.kind == "sidecar":
-                running = self._begin(state.name, lambda _: True)
+                running = self._begin(state.name)
                 while not state.started and not running.done():
                     await self._wait_for_change()
             else:
-                retried = (self.pod.spec.restart_policy or "Always") != "Never"
-                await self._begin(state.name, lambda code, retried=retried: retried and code != 0)  # type: ignore[misc]
+                await self._begin(state.name)
                 if state.terminated is None or state.terminated.exit_code != 0:
                     return False
                 state.ready = True
