@@ -49,7 +49,7 @@ async def test_deployed_project_reconciles_its_sample(local: Local, admin: Clien
 
 async def test_deployed_memcached_reconciles_its_sample(local: Local, admin: Client) -> None:
     folder = EXAMPLES / "memcached"
-    await available(admin, "memcached-operator-system", "memcached-operator")
+    [pod] = await available(admin, "memcached-operator-system", "memcached-operator")
     await local.kubectl("apply", "--namespace", "default", "-f", str(folder / "example-memcached.yaml"))
 
     async def reported() -> bool:
@@ -58,6 +58,12 @@ async def test_deployed_memcached_reconciles_its_sample(local: Local, admin: Cli
         return any(each["type"] == "Available" and each["status"] == "True" for each in conditions)
 
     await until(reported, "the status of the sample")
+    log = await local.kubectl("logs", "--namespace", "memcached-operator-system", "deploy/memcached-operator")
+    assert "operator memcached-operator has started" in log
+    assert processes_of([pod])
+
+    await local.kubewright("undeploy", "memcached.py", "--yes", folder=folder)  # its finalizer runs
+    await until(lambda: not processes_of([pod]), "the end of the operator")
 
 
 def password(length: int) -> Untyped:
@@ -127,6 +133,11 @@ async def test_webhooks_answer_during_an_upgrade(local: Local, admin: Client) ->
         return await admin.find(core.Secret, made.metadata.name, "default")
 
     assert len(((await until(stored, "the Secret")).data or {})["password"]) == 24
+    log = await local.kubectl("logs", "--namespace", "password-operator-system", "deploy/password-operator")
+    assert "operator password-operator has started" in log
+
+    await local.kubewright("undeploy", "password.py", "--yes", folder=folder)
+    await until(lambda: not processes_of([new]), "the end of the operator")
 
 
 @pytest.fixture
