@@ -62,6 +62,14 @@ def test_resources_have_the_defaults_of_the_configuration() -> None:
     assert container.resources.limits == {"cpu": kw.Quantity("1"), "memory": kw.Quantity("500Mi")}
 
 
+def test_huge_pages_reach_the_container() -> None:
+    pages = ResourceAmounts(hugepages_2mi="128Mi", hugepages_1gi="1Gi")
+    [container] = pod_of(stateful_set(minimal(resources=Resources(limits=pages)))).containers
+    assert container.resources is not None
+    limits = container.resources.limits or {}
+    assert (limits["hugepages-2Mi"], limits["hugepages-1Gi"]) == (kw.Quantity("128Mi"), kw.Quantity("1Gi"))
+
+
 def test_every_supported_field_reaches_the_pod() -> None:
     cluster = from_yaml(Postgresql, (MANIFESTS / "complete.yaml").read_text())
     made = stateful_set(cluster)

@@ -135,8 +135,8 @@ UPSTREAM_BELOW = {
     "preparedDatabases.additionalProperties.properties": "defaultUsers extensions schemas secretNamespace",
     "preparedDatabases.additionalProperties.properties.schemas.additionalProperties.properties": "defaultUsers"
     " defaultRoles",
-    "resources.properties.limits.properties": "cpu memory",
-    "resources.properties.requests.properties": "cpu memory",
+    "resources.properties.limits.properties": "cpu memory hugepages-2Mi hugepages-1Gi",
+    "resources.properties.requests.properties": "cpu memory hugepages-2Mi hugepages-1Gi",
     "sidecars.items.properties": "name image ports env resources command",
     "volume.properties": "size storageClass subPath isSubPathExpr iops throughput selector type",
 }

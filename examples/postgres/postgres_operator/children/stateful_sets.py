@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 import kubewright as kw
 from kubewright.api import apps, core, meta
 from kubewright.durations import parse_duration
 from postgres_operator.children.names import VOLUME, account_name, instances_of, labels_of, selector_of
-from postgres_operator.kinds import GROUP, Configuration, Postgresql, Resources, Sidecar
+from postgres_operator.kinds import GROUP, Configuration, Postgresql, ResourceAmounts, Resources, Sidecar
 from postgres_operator.patroni import DATA_PATH, POSTGRES_PORT, REST_PORT, readiness_probe
 
 CONTAINER = "postgres"
@@ -134,10 +136,10 @@ def _resources(given: Resources | None, config: Configuration | None) -> core.Re
     amounts: dict[str, dict[str, kw.Quantity]] = {"request": {}, "limit": {}}
     defaults = config.postgres_pod_resources if config is not None else None
     for sort, part in (("request", given and given.requests), ("limit", given and given.limits)):
-        for name in ("cpu", "memory"):
-            value = getattr(part, name, None) or getattr(defaults, f"default_{name}_{sort}", None)
+        for field in msgspec.structs.fields(ResourceAmounts):
+            value = getattr(part, field.name, None) or getattr(defaults, f"default_{field.name}_{sort}", None)
             if value:
-                amounts[sort][name] = kw.Quantity(value)
+                amounts[sort][field.encode_name] = kw.Quantity(value)
     return core.ResourceRequirements(requests=amounts["request"] or None, limits=amounts["limit"] or None)
 
 

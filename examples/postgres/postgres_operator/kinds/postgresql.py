@@ -58,6 +58,8 @@ class ResourceAmounts(kw.Model):
 
     cpu: Cpu | None = None
     memory: Size | None = None
+    hugepages_2mi: Size | None = msgspec.field(name="hugepages-2Mi", default=None)
+    hugepages_1gi: Size | None = msgspec.field(name="hugepages-1Gi", default=None)
 
 
 class Resources(kw.Model):
