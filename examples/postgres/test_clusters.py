@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
+from postgres_operator.children import OURS
 from postgres_operator.kinds import CONFIGURATION_NAME, Configuration, Postgresql, State, Volume
 from postgres_operator.kinds.configuration import KubernetesSettings
 from worlds import NAMESPACE, World, created, minimal
 
-from kubewright.api import apps, core, policy
+from kubewright.api import apps, core, policy, rbac
+from kubewright.client import Invalid
 
 pytest_plugins = ["postgres_fixtures"]
 
@@ -197,6 +200,49 @@ async def test_configuration_takes_effect_without_a_restart(world: World) -> Non
         await world.until(lambda found: found.status.number_of_instances == 1)
         await world.until_state(State.RUNNING)
         assert {pod.spec.containers[0].image for pod in await world.pods()} == {"spilo:configured"}
+
+
+async def test_renamed_objects_replace_the_former_ones(world: World) -> None:
+    kinds = (policy.PodDisruptionBudget, core.ServiceAccount, rbac.Role, rbac.RoleBinding)
+
+    async def names() -> dict[str, list[str]]:
+        return {
+            kind.__name__: sorted([one.metadata.name async for one in world.client.list(kind, NAMESPACE, labels=OURS)])
+            for kind in kinds
+        }
+
+    async with world.operator():
+        await created(world)
+        before = {pod.metadata.uid for pod in await world.pods()}
+        settings = KubernetesSettings(pdb_name_format="budget-{cluster}", pod_service_account_name="database")
+        await world.configure(Configuration(kubernetes=settings))
+
+        async def replaced() -> bool:
+            if before.isdisjoint(pod.metadata.uid for pod in await world.pods()):
+                return True
+            assert f"postgres-pod-{NAME}" in (await names())["ServiceAccount"], "pods that are not replaced yet use it"
+            return False
+
+        async def renamed() -> bool:
+            return await names() == {
+                "PodDisruptionBudget": [f"budget-{NAME}"],
+                "ServiceAccount": [f"database-{NAME}"],
+                "Role": [f"database-{NAME}"],
+                "RoleBinding": [f"database-{NAME}"],
+            }
+
+        await world.clock.advance_until(replaced, limit=3600)
+        await world.clock.advance_until(renamed, limit=3600)
+        assert {pod.spec.service_account_name for pod in await world.pods()} == {f"database-{NAME}"}
+        await world.until_state(State.RUNNING)
+
+
+async def test_rejects_periods_below_a_second(world: World) -> None:
+    async with world.operator():
+        for period in ("0s", "1ms", "500ms", "-5m", "5", "", "0m30s", "9" * 400 + "h"):
+            with pytest.raises(Invalid, match=r"configuration\.resync_period"):
+                await world.configure(Configuration(resync_period=period))
+        await world.configure(Configuration(resync_period="1h0m0s", repair_period="90s"))
 
 
 async def test_names_settings_without_an_effect_in_an_event(world: World) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import kubewright as kw
-from kubewright.api import apps, core
+from kubewright.api import apps, core, policy, rbac
 from kubewright.durations import parse_duration
 from postgres_operator import children, steps
 from postgres_operator.database import address_of
@@ -65,11 +65,14 @@ class Work:
         self._count_pods()
         if progress.primary is not None:
             await self._follow(service, passwords, progress.primary)
+        if not progress.waiting:  # pods that are not replaced yet use the former account
+            await self._prune_accounts()
 
     async def _apply_children(self) -> core.Service:
         """Applies everything but the StatefulSet. Returns the Service of the primary."""
         cluster, config = self.cluster, self.config
         master = children.master_service_of(cluster, config)
+        budget = children.budget_of(cluster, config)
         applied = await self.ctx.apply_all(
             [
                 children.account_of(cluster, config),
@@ -78,14 +81,25 @@ class Work:
                 master,
                 children.replica_service_of(cluster, config),
                 children.config_service_of(cluster),
-                children.budget_of(cluster, config),
+                budget,
             ]
         )
+        # One of a former name: Kubernetes evicts no pod that has two budgets.
+        await self.ctx.prune([policy.PodDisruptionBudget], keep=[budget])
         return next(
             one
             for one in applied.objects
             if isinstance(one, core.Service) and one.metadata.name == cluster.metadata.name
         )
+
+    async def _prune_accounts(self) -> None:
+        """Deletes accounts of a former name, with their rights."""
+        for kind, wanted in (
+            (rbac.RoleBinding, children.role_binding_of),
+            (rbac.Role, children.role_of),
+            (core.ServiceAccount, children.account_of),
+        ):
+            await self.ctx.prune([kind], keep=[wanted(self.cluster, self.config)])
 
     async def _apply_stateful_set(self, existing: apps.StatefulSet | None, credentials: str) -> apps.StatefulSet:
         """Applies the StatefulSet. Before a scale-down, the primary moves to a pod that stays."""

@@ -6,6 +6,9 @@ import kubewright as kw
 
 CONFIGURATION_NAME = "postgresql-operator-default-configuration"
 
+Period = Annotated[str, kw.Pattern(r"^[1-9]\d{0,5}[hms](\d{1,6}[ms])*$"), kw.Length(maximum=20)]
+"""At least a second, such as 30s, 5m or 1h30m. A shorter one would let the operator check continuously."""
+
 
 @kw.constrain(kw.PreserveUnknown())
 class Settings(kw.Model, rename=str):
@@ -79,9 +82,9 @@ class Configuration(Settings):
     """More instances are reduced to this number; -1 means no limit."""
     min_instances: int = -1
     """Fewer instances are raised to this number; -1 means no limit."""
-    repair_period: Annotated[str, kw.Pattern(r"^(\d+(ms|s|m|h))+$")] = "5m"
+    repair_period: Period = "5m"
     """The time after which a cluster that is not settled is checked again."""
-    resync_period: Annotated[str, kw.Pattern(r"^(\d+(ms|s|m|h))+$")] = "30m"
+    resync_period: Period = "30m"
     """The time after which the content of a database is compared again."""
     kubernetes: KubernetesSettings = KubernetesSettings()
     postgres_pod_resources: PodResources = PodResources()
