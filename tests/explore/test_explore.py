@@ -64,6 +64,14 @@ async def test_explores_an_operator_of_an_imported_module() -> None:
         await explore(Operator("local"), samples=[SAMPLE])
 
 
+def test_explores_an_operator_that_deletes_its_object(tmp_path: Path) -> None:
+    sample = tmp_path / "preview.yaml"
+    sample.write_text("apiVersion: explored.example.com/v1\nkind: Preview\nmetadata: {name: pr}\nspec: {minutes: 10}\n")
+    report = run_exploration(OPERATORS / "expiring.py", [sample], runs=1, workers=1)
+    assert report.error == ""
+    assert report.findings == []
+
+
 def test_rejects_samples_without_a_reconciled_kind(tmp_path: Path) -> None:
     sample = tmp_path / "other.yaml"
     sample.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")

@@ -9,6 +9,7 @@ import msgspec
 from kubewright.explore.model import Checkpoint, Failure, Outcome, Sent, Write
 from kubewright.explore.oracles import (
     bystanders_kept,
+    compared,
     converged,
     deleted_alive,
     exceptions,
@@ -16,11 +17,12 @@ from kubewright.explore.oracles import (
     generated_again,
     orphans,
     ready_too_early,
+    refuses,
     undeclared,
     unobserved_generation,
     written_at_rest,
 )
-from kubewright.explore.worlds import Masks
+from kubewright.explore.worlds import Masks, scheduled
 
 CHILD = ("configmaps", "default", "web")
 SITE = ("sites.example.com", "default", "web")
@@ -153,3 +155,41 @@ def test_bystanders_are_neither_changed_nor_deleted() -> None:
     deleted = Outcome(writes=[*kept.writes, write(CHILD, None, obj())])
     assert bystanders_kept(kept, frozenset({CHILD})) == []
     assert bystanders_kept(deleted, frozenset({CHILD}))[0].oracle == "wrong-deletion"
+
+
+def test_pull_policy_that_the_server_chose_for_a_former_image_is_no_difference() -> None:
+    def run(image: str, policy: str) -> Outcome:
+        containers = [{"image": image, "imagePullPolicy": policy}]
+        made = obj(spec={"template": {"spec": {"containers": containers}}})
+        return Outcome([at({WORKLOAD: made})], writes=[write(WORKLOAD, made)])
+
+    def differs(one: Outcome, other: Outcome) -> bool:
+        (wanted,), (found,) = one.checkpoints, other.checkpoints
+        return compared(wanted, one, found, other, Masks(), oracle="o", summary="s", subject=SITE) != []
+
+    assert not differs(run("web:1", "IfNotPresent"), run("web:1", "Always"))
+    assert not differs(run("example.com:5000/web", "Always"), run("example.com:5000/web", "IfNotPresent"))
+    assert differs(run("web:1", "Always"), run("web:1", "IfNotPresent"))
+    assert differs(run("web:1", "IfNotPresent"), run("web:2", "IfNotPresent"))
+
+
+def test_operator_refuses_a_value_if_it_is_not_ready_with_it_or_creates_nothing() -> None:
+    def run(phase: str, *writes: Write) -> Outcome:
+        children = {each.key: obj() for each in writes}
+        return Outcome([at({SITE: obj(status={"phase": phase}), **children})], writes=list(writes))
+
+    child = write(CHILD, obj())
+    assert refuses(run("Ready", child), run("Failed", child), SITE, text=False)
+    assert not refuses(run("Ready", child), run("Ready"), SITE, text=False)
+    assert refuses(run("Ready", child), run("Ready"), SITE, text=True)
+    assert not refuses(run("", child), run("", child), SITE, text=True)
+
+
+def test_objects_that_only_time_creates_under_other_names_are_scheduled() -> None:
+    def run(*made: tuple[float, str]) -> Outcome:
+        key = ("configmaps", "default")
+        return Outcome(writes=[Write(time, 0, "operator", "create", *key, name, None, b"{}") for time, name in made])
+
+    assert scheduled([run((1, "a-1"), (900, "a-2")), run((1, "a-7"), (900, "a-8"))]) == {"configmaps"}
+    assert scheduled([run((1, "a-1"), (900, "a-2")), run((1, "a-1"), (900, "a-2"))]) == frozenset()
+    assert scheduled([run((1, "a-x"), (2, "a-y")), run((1, "a-z"), (2, "a-w"))]) == frozenset()

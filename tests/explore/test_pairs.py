@@ -54,6 +54,7 @@ FOLDER = Path(__file__).parent / "pairs"
 PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
     "changed_namespaces": ("set spec.namespaces to ['kube-public']", "changed-spec"),
     "changed_port": ("set spec.port to", "changed-spec"),
+    "changed_settings": ("set data.color to", "changed-spec"),
     "convergence_counter": ("undisturbed", "convergence"),
     "convergence_suffix": ("undisturbed", "convergence"),
     "crash_swallowed": (("life", Fault("fail", 1, status=500)), "same-end-state"),
@@ -62,6 +63,7 @@ PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
     "decode_quantity": ("set spec.memory to '65536Ki'", "decode"),
     "deletion_by_name": ("beside objects of a user", "wrong-deletion"),
     "duplicates_job": (("life", Fault("crash", 1, after=True)), "same-end-state"),
+    "duplicates_schedule": (("life", Fault("crash", 1, after=True)), "same-end-state"),
     "exception_empty_list": ("set spec.hosts to []", "exception"),
     "exception_removed_key": ("set spec.labels to {}", "exception"),
     "external_duplicates": (("life", Fault("external-crash", 1, after=True)), "same-end-state"),
@@ -84,6 +86,7 @@ PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
     "ready_first_child": ("undisturbed", "ready-too-early"),
     "rest_two_passes": ("let an hour pass", "writes-at-rest"),
     "rolled_back_option": ("set spec.extra to True", "rolled-back-spec"),
+    "rolled_back_refusal": ("set spec.size to", "rolled-back-spec"),
     "rolled_back_size": ("set spec.replicas to 3", "rolled-back-spec"),
     "stale_members": (("life", Fault("slow-watch", 0, resource="pods", seconds=60)), "wrong-deletion"),
     "stale_reference": (("life", Fault("slow-watch", 0, resource="secrets", seconds=60)), "same-end-state"),
@@ -95,12 +98,12 @@ CLASSES = {
     "end state after a crash": ("conflict", "crash_swallowed", "crash_two_steps"),
     "stale reads": ("stale_members", "stale_reference"),
     "unobserved states": ("memory", "unobserved_moment", "unobserved_rename"),
-    "changed spec": ("removal", "changed_namespaces", "changed_port"),
-    "rolled-back spec": ("rolled_back_option", "rolled_back_size"),
+    "changed spec": ("removal", "changed_namespaces", "changed_port", "changed_settings"),
+    "rolled-back spec": ("rolled_back_option", "rolled_back_refusal", "rolled_back_size"),
     "writes at rest": ("rest", "rest_two_passes"),
     "deletions": ("wrong_deletion", "deletion_by_name"),
     "orphans": ("orphan", "orphans_first_namespace"),
-    "duplicates": ("duplicates", "duplicates_job", "external_duplicates"),
+    "duplicates": ("duplicates", "duplicates_job", "duplicates_schedule", "external_duplicates"),
     "other writers": ("foreign", "others_annotations"),
     "isolation": ("collision", "prefix"),
     "convergence": ("convergence_counter", "convergence_suffix"),
@@ -196,6 +199,26 @@ def test_finds_the_story_in_a_pair(pool: Pool, name: str) -> None:
     assert found["correct"] == []
 
 
+@pytest.mark.parametrize("title", ["set spec.keep to 7", "nightly and nightly-2, then delete the first one"])
+def test_accepts_that_a_schedule_continues(pool: Pool, title: str) -> None:
+    assert in_scene(pool, "duplicates_schedule", "correct", title, learns=True) == []
+
+
+def test_accepts_that_a_schedule_pauses_while_the_operator_is_down(pool: Pool) -> None:
+    fault = Fault("crash", 1, after=True, seconds=HOUR)
+    assert in_story(pool, "duplicates_schedule", "correct", "life", fault) == []
+
+
+@pytest.mark.parametrize("title", ["and ConfigMap settings later", "set spec.settings to 'settings-2'"])
+def test_accepts_settings_that_are_missing(pool: Pool, title: str) -> None:
+    assert in_scene(pool, "changed_settings", "correct", title) == []
+
+
+def test_finds_settings_that_come_too_late(pool: Pool) -> None:
+    found = in_scene(pool, "changed_settings", "broken", "and ConfigMap settings later")
+    assert [finding.oracle for finding in found] == ["changed-spec"]
+
+
 def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> list[Finding]:
     """Returns the findings of a fault in one of the stories."""
     target, subject = pair_of(name, variant)
@@ -214,8 +237,16 @@ def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> l
     return judge_plan(Baseline(subject, steps, outcomes[0], masks), plan, outcome)
 
 
-def in_scene(pool: Pool, name: str, variant: str, title: str) -> list[Finding]:
-    """Returns the findings in a story without faults: `undisturbed`, or one whose name has this title."""
+def in_scene(pool: Pool, name: str, variant: str, title: str, *, learns: bool = False) -> list[Finding]:
+    """Returns the findings in a story without faults: `undisturbed`, or one whose name has this title.
+
+    Args:
+        pool: the processes that run it.
+        name: the pair.
+        variant: `broken` or `correct`.
+        title: a part of the name of the story.
+        learns: whether undisturbed runs show first what depends on the time.
+    """
     target, subject = pair_of(name, variant)
     run = partial(pool.run, target=target)
     if title == "undisturbed":
@@ -228,7 +259,9 @@ def in_scene(pool: Pool, name: str, variant: str, title: str) -> list[Finding]:
         assert scene is not None
     else:
         scene = next(scene for scene in scenes_of(subject) if title in scene.story.name)
-    return judge_scene(subject, scene, Masks(exempt=subject.exemptions), run, Conditions())
+    life = life_of(subject, changes_of(subject.object, subject.schema)[0])
+    learned = learn_masks([run(Plan(life, (), conditions)) for conditions in CIRCUMSTANCES[:2]]) if learns else Masks()
+    return judge_scene(subject, scene, Masks(exempt=subject.exemptions).merged(learned), run, Conditions())
 
 
 def pair_of(name: str, variant: str) -> tuple[str, Subject]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.explore.workloads import changed, changes_of
+from kubewright.explore.workloads import changed, changes_of, entries_of
 
 
 def drawn(value: Any, schema: dict[str, Any], *, required: bool = False) -> list[Any]:
@@ -62,3 +62,19 @@ def test_a_change_can_be_reverted() -> None:
     for change in changes_of(obj, schema):
         assert changed(obj, change) != obj
         assert changed(changed(obj, change), change.back()) == obj
+
+
+def test_changes_plain_entries_of_a_configmap() -> None:
+    data = {"color": "blue", "count": "3", "debug": "true", "script": "a=1\nb=2", "json": '{"a": 1}', "none": ""}
+    found = entries_of({"kind": "ConfigMap", "data": data})
+    assert [(change.path, change.value) for change in found] == [
+        (("data", "color"), "blue-2"),
+        (("data", "count"), "4"),
+        (("data", "debug"), "false"),
+    ]
+
+
+def test_changes_entries_of_a_secret_in_base64() -> None:
+    secret = {"kind": "Secret", "stringData": {"user": "root"}, "data": {"key": "//8="}}
+    (change,) = entries_of(secret)
+    assert (change.path, change.value, change.before) == (("data", "user"), "cm9vdC0y", "cm9vdA==")

@@ -11,7 +11,12 @@ from kubewright.explore.oracles._deletions import deleted_alive, orphans
 from kubewright.explore.oracles._ends import compared, converged, fields_kept
 from kubewright.explore.oracles._errors import broken_invariants, exceptions, undeclared
 from kubewright.explore.oracles._isolation import collisions, deleted_of_another, made_by_operator
-from kubewright.explore.oracles._readiness import ready_too_early, ready_while_children_are_not, unobserved_generation
+from kubewright.explore.oracles._readiness import (
+    ready_too_early,
+    ready_while_children_are_not,
+    refuses,
+    unobserved_generation,
+)
 from kubewright.explore.oracles._rest import written_at_rest
 from kubewright.explore.oracles._stability import generated_again
 
@@ -30,6 +35,7 @@ __all__ = [
     "orphans",
     "ready_too_early",
     "ready_while_children_are_not",
+    "refuses",
     "undeclared",
     "unobserved_generation",
     "written_at_rest",

@@ -8,7 +8,7 @@ import msgspec
 
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds import Difference, Masks, canonical, differences
+from kubewright.explore.worlds import Canonical, Difference, Masks, canonical, differences
 
 __all__ = ["compared", "converged", "fields_kept"]
 
@@ -83,7 +83,9 @@ def compared(
     unlike = [
         difference
         for difference in differences(wanted, found, masks)
-        if not _is_explanation(difference, subject) and not (history and _is_history(difference, subject))
+        if not _is_explanation(difference, subject)
+        and not (history and _is_history(difference, subject))
+        and not _is_former_default(difference, wanted)
     ]
     if not unlike:
         return []
@@ -112,6 +114,19 @@ def _is_history(difference: Difference, subject: Key) -> bool:
         return True
     values = (difference.expected, difference.actual)
     return any(isinstance(each, int | float | list) and not isinstance(each, bool) for each in values)
+
+
+def _is_former_default(difference: Difference, wanted: Canonical) -> bool:
+    """Returns whether the server chose an imagePullPolicy for another image, which a change of the image keeps."""
+    *parts, last = difference.path.split("/")[1:] or [""]
+    if last != "imagePullPolicy":
+        return False
+    container = wanted[difference.key]
+    for part in parts:
+        container = container[int(part)] if isinstance(container, list) else container[part]
+    image = str(container.get("image", "")).rpartition("/")[2]
+    newest = "@" not in image and image.partition(":")[2] in ("", "latest")
+    return bool(difference.expected == ("Always" if newest else "IfNotPresent"))
 
 
 def fields_kept(outcome: Outcome) -> list[Finding]:

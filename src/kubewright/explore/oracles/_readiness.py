@@ -9,6 +9,7 @@ import msgspec
 from kubewright.durations import format_duration
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
+from kubewright.explore.oracles._isolation import made_by_operator
 
 __all__ = ["is_ready", "ready_too_early", "ready_while_children_are_not", "unobserved_generation"]
 
@@ -131,6 +132,26 @@ def ready_while_children_are_not(checkpoint: Checkpoint, outcome: Outcome, subje
                 )
             ]
     return []
+
+
+def refuses(usual: Outcome, changed: Outcome, subject: Key, *, text: bool) -> bool:
+    """Returns whether the operator refuses a value: it may then keep the state of the last value that it accepted.
+
+    It does so if it is ready with the usual value and not with this one. If the value is a string, such as the name of
+    an object that does not exist, it also does so if it creates nothing.
+
+    Args:
+        usual: a fresh start with the usual value.
+        changed: a fresh start with the changed value.
+        subject: the custom resource.
+        text: whether the value is a string.
+    """
+    before, after = (outcome.checkpoints[-1].world.get(subject) for outcome in (usual, changed))
+    if before is None or after is None:
+        return False
+    if is_ready(before) and not is_ready(after):
+        return True
+    return text and bool(made_by_operator(usual)) and not made_by_operator(changed)
 
 
 def unobserved_generation(checkpoint: Checkpoint, subject: Key, schema: dict[str, Any]) -> list[Finding]:

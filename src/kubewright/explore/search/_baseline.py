@@ -19,7 +19,7 @@ from kubewright.explore.oracles import (
     written_at_rest,
 )
 from kubewright.explore.workloads import Subject
-from kubewright.explore.worlds import Masks, canonical, learn
+from kubewright.explore.worlds import Masks, canonical, learn, scheduled
 
 __all__ = ["CIRCUMSTANCES", "Baseline", "judge_undisturbed", "learn_masks"]
 
@@ -54,7 +54,7 @@ def learn_masks(outcomes: Sequence[Outcome]) -> Masks:
             ]
             found = Masks(names=found.names).merged(learn(named))
         masks = masks.merged(found)
-    return masks
+    return masks.merged(Masks(timed=scheduled(outcomes)))
 
 
 def judge_undisturbed(

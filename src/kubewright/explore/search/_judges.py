@@ -20,6 +20,7 @@ from kubewright.explore.oracles import (
     orphans,
     ready_too_early,
     ready_while_children_are_not,
+    refuses,
     unobserved_generation,
 )
 from kubewright.explore.search._baseline import Baseline, judge_undisturbed
@@ -31,6 +32,8 @@ __all__ = ["judge_plan", "judge_scene"]
 Run = Callable[[Plan], Outcome]
 _STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
 """Faults after which the operator acts on an earlier state, about which its status is right."""
+_LONG = 60.0
+"""Seconds of a fault in which an operator may miss what it does on a schedule."""
 
 
 def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding]:
@@ -49,7 +52,11 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     if not foreign:
         findings += exceptions(outcome)
     findings += broken_invariants(outcome)
-    findings += deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults))
+    masks, ignored = baseline.masks, _foreign_keys(plan.faults)
+    if any(fault.seconds >= _LONG for fault in plan.faults):
+        ignored |= {sent.key for sent in outcome.requests if sent.resource in masks.timed}
+        masks = masks.timeless(baseline.subject.resource)
+    findings += deleted_alive(baseline.outcome, outcome, ignored)
     findings += fields_kept(outcome)
     if not foreign:
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
@@ -61,7 +68,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
             baseline.outcome,
             actual,
             outcome,
-            baseline.masks,
+            masks,
             oracle="same-end-state",
             summary="the end state differs from the undisturbed run",
             subject=baseline.subject.key,
@@ -69,7 +76,8 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         findings += unlike
         if unlike:
             break
-        findings += unobserved_generation(actual, baseline.subject.key, baseline.subject.schema)
+        if not unobserved_generation(expected, baseline.subject.key, baseline.subject.schema):
+            findings += unobserved_generation(actual, baseline.subject.key, baseline.subject.schema)
     return findings
 
 
@@ -101,31 +109,32 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
         case "unready":
             return ready_while_children_are_not(outcome.checkpoints[-1], outcome, subject.key)
         case "isolated":
-            return _isolated(subject, outcome, references, masks)
+            return _isolated(subject, outcome, references, masks.timeless(subject.resource))
         case _:
-            return _like_references(subject, scene, outcome, references, masks)
+            fresh = run(Plan(scene.fresh, (), conditions)) if scene.fresh is not None else None
+            return _like_references(subject, scene, outcome, references, masks.timeless(subject.resource), fresh)
 
 
 def _like_references(
-    subject: Subject, scene: Scene, outcome: Outcome, references: list[Outcome], masks: Masks
+    subject: Subject,
+    scene: Scene,
+    outcome: Outcome,
+    references: list[Outcome],
+    masks: Masks,
+    fresh: Outcome | None,
 ) -> list[Finding]:
     """Compares the last checkpoints with the references: the last one with the last reference, and so on."""
-    if any(reference.failures or converged(reference) for reference in references):
+    fails = any(reference.failures or converged(reference) for reference in references)
+    if not fails and (findings := judge_undisturbed(subject, outcome, deletes=False)):
+        return findings
+    back = fails or (fresh is not None and refuses(fresh, references[0], subject.key, text=scene.text))
+    if back:
         # The operator or a child's validation refuses this value; only the way back is judged.
-        references, back = references[-1:], True
-        if references[0].failures or converged(references[0]):
+        references = references[1:]
+        if not references or references[-1].failures or converged(references[-1]):
             return []
-    else:
-        back = False
-        findings = judge_undisturbed(subject, outcome, deletes=False)
-        if findings:
-            return findings
     oracles = ("changed-spec", "rolled-back-spec") if scene.history else ("recreated", "recreated")
-    texts = (
-        ("the changed spec does not end as a fresh start with it", "the spec was changed back, but the state was not")
-        if scene.history
-        else ("the object that was created again differs from the first one",) * 2
-    )
+    texts = scene.summaries if scene.history else ("the object that was created again differs from the first one",) * 2
     count = len(references)
     for index, (reference, checkpoint) in enumerate(zip(references, outcome.checkpoints[-count:], strict=True)):
         last = index == count - 1 and (count > 1 or back)
@@ -149,7 +158,7 @@ def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], mas
     if len(references) == 2 and (found := collisions(*references)):
         return found
     for reference in references:
-        keys = made_by_operator(reference)
+        keys = frozenset(key for key in made_by_operator(reference) if key[0] not in masks.timed)
         if found := deleted_of_another(outcome, keys):
             return found
         owned = frozenset(

@@ -19,7 +19,7 @@ from kubewright.explore.workloads._stories import (
     rebirth_of,
     scenes_of,
 )
-from kubewright.explore.workloads._values import Change, changed, changes_of
+from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of
 
 __all__ = [
     "BYSTANDER",
@@ -33,6 +33,7 @@ __all__ = [
     "bystanders_of",
     "changed",
     "changes_of",
+    "entries_of",
     "hasty_life_of",
     "life_of",
     "operation_of",

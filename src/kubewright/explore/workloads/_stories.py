@@ -11,7 +11,7 @@ import msgspec
 
 from kubewright.explore.model import Create, Delete, Pause, Revise, Step, Story, Wait
 from kubewright.explore.workloads._samples import Subject
-from kubewright.explore.workloads._values import Change, changed, changes_of
+from kubewright.explore.workloads._values import Change, changed, changes_of, entries_of, stored
 from kubewright.explore.worlds import Masks
 
 __all__ = [
@@ -33,6 +33,7 @@ BYSTANDER: Final = "-of-a-user"
 """How the names of objects end that have nothing to do with the operator."""
 _PLAIN: Final = {"ConfigMap": ("data",), "Secret": ("data", "type"), "ServiceAccount": ()}
 """Kinds of bystanders, with the fields that are copied from a child."""
+_CONTENT: Final = ("ConfigMap", "Secret")
 _MOMENT: Final = 2.0
 _QUICK: Final = 3
 _LONG: Final = 50
@@ -57,6 +58,15 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
     """The change of a value that it tries."""
     plain: bool = False
     """Whether no program has a reason to reject the value."""
+    fresh: Story | None = None
+    """The start with the sample, if the operator may refuse the value that the story tries."""
+    text: bool = False
+    """Whether the value is a string."""
+    summaries: tuple[str, str] = (
+        "the changed spec does not end as a fresh start with it",
+        "the spec was changed back, but the state was not",
+    )
+    """What is wrong if the middle of a story with a history differs, and what if the end does."""
 
 
 def life_of(subject: Subject, change: Change | None) -> Story:
@@ -131,9 +141,8 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     rest = (*company_of(subject), subject.create(), Wait(rest=_REST))
     yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
     first = [_change_scene(subject, change, fresh) for change in changes[:_FIRST]]
-    pairs = list(_company_scenes(subject))
-    for one, other in itertools.zip_longest(first, pairs):
-        yield from (scene for scene in (one, other) if scene is not None)
+    for scenes in itertools.zip_longest(first, _company_scenes(subject), _needed_scenes(subject, fresh)):
+        yield from (scene for scene in scenes if scene is not None)
     yield Scene(
         Story(
             f"create {subject.title}, delete it, and create it again",
@@ -149,7 +158,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
         ),
         "gone",
     )
-    yield from _quick_scenes(subject, changes)
+    yield from _quick_scenes(subject, changes, fresh)
     yield from (_change_scene(subject, change, fresh) for change in changes[_FIRST:])
 
 
@@ -171,10 +180,74 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
             Wait(),
         ),
     )
-    return Scene(story, "reference", (reference, fresh), history=True, value=change.title, plain=change.is_plain)
+    return Scene(
+        story,
+        "reference",
+        (reference, fresh),
+        history=True,
+        value=change.title,
+        plain=change.is_plain,
+        fresh=fresh,
+        text=isinstance(change.value, str),
+    )
 
 
-def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:
+def _needed_scenes(subject: Subject, fresh: Story) -> Iterator[Scene]:
+    """Creates a ConfigMap or Secret of the sample late, or changes it and changes it back."""
+    needed = [each for each in subject.company if each["kind"] in _CONTENT and each["apiVersion"] == "v1"]
+    if not needed:
+        return
+    titles = " and ".join(_title(each) for each in needed)
+    others = msgspec.structs.replace(subject, company=tuple(each for each in subject.company if each not in needed))
+    late = (*company_of(others), subject.create(), Wait(), *(Create(each) for each in needed), Wait())
+    differs = f"the state differs from that of a custom resource that was created after {titles}"
+    yield Scene(
+        Story(f"create {subject.title}, and {titles} later", late),
+        "reference",
+        (fresh,),
+        history=True,
+        summaries=(differs, differs),
+    )
+    changes = [(each, change) for each in needed for change in entries_of(each)]
+    yield from (_needed_scene(subject, each, change, fresh) for each, change in changes[:_FIRST])
+
+
+def _needed_scene(subject: Subject, needed: dict[str, Any], change: Change, fresh: Story) -> Scene:
+    subject = _with_company(subject, needed, stored(needed))
+    with_target = _with_company(subject, stored(needed), changed(stored(needed), change))
+    place = needed["metadata"].get("namespace", "default")
+    revise, back = (
+        Revise("v1", needed["kind"], needed["metadata"]["name"], place, each.path, each.value)
+        for each in (change, change.back())
+    )
+    title = f"{change.title} in {_title(needed)}"
+    reference = Story(f"create {subject.title}; {title}", (*company_of(with_target), subject.create(), Wait()))
+    steps = (*company_of(subject), subject.create(), Wait(), revise, Wait(), back, Wait())
+    summaries = (
+        f"{_title(needed)} was changed, but the state differs from a fresh start with it",
+        f"{_title(needed)} was changed back, but the state was not",
+    )
+    return Scene(
+        Story(f"create {subject.title}, {title}, and change it back", steps),
+        "reference",
+        (reference, fresh),
+        history=True,
+        value=title,
+        fresh=fresh,
+        text=True,
+        summaries=summaries,
+    )
+
+
+def _with_company(subject: Subject, old: dict[str, Any], new: dict[str, Any]) -> Subject:
+    return msgspec.structs.replace(subject, company=tuple(new if each == old else each for each in subject.company))
+
+
+def _title(obj: dict[str, Any]) -> str:
+    return f"{obj['kind']} {obj['metadata']['name']}"
+
+
+def _quick_scenes(subject: Subject, changes: list[Change], fresh: Story) -> Iterator[Scene]:
     """Changes in quick succession must end like the last one."""
     chosen = [change for change in changes if not change.remove and isinstance(change.path[-1], str)][:_QUICK]
     if not chosen:
@@ -189,7 +262,12 @@ def _quick_scenes(subject: Subject, changes: list[Change]) -> Iterator[Scene]:
         (*company_of(subject), subject.create(changed(subject.object, last)), Wait()),
     )
     yield Scene(
-        Story(f"change {subject.title} in quick succession", tuple(steps)), "reference", (reference,), history=True
+        Story(f"change {subject.title} in quick succession", tuple(steps)),
+        "reference",
+        (reference,),
+        history=True,
+        fresh=fresh,
+        text=isinstance(last.value, str),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from collections.abc import Iterator
 from typing import Any, Final
@@ -17,6 +18,12 @@ _LARGEST: Final = 12
 _ABSENT: Final = object()
 _SMALLER: Final = {"Ti": (1024, "Gi"), "Gi": (1024, "Mi"), "Mi": (1024, "Ki"), "G": (1000, "M"), "M": (1000, "k")}
 """The next smaller unit of a quantity, and how many there are of it."""
+
+
+_WORD: Final = 60
+_STRUCTURE: Final = frozenset("\n{}[]<>=;")
+"""Characters of values with a format, such as JSON, that a suffix would break."""
+_FLIPPED: Final = {"true": "false", "false": "true", "yes": "no", "no": "yes", "on": "off", "off": "on"}
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,6 +83,35 @@ def changes_of(obj: dict[str, Any], schema: dict[str, Any]) -> list[Change]:
         (rest if change.path in seen else first).append(change)
         seen.add(change.path)
     return (first + rest)[:_MOST]
+
+
+def stored(obj: dict[str, Any]) -> dict[str, Any]:
+    """Returns a ConfigMap or Secret as the server stores it: without `stringData`."""
+    plain = {name: value for name, value in obj.items() if name != "stringData"}
+    encoded = {name: _encoded(str(value)) for name, value in (obj.get("stringData") or {}).items()}
+    return {**plain, "data": {**(obj.get("data") or {}), **encoded}}
+
+
+def entries_of(obj: dict[str, Any]) -> Iterator[Change]:
+    """Yields a change of each entry of a ConfigMap or Secret that is a short word, number or quantity."""
+    secret = obj["kind"] == "Secret"
+    for name, value in stored(obj)["data"].items():
+        text = _decoded(value) if secret else value
+        if text is None or not text.strip() or len(text) > _WORD or set(text) & _STRUCTURE:
+            continue
+        other = _FLIPPED.get(text) or next(iter(_strings({}, text)))
+        yield Change(("data", name), _encoded(other) if secret else other, before=value)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _decoded(value: str) -> str | None:
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _changes(

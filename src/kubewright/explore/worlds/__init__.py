@@ -9,6 +9,7 @@ from __future__ import annotations
 from kubewright.explore.worlds._canonical import EXTERNAL, Canonical, canonical, creators, scrubbed
 from kubewright.explore.worlds._differences import Difference, differences
 from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
+from kubewright.explore.worlds._schedules import scheduled
 
 __all__ = [
     "EXTERNAL",
@@ -20,5 +21,6 @@ __all__ = [
     "creators",
     "differences",
     "learn",
+    "scheduled",
     "scrubbed",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubewright.explore.model._outcomes import Key
@@ -38,6 +38,20 @@ class Masks:
     """Objects that exist in some undisturbed runs only."""
     exempt: tuple[Exemption, ...] = ()
     """Fields and kinds that the user exempts."""
+    timed: frozenset[str] = frozenset()
+    """Resources that the operator creates on a schedule: how many there are depends on the time."""
+
+    def timeless(self, resource: str) -> Masks:
+        """Returns masks that also hide what is created on a schedule, and the status of its owner.
+
+        Args:
+            resource: the resource of the owner.
+        """
+        if not self.timed:
+            return self
+        hidden = [(each, ()) for each in sorted(self.timed)] + [(resource, ("status",))]
+        more = tuple(Exemption(each, path, "depends on the time") for each, path in hidden)
+        return replace(self, exempt=(*self.exempt, *more))
 
     def hides(self, key: Key, path: Sequence[str | int]) -> bool:
         """Returns whether a field is masked or exempt."""
@@ -58,12 +72,14 @@ class Masks:
         found = [f"{resource} {pointer(path)}" for resource, path in sorted(self.leaves)]
         found += [f"{resource} names that start with {prefix}" for resource, prefix in sorted(self.names.items())]
         found += [f"{' '.join(key)}" for key in sorted(self.objects)]
+        found += [f"the number of {resource}, after a long fault or a change" for resource in sorted(self.timed)]
         return found + [f"{each} (declared)" for each in self.exempt]
 
     def merged(self, other: Masks) -> Masks:
         """Returns the masks of both."""
         exempt = (*self.exempt, *(each for each in other.exempt if each not in self.exempt))
-        return Masks(self.leaves | other.leaves, {**self.names, **other.names}, self.objects | other.objects, exempt)
+        names = {**self.names, **other.names}
+        return Masks(self.leaves | other.leaves, names, self.objects | other.objects, exempt, self.timed | other.timed)
 
 
 def learn(worlds: Sequence[Canonical]) -> Masks:
