@@ -11,6 +11,7 @@ from kubewright.explore.oracles import (
     bystanders_kept,
     compared,
     converged,
+    created_again,
     deleted_alive,
     exceptions,
     fields_kept,
@@ -193,3 +194,15 @@ def test_objects_that_only_time_creates_under_other_names_are_scheduled() -> Non
     assert scheduled([run((1, "a-1"), (900, "a-2")), run((1, "a-7"), (900, "a-8"))]) == {"configmaps"}
     assert scheduled([run((1, "a-1"), (900, "a-2")), run((1, "a-1"), (900, "a-2"))]) == frozenset()
     assert scheduled([run((1, "a-x"), (2, "a-y")), run((1, "a-z"), (2, "a-w"))]) == frozenset()
+
+
+def test_nothing_runs_more_often_on_a_schedule_than_without_faults() -> None:
+    def run(*made: tuple[float, str]) -> Outcome:
+        key = ("configmaps", "default")
+        return Outcome(writes=[Write(time, 0, "operator", "create", *key, name, None, b"{}") for time, name in made])
+
+    usual, timed = run((1, "a-1"), (900, "a-2")), frozenset({"configmaps"})
+    assert created_again(usual, run((1, "a-7"), (2, "a-8"), (900, "a-9")), timed)[0].oracle == "duplicates"
+    assert created_again(usual, run((1, "a-7"), (2, "a-7"), (903, "a-9")), timed) == []
+    assert created_again(usual, run((1, "a-7"), (903, "a-8"), (1800, "a-9")), timed) == []
+    assert created_again(usual, run((1, "a-7"), (2, "a-8"), (900, "a-9")), frozenset()) == []

@@ -18,7 +18,7 @@ from kubewright.explore.oracles._readiness import (
     unobserved_generation,
 )
 from kubewright.explore.oracles._rest import written_at_rest
-from kubewright.explore.oracles._stability import generated_again
+from kubewright.explore.oracles._stability import created_again, generated_again
 
 __all__ = [
     "broken_invariants",
@@ -26,6 +26,7 @@ __all__ = [
     "collisions",
     "compared",
     "converged",
+    "created_again",
     "deleted_alive",
     "deleted_of_another",
     "exceptions",

@@ -1,4 +1,4 @@
-"""Values that an operator generates once: no restart and no retry generates them again."""
+"""What an operator makes once: no restart and no retry makes it again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,41 @@ from kubewright.explore.model import Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import Masks, scrubbed
 
-__all__ = ["generated_again"]
+__all__ = ["created_again", "generated_again"]
 
 _ADDRESS: Final = re.compile(r"\b10\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 """Addresses of pods and Services, which change with each pod."""
+
+
+_DELAY: Final = 5.0
+"""Virtual seconds by which a retry is late."""
+
+
+def created_again(expected: Outcome, actual: Outcome, timed: frozenset[str]) -> list[Finding]:
+    """What runs on a schedule runs no more often than in the undisturbed run, also if the last runs alone are kept.
+
+    Only creations before the last one of the undisturbed run count, because the disturbed run may take longer.
+    """
+    for resource in sorted(timed):
+        usual = _created(expected, resource)
+        end = max(usual.values(), default=0.0) + _DELAY
+        extra = sorted(name for name, time in _created(actual, resource).items() if time <= end)
+        if len(extra) > len(usual):
+            return [
+                Finding(
+                    "duplicates",
+                    f"the operator created {len(extra)} {resource} on a schedule, and {len(usual)} without the fault",
+                    tuple(extra),
+                    subject=resource,
+                )
+            ]
+    return []
+
+
+def _created(outcome: Outcome, resource: str) -> dict[str, float]:
+    """Returns the names of the objects that the operator created, with the times."""
+    made = [write for write in outcome.writes if write.resource == resource and write.before is None]
+    return {write.name: write.time for write in made if write.actor == "operator"}
 
 
 def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Finding]:

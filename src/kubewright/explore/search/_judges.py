@@ -11,6 +11,7 @@ from kubewright.explore.oracles import (
     collisions,
     compared,
     converged,
+    created_again,
     deleted_alive,
     deleted_of_another,
     exceptions,
@@ -32,6 +33,8 @@ __all__ = ["judge_plan", "judge_scene"]
 Run = Callable[[Plan], Outcome]
 _STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
 """Faults after which the operator acts on an earlier state, about which its status is right."""
+_BRIEF = frozenset({"crash", "fail", "lost"})
+"""Faults that take no time, unless they have a duration."""
 _LONG = 60.0
 """Seconds of a fault in which an operator may miss what it does on a schedule."""
 
@@ -58,6 +61,8 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         masks = masks.timeless(baseline.subject.resource)
     findings += deleted_alive(baseline.outcome, outcome, ignored)
     findings += fields_kept(outcome)
+    if kinds <= _BRIEF and not any(fault.seconds for fault in plan.faults):
+        findings += created_again(baseline.outcome, outcome, masks.timed)
     if not foreign:
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
     if not kinds & _STALE and not foreign:
