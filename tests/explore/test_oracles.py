@@ -151,6 +151,23 @@ def test_generated_values_do_not_change_while_the_object_lives() -> None:
     assert generated_again(usual, recreated, masks) == []
 
 
+def test_renewals_on_a_schedule_count_until_the_last_one_without_faults() -> None:
+    masks = Masks(frozenset({("secrets", ("data", "key"))}))
+
+    def run(*times: float) -> Outcome:
+        raw = [msgspec.json.encode(obj(data={"key": str(time)})) for time in times]
+        key = ("secrets", "default", "web")
+        return Outcome(
+            writes=[
+                Write(time, 0, "operator", "patch", *key, b"", after) for time, after in zip(times, raw, strict=True)
+            ]
+        )
+
+    assert generated_again(run(1, 1800), run(1, 1803, 3600), masks) == []
+    assert generated_again(run(1, 1800), run(1, 2, 1800), masks)[0].oracle == "generated-again"
+    assert generated_again(run(1), run(1, 1800), masks)[0].oracle == "generated-again"
+
+
 def test_bystanders_are_neither_changed_nor_deleted() -> None:
     kept = Outcome(writes=[write(CHILD, obj(), actor="user")])
     deleted = Outcome(writes=[*kept.writes, write(CHILD, None, obj())])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from kubewright.explore.model import Finding, Outcome
 from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds import Masks, scrubbed
+from kubewright.explore.worlds import IDLE_SECONDS, Masks, scrubbed
 
 __all__ = ["created_again", "generated_again"]
 
@@ -51,15 +52,18 @@ def _created(outcome: Outcome, resource: str) -> dict[str, float]:
 def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Finding]:
     """A masked value of a child, such as a password, changes no more often than in the undisturbed run.
 
-    Only values that are no times count, and only outside the status. A child that is deleted and created again keeps
-    its value if it does so in the undisturbed run.
+    Only values that are no times count, and only outside the status. A value that is renewed on a schedule counts until
+    its last renewal in the undisturbed run, because the disturbed run may take longer. A child that is deleted and
+    created again keeps its value if it does so in the undisturbed run.
     """
     wanted = _lives(expected, masks)
     for (key, path), lives in _lives(actual, masks).items():
         before = wanted.get((key, path), {})
         usual = max((len(values) for values in before.values()), default=1)
         kept = len(before) > 1 and len(set().union(*before.values())) == 1
-        if any(len(values) > usual for values in lives.values()) or (kept and len(set().union(*lives.values())) > 1):
+        end = _last_renewal(before)
+        again = any(len([at for at in values.values() if at.time <= end]) > usual for values in lives.values())
+        if again or (kept and len(set().union(*lives.values())) > 1):
             resource, namespace, name = key
             field = "/".join(path)
             return [
@@ -72,15 +76,36 @@ def generated_again(expected: Outcome, actual: Outcome, masks: Masks) -> list[Fi
     return []
 
 
-def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]]:
-    """Returns the values of each masked field, by object and its uid."""
-    found: dict[tuple[Key, tuple[str, ...]], dict[str, set[bytes]]] = {}
+class _Moment(NamedTuple):
+    """When a value was written first."""
+
+    time: float
+    idle: bool
+    """Whether nothing was written for a while before, so that only time can have caused it."""
+
+
+_Lives: TypeAlias = dict[str, dict[bytes, _Moment]]
+"""The values of a field, by uid of the object."""
+
+
+def _last_renewal(lives: _Lives) -> float:
+    """Returns the end of the time in which renewals on a schedule are compared; infinite if there are none."""
+    if not any(at.idle for values in lives.values() for at in list(values.values())[1:]):
+        return math.inf
+    return max(at.time for values in lives.values() for at in values.values()) + _DELAY
+
+
+def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], _Lives]:
+    """Returns the values of each masked field."""
+    found: dict[tuple[Key, tuple[str, ...]], _Lives] = {}
+    last = 0.0
     masked = [
         (resource, path)
         for resource, path in masks.leaves
         if path[0] not in ("status", "metadata") and not masks.exempts(resource, path)
     ]
     for write in outcome.writes:
+        moment, last = _Moment(write.time, write.time - last > IDLE_SECONDS), write.time
         if write.after is None or write.actor != "operator":
             continue
         for resource, path in masked:
@@ -90,7 +115,7 @@ def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], 
             value = _at(scrubbed(obj), path)
             if value is not None and not _ADDRESS.search(str(value)):
                 lives = found.setdefault((write.key, path), {})
-                lives.setdefault(obj["metadata"]["uid"], set()).add(msgspec.json.encode(value))
+                lives.setdefault(obj["metadata"]["uid"], {}).setdefault(msgspec.json.encode(value), moment)
     return found
 
 

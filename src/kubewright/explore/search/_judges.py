@@ -35,6 +35,8 @@ _STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
 """Faults after which the operator acts on an earlier state, about which its status is right."""
 _BRIEF = frozenset({"crash", "fail", "lost"})
 """Faults that take no time, unless they have a duration."""
+_HOUR = 3600.0
+"""Seconds of a fault in which an operator may have to renew what expires."""
 _LONG = 60.0
 """Seconds of a fault in which an operator may miss what it does on a schedule."""
 
@@ -63,7 +65,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     findings += fields_kept(outcome)
     if kinds <= _BRIEF and not any(fault.seconds for fault in plan.faults):
         findings += created_again(baseline.outcome, outcome, masks.timed)
-    if not foreign:
+    if not foreign and not any(fault.seconds >= _HOUR for fault in plan.faults):
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
     if not kinds & _STALE and not foreign:
         findings += ready_too_early(outcome, baseline.subject.key, disturbed=True)

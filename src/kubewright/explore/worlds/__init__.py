@@ -9,10 +9,11 @@ from __future__ import annotations
 from kubewright.explore.worlds._canonical import EXTERNAL, Canonical, canonical, creators, scrubbed
 from kubewright.explore.worlds._differences import Difference, differences
 from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
-from kubewright.explore.worlds._schedules import scheduled
+from kubewright.explore.worlds._schedules import IDLE_SECONDS, scheduled
 
 __all__ = [
     "EXTERNAL",
+    "IDLE_SECONDS",
     "Canonical",
     "Difference",
     "Masks",

@@ -7,10 +7,10 @@ from typing import Final
 
 from kubewright.explore.model import Outcome
 
-__all__ = ["scheduled"]
+__all__ = ["IDLE_SECONDS", "scheduled"]
 
-_GAP: Final = 20.0
-"""Virtual seconds without a write, after which only time can have caused a creation."""
+IDLE_SECONDS: Final = 20.0
+"""Virtual seconds without a write, after which only time can have caused the next one of the operator."""
 
 
 def scheduled(outcomes: Sequence[Outcome]) -> frozenset[str]:
@@ -23,7 +23,7 @@ def scheduled(outcomes: Sequence[Outcome]) -> frozenset[str]:
     last = 0.0
     found = set()
     for write in outcomes[0].writes:
-        if write.before is None and write.actor == "operator" and write.time - last > _GAP:
+        if write.before is None and write.actor == "operator" and write.time - last > IDLE_SECONDS:
             found.add(write.resource)
         last = write.time
     return frozenset(each for each in found if _names(outcomes[0], each) != _names(outcomes[1], each))
