@@ -1,4 +1,4 @@
-"""Actions on an object: reconcile now, scale, restart, copy as kubectl."""
+"""Actions on an object: reconcile now, pause, resume, scale, restart, copy as kubectl."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import kubewright as kw
 from kubewright.api import ObjectMeta
 from kubewright.cluster import Cluster
 from kubewright.console import Console
-from kubewright.console.actions import actions_of, kubectl, scaled_to
+from kubewright.console.actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console.forms import Writer
 from kubewright.controller import RECONCILE_ANNOTATION, generation_changed
 from kubewright.crd import install
 from kubewright.operator import Operator
+from kubewright.pausing import PAUSE_ANNOTATION
 from tests.operator.conftest import settled
 from tests.patience import PATIENCE
 
@@ -55,7 +56,7 @@ async def test_actions_depend_on_the_kind(cluster: Cluster, console: Console) ->
         kind = await console.kind(path)
         assert kind is not None
         found[path] = {one.name: one for one in actions_of(kind, "shop", "it", {"spec": {"replicas": 3}}, now)}
-    assert [*found[PATH]] == ["reconcile", "scale"]
+    assert [*found[PATH]] == ["reconcile", "pause", "scale"]
     assert [*found["apps/deployments"]] == ["scale", "restart"]
     assert not found["core/configmaps"]
     assert found[PATH]["reconcile"].command == (
@@ -68,6 +69,28 @@ async def test_actions_depend_on_the_kind(cluster: Cluster, console: Console) ->
     assert kubectl("get", kind, "shop", "a b", "--output yaml") == (
         "kubectl get configmaps 'a b' --namespace shop --output yaml"
     )
+
+
+async def test_paused_object_offers_to_resume(cluster: Cluster, console: Console) -> None:
+    async with cluster.client() as client:
+        await install(client, Engine)
+    kind = await console.kind(PATH)
+    assert kind is not None
+    command = "kubectl annotate engines.actions.console.example.com/it --namespace shop"
+
+    def action(values: Any) -> Action:
+        obj = {"metadata": {"annotations": values}}
+        found = {one.name: one for one in actions_of(kind, "shop", "it", obj, datetime(2026, 1, 1, tzinfo=UTC))}
+        assert len(found.keys() & {"pause", "resume"}) == 1
+        return found.get("pause") or found["resume"]
+
+    for values in (None, {}, {PAUSE_ANNOTATION: "false"}, {PAUSE_ANNOTATION: 1}):
+        pause = action(values)
+        assert pause.patch == {"metadata": {"annotations": {PAUSE_ANNOTATION: "true"}}}
+        assert pause.command == f"{command} --overwrite {PAUSE_ANNOTATION}=true"
+    resume = action({PAUSE_ANNOTATION: "yes"})
+    assert resume.patch == {"metadata": {"annotations": {PAUSE_ANNOTATION: None}}}
+    assert resume.command == f"{command} {PAUSE_ANNOTATION}-"
 
 
 async def test_requested_reconcile_passes_every_predicate(cluster: Cluster, cluster_namespace: str) -> None:
@@ -138,6 +161,19 @@ async def test_actions_of_an_object_page(
         await dialog.get_by_role("button", name="Reconcile now").click()
         await expect(dialog).to_be_hidden()
         assert RECONCILE_ANNOTATION in (await client.get(Engine, "v8", cluster_namespace)).metadata.annotations
+
+        await page.get_by_test_id("actions").click()
+        await page.get_by_text("Pause", exact=True).click()
+        await expect(dialog).to_contain_text(f"{PAUSE_ANNOTATION}=true")
+        await dialog.get_by_role("button", name="Pause").click()
+        await expect(dialog).to_be_hidden()
+        await expect(page.get_by_test_id("object-state")).to_contain_text("suspended")
+        await page.get_by_test_id("actions").click()
+        await page.get_by_text("Resume", exact=True).click()
+        await dialog.get_by_role("button", name="Resume").click()
+        await expect(dialog).to_be_hidden()
+        await expect(page.get_by_test_id("object-state")).not_to_contain_text("suspended")
+        assert PAUSE_ANNOTATION not in (await client.get(Engine, "v8", cluster_namespace)).metadata.annotations
 
         await page.get_by_test_id("actions").click()
         await page.get_by_text("Copy as kubectl").click()

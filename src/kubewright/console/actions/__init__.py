@@ -1,4 +1,4 @@
-"""Actions on objects beyond editing them: reconcile now, scale, restart a rollout, kubectl commands, bulk changes.
+"""Actions on objects beyond editing them: reconcile now, pause, scale, restart, kubectl commands, bulk changes.
 
 `actions_of` returns the actions that a kind supports, as plain values. A page shows and sends them. `run_bulk` applies
 one `BulkChange` to many objects, and returns a result for each.

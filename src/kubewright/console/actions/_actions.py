@@ -15,6 +15,7 @@ from typing import Any, Final
 from kubewright.api import info_of
 from kubewright.console.kinds import Kind
 from kubewright.controller import RECONCILE_ANNOTATION
+from kubewright.pausing import PAUSE_ANNOTATION, pause_of
 
 __all__ = ["Action", "actions_of", "kubectl", "scaled_to"]
 
@@ -56,6 +57,7 @@ def actions_of(kind: Kind, namespace: str, name: str, obj: Mapping[str, Any], no
                 command=f"kubectl annotate {target} --overwrite {RECONCILE_ANNOTATION}={stamp}",
             )
         )
+        found.append(_pause_or_resume(target, obj))
     if "scale" in info_of(kind.resource).subresources:
         replicas = (obj.get("spec") or {}).get("replicas")
         current = replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else 1
@@ -82,6 +84,29 @@ def actions_of(kind: Kind, namespace: str, name: str, obj: Mapping[str, Any], no
             )
         )
     return found
+
+
+def _pause_or_resume(target: str, obj: Mapping[str, Any]) -> Action:
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    if pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}):
+        return Action(
+            "resume",
+            "Resume",
+            "play_arrow",
+            "Removes the annotation that pauses the object. An operator that is built with Kubewright then reconciles "
+            "the object immediately.",
+            {"metadata": {"annotations": {PAUSE_ANNOTATION: None}}},
+            command=f"kubectl annotate {target} {PAUSE_ANNOTATION}-",
+        )
+    return Action(
+        "pause",
+        "Pause",
+        "pause",
+        "Sets an annotation. An operator that is built with Kubewright then does not reconcile the object until it is "
+        "resumed, and does not run its finalizers.",
+        {"metadata": {"annotations": {PAUSE_ANNOTATION: "true"}}},
+        command=f"kubectl annotate {target} --overwrite {PAUSE_ANNOTATION}=true",
+    )
 
 
 def scaled_to(replicas: int) -> dict[str, Any]:
