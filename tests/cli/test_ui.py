@@ -78,6 +78,18 @@ def test_reports_a_port_in_use(kubeconfig: Path, capsys: pytest.CaptureFixture[s
     assert f"cannot listen at 127.0.0.1:{port}: Address already in use; choose another" in capsys.readouterr().err
 
 
+def test_reports_an_address_that_cannot_be_resolved(
+    kubeconfig: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unresolved(*_: object, **__: object) -> socket.socket:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    # The machine's resolver may ask a server, and decides the message.
+    monkeypatch.setattr(socket, "create_server", unresolved)
+    assert run(["ui", "--kubeconfig", str(kubeconfig), "--bind", "nosuch", "--port", "0"]) == 1
+    assert "cannot listen at nosuch:0: Name or service not known" in capsys.readouterr().err
+
+
 def test_ctrl_c_does_not_wait_for_a_silent_cluster(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         kubeconfig = write_kubeconfig(tmp_path / "config", f"http://127.0.0.1:{silent.getsockname()[1]}")

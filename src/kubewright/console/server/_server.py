@@ -137,7 +137,9 @@ def _listener(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise OSError(error.errno, f"cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}") from None
+        # `create_server` repeats the address in `strerror`. `os.strerror` does not know the numbers of a resolver.
+        reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+        raise OSError(error.errno, f"cannot listen at {host}:{port}: {reason}") from None
 
 
 async def _renew(config: uvicorn.Config, clock: Clock) -> None:
