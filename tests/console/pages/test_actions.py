@@ -180,3 +180,21 @@ async def test_actions_of_an_object_page(
         await expect(page.get_by_role("dialog", name="Copy as kubectl")).to_contain_text(
             f"kubectl edit engines.actions.console.example.com v8 --namespace {cluster_namespace}"
         )
+
+
+@pytest.mark.browser
+async def test_open_menu_survives_changes_of_the_object(
+    cluster: Cluster, console_url: str, page: Page, cluster_namespace: str
+) -> None:
+    async with cluster.client() as client:
+        await install(client, Engine)
+        made = await client.create(engine(cluster_namespace))
+        await page.goto(f"{console_url}/objects/{PATH}/{cluster_namespace}/v8")
+        await expect(page.get_by_text("generation 1 ")).to_be_visible()
+        await page.get_by_test_id("actions").click()
+        await expect(page.get_by_text("Pause", exact=True)).to_be_visible()
+        made.spec.replicas = 2
+        await client.update(made)
+        await expect(page.get_by_text("generation 2 ")).to_be_visible()
+        await page.get_by_text("Pause", exact=True).click()
+        await expect(page.get_by_test_id("action")).to_contain_text(f"{PAUSE_ANNOTATION}=true")

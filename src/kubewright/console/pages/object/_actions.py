@@ -10,6 +10,7 @@ from nicegui import ui
 from kubewright.client import ApiError
 from kubewright.console._object_view import ObjectView
 from kubewright.console.actions import Action, actions_of, kubectl, scaled_to
+from kubewright.console.extensions import Action as Added
 from kubewright.console.forms import Writer
 from kubewright.console.pages.extensions import ask_action, extension_actions
 from kubewright.console.pages.widgets import CopyButton, command, labeled
@@ -25,6 +26,13 @@ class ActionsMenu:
     def __init__(self, view: ObjectView, dialogs: ui.element) -> None:
         self._view = view
         self._dialogs = dialogs
+        self._version: object = None
+        self._added: list[Added] = []
+
+    def names(self) -> list[str]:
+        """Returns the actions that the menu shows: while they are the same, it needs no redraw."""
+        actions = [] if self._view.viewer.read_only else self._actions()
+        return [*(one.name for one in actions), *(one.id for one in self._extensions())]
 
     def draw(self) -> None:
         """Draws the button."""
@@ -34,9 +42,17 @@ class ActionsMenu:
         with button, ui.menu():
             for action in actions:
                 ui.menu_item(action.title, partial(self._ask, action.name))
-            for added in extension_actions(view):
+            for added in self._extensions():
                 ui.menu_item(added.title, partial(ask_action, view, added, self._dialogs))
             ui.menu_item("Copy as kubectl", self._copy)
+
+    def _extensions(self) -> list[Added]:
+        """Asks the extensions once for each version of the object: their code is not ours, and may be slow or fail."""
+        obj = self._view.obj or {}
+        version = (obj.get("metadata") or {}).get("resourceVersion")
+        if version is None or version != self._version:
+            self._version, self._added = version, extension_actions(self._view)
+        return self._added
 
     def _actions(self) -> list[Action]:
         view = self._view

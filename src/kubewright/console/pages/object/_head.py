@@ -19,17 +19,28 @@ _UNDECODABLE: Final = "DecodeError: "
 
 
 class Head:
-    """Draws the name, state, owners and actions, and banners for problems."""
+    """Draws the name, state, owners and actions, and banners for problems.
+
+    The actions are an element beside the rest, which is redrawn more often: the state of a failing object changes with
+    each attempt, and a redraw would close an open menu and move the focus.
+    """
 
     def __init__(self, view: ObjectView, times: RelativeTimes) -> None:
         self._view = view
         self._times = times
         self._shown: Any = None
+        self._actions_shown: Any = None
         self._outage = ""
 
     def draw(self) -> None:
         """Draws the head."""
-        self._place = ui.column().classes("kw-object-head")
+        with ui.column().classes("kw-object-head"):
+            self._crumbs = ui.row().classes("kw-crumbs").props("role=navigation aria-label='Breadcrumb'")
+            with ui.row().classes("kw-object-title"):
+                self._title = ui.element("div").style("display: contents")
+                ui.space()
+                self._acts = ui.row().classes("kw-acts")
+            self._rest = ui.element("div").style("display: contents")
         self._menu = ActionsMenu(self._view, ui.element("div"))
         self.update()
 
@@ -53,23 +64,23 @@ class Head:
             str(metadata.get("finalizers")),
             str(metadata.get("ownerReferences")),
             metadata.get("generation"),
-            view.may_change,
-            view.may_delete,
             self._problem(),
         )
         if content != self._shown:
             self._shown = content
             self._redraw()
+        self._update_actions()
 
     def _redraw(self) -> None:
-        self._place.clear()
-        with self._place:
-            self._names()
+        for place in (self._crumbs, self._title, self._rest):
+            place.clear()
+        self._names()
+        with self._rest:
             self._banners()
 
     def _names(self) -> None:
         view = self._view
-        with ui.row().classes("kw-crumbs").props("role=navigation aria-label='Breadcrumb'"):
+        with self._crumbs:
             link(view.kind.kind, kind_address(view.kind.path))
             if view.key.namespace:
                 ui.label("in").classes("kw-muted")
@@ -77,28 +88,34 @@ class Head:
             for owner in _owners(view):
                 ui.label("· owned by").classes("kw-muted")
                 _owner(view, owner)
-        with ui.row().classes("kw-object-title"):
+        with self._title:
             with ui.element("h1").classes("kw-title"):
                 ui.label(view.key.name).style("display: inline").props("data-testid=object-name")
             if view.obj is not None and not view.gone:
                 state_mark(view.health.state).props("data-testid=object-state")
                 if view.health.why:
                     ui.label(view.health.why).classes("kw-muted kw-why")
-            ui.space()
-            if view.obj is not None and not view.gone:
-                self._actions()
         created = _created(view)
         if created is not None:
-            with ui.row().classes("kw-subtitle kw-line"):
+            with self._rest, ui.row().classes("kw-subtitle kw-line"):
                 generation = _metadata(view).get("generation")
                 counted = f" · generation {generation}" if generation is not None else ""
                 ui.label(f"{view.kind.api_version}{counted} · created")
                 self._times.label(created)
 
-    def _actions(self) -> None:
+    def _update_actions(self) -> None:
+        """Redraws the actions if they changed."""
         view = self._view
+        drawn = view.obj is not None and not view.gone
+        content = (view.may_change, view.may_delete, view.uid, *self._menu.names()) if drawn else None
+        if content == self._actions_shown:
+            return
+        self._actions_shown = content
+        self._acts.clear()
+        if not drawn:
+            return
         address = object_address(view.kind.path, view.key.namespace, view.key.name)
-        with ui.row().classes("kw-acts"):
+        with self._acts:
             self._menu.draw()
             if not view.viewer.read_only:
                 _action("Edit", "edit", f"{address}/edit", "" if view.may_change else "patch")
