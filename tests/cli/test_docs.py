@@ -53,6 +53,30 @@ def test_prints_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("# Exit codes")
 
 
+def test_prints_titles_of_links_and_no_notes_for_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "docs", "tutorials/first-operator", "--text")
+    assert code == 0
+    assert "<!--" not in out
+    assert "[](" not in out
+    assert "[Reconcile](../reconcile.md)" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("reconcile", "--search", "clock"), "PAGE and --search cannot be combined"),
+        (("--list", "--search", "clock"), "--search and --list cannot be combined"),
+        (("--search", " "), "--search is empty, expected words"),
+    ],
+)
+def test_rejects_options_that_would_be_ignored(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "docs", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
 def test_searches(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "docs", "--search", "fence lease", "--output", "json")
     assert code == 0

@@ -6,8 +6,8 @@ them to HTML when a user opens them.
 
 from __future__ import annotations
 
-from kubewright.documentation._pages import Page, pages
+from kubewright.documentation._pages import Page, pages, readable
 from kubewright.documentation._search import Hit, search
 from kubewright.documentation._site import write_site
 
-__all__ = ["Hit", "Page", "pages", "search", "write_site"]
+__all__ = ["Hit", "Page", "pages", "readable", "search", "write_site"]

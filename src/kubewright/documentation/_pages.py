@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Page", "pages"]
+__all__ = ["Page", "pages", "readable"]
 
 _GENERATED = ("api", "_build")  # built by `make docs`, from docstrings
+_FOR_READERS = re.compile(
+    r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`[^`\n]+`|(?P<note><!--.*?-->\n?)|\[\]\((?P<target>[^)\s]+)\)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,11 @@ class Page:
         found = re.search(r"^# +(.+)$", self.text, re.MULTILINE)
         return found[1].replace("`", "") if found else self.name
 
+    def linked(self, target: str) -> str:
+        """Returns the name of the page that a link of this page leads to, whether it exists or not."""
+        path = target.partition("#")[0]
+        return posixpath.normpath(posixpath.join(posixpath.dirname(self.name), path)).removesuffix(".md")
+
 
 def pages() -> Mapping[str, Page]:
     """Returns all pages by name, sorted. Empty if this installation has none."""
@@ -37,6 +47,20 @@ def pages() -> Mapping[str, Page]:
     kept = [file for file in files if file.relative_to(folder).parts[0] not in _GENERATED]
     names = [file.relative_to(folder).with_suffix("").as_posix() for file in kept]
     return {name: Page(name, file.read_text(encoding="utf-8")) for name, file in zip(names, kept, strict=True)}
+
+
+def readable(page: Page, among: Mapping[str, Page]) -> str:
+    """Returns a page's Markdown without notes for tests. Links without a label get the title of their page."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found["note"]:
+            return ""
+        if not found["target"]:
+            return found[0]
+        other = among.get(page.linked(found["target"]))
+        return f"[{other.title if other else found['target']}]({found['target']})"
+
+    return _FOR_READERS.sub(replaced, page.text)
 
 
 def _folder() -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Mapping
 from html import escape
@@ -74,8 +73,7 @@ def _html(page: Page, pages: Mapping[str, Page]) -> str:
         """Follows links to other pages. A link to a file that is not part of the pages has no address."""
         if re.match(r"[a-z]+:", target) or target.startswith("#"):
             return target, label or target
-        path, _, anchor = target.partition("#")
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(page.name), path)).removesuffix(".md")
+        name, anchor = page.linked(target), target.partition("#")[2]
         if (other := pages.get(name)) is None:
             return "", label or name
         return f"{root}{name}.html" + (f"#{anchor}" if anchor else ""), label or other.title

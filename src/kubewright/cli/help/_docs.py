@@ -26,9 +26,14 @@ def command(page: str | None, search: str | None, text: bool, listed: bool, outp
       kubewright docs reconcile --text
       kubewright docs --search "leader election"
     """
-    from kubewright.documentation import pages
+    from kubewright.documentation import pages, readable
     from kubewright.documentation import search as find
 
+    chosen = [way for way, given in (("PAGE", page), ("--search", search is not None), ("--list", listed)) if given]
+    if len(chosen) > 1:
+        raise WrongUse(f"{' and '.join(chosen)} cannot be combined: use one of PAGE, --search and --list")
+    if search is not None and not search.strip():
+        raise WrongUse('--search is empty, expected words: kubewright docs --search "leader election"')
     found = pages()
     if not found:
         raise click.ClickException("this installation has no documentation: reinstall Kubewright from a release")
@@ -46,7 +51,7 @@ def command(page: str | None, search: str | None, text: bool, listed: bool, outp
         output.line("\n".join(f"{one.name:<{width}}  {one.title}" for one in found.values()))
         output.document(pages=[{"name": one.name, "title": one.title} for one in found.values()])
     elif text or output.json:
-        output.line(found[name].text.rstrip())
+        output.line(readable(found[name], found).rstrip())
         output.document(name=name, title=found[name].title, text=found[name].text)
     else:
         _open(name, output)
