@@ -182,3 +182,15 @@ def test_links_of_pages_outside_the_site_lead_somewhere(page: Path) -> None:
     # Sphinx checks the links of its own pages; these it does not see.
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert {link for link in links if not (ROOT / link).exists()} == set()
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")), ids=name)
+def test_links_of_pages_outside_the_site_lead_to_a_heading(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text())
+    assert {(path, anchor) for path, anchor in links if anchor not in anchors(ROOT / path if path else page)} == set()
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors of the headings of a page, as repositories render it."""
+    headings = re.findall(r"^#+ +(.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
