@@ -74,6 +74,13 @@ def test_finds_an_entry_by_code_and_name(word: str) -> None:
     assert find_entries(word) == [entry_of(NotOwned)]
 
 
+@pytest.mark.parametrize(
+    ("status", "names"), [("409", ["AlreadyExists", "Conflict"]), ("404", ["NotFound"]), ("599", [])]
+)
+def test_finds_the_errors_of_an_http_status(status: str, names: list[str]) -> None:
+    assert [entry.name for entry in find_entries(status)] == names
+
+
 def test_finds_all_classes_of_a_name() -> None:
     assert [entry.error for entry in find_entries("NotServed")] == [
         "kubewright.controller.NotServed",

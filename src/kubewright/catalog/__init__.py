@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +60,12 @@ def entry_of(error: BaseException | type[BaseException]) -> Entry | None:
 
 
 def find_entries(word: str) -> list[Entry]:
-    """Returns the entries with this code, class name or full name, in any case: `KW301`, `notowned`."""
+    """Returns the entries with this code, class name or full name, in any case: `KW301`, `notowned`.
+
+    An HTTP status, such as `409`, finds the errors whose causes begin with it.
+    """
     wanted = word.strip().lower()
+    if re.fullmatch("[1-5][0-9]{2}", wanted):
+        return [entry for entry in catalog().values() if entry.cause.startswith(f"{wanted}: ")]
     names = ((entry, (entry.code, entry.name, entry.error)) for entry in catalog().values())
     return [entry for entry, known in names if wanted in [name.lower() for name in known]]

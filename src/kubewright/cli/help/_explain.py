@@ -34,8 +34,7 @@ def command(error: str | None, output: Output) -> None:
     if error:
         output.line("\n\n".join(map(_described, found)))
     else:
-        width = max(len(entry.error) for entry in found)
-        output.line("\n".join(f"{entry.code}  {entry.error:<{width}}" for entry in found))
+        output.line("\n".join(f"{entry.code}  {entry.error}" for entry in found))
     output.document(errors=[asdict(entry) for entry in found])
 
 
