@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from kubewright.columns import _autoscalers, _networking, _nodes, _pods, _storage, _workloads
+from kubewright.columns import _admission, _autoscalers, _devices, _networking, _nodes, _pods, _storage, _workloads
 from kubewright.columns._table import JSONObject, Printer, TableColumn
 
 __all__ = ["builtin_columns_data", "builtin_printer"]
@@ -100,4 +100,23 @@ _ROWS: Final[dict[str, Row]] = {
     "runtimeclasses.node.k8s.io": _nodes.runtime_class,
     "customresourcedefinitions.apiextensions.k8s.io": _nodes.created,
     "certificatesigningrequests.certificates.k8s.io": _nodes.signing_request,
+    "events.events.k8s.io": _nodes.event_of_new_api,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _admission.webhooks,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": _admission.webhooks,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _admission.mutating_policy,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _admission.policy_binding,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": _admission.validating_policy,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": _admission.policy_binding,
+    "apiservices.apiregistration.k8s.io": _admission.api_service,
+    "deviceclasses.resource.k8s.io": _devices.named,
+    "resourceclaims.resource.k8s.io": _devices.claim,
+    "resourceclaimtemplates.resource.k8s.io": _devices.named,
+    "resourceslices.resource.k8s.io": _devices.resource_slice,
+    "ipaddresses.networking.k8s.io": _networking.ip_address,
+    "servicecidrs.networking.k8s.io": _networking.service_cidr,
+    "csidrivers.storage.k8s.io": _storage.csi_driver,
+    "csinodes.storage.k8s.io": _storage.csi_node,
+    "csistoragecapacities.storage.k8s.io": _nodes.created,
+    "volumeattachments.storage.k8s.io": _storage.attachment,
+    "volumeattributesclasses.storage.k8s.io": _storage.attributes_class,
 }

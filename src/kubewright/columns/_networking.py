@@ -1,4 +1,4 @@
-"""Table rows of Services, endpoints, Ingresses and NetworkPolicies."""
+"""Table rows of Services, endpoints, addresses, Ingresses and NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ from kubewright.columns._cells import (
 )
 from kubewright.columns._table import JSONObject
 
-__all__ = ["endpoint_slice", "endpoints", "ingress", "ingress_class", "network_policy", "service"]
+__all__ = [
+    "endpoint_slice",
+    "endpoints",
+    "ingress",
+    "ingress_class",
+    "ip_address",
+    "network_policy",
+    "service",
+    "service_cidr",
+]
 
 _DEFAULT_CLASS: Final = "ingressclass.kubernetes.io/is-default-class"
 _SHOWN_ADDRESSES: Final = 3
@@ -97,3 +106,17 @@ def ingress_class(obj: JSONObject, now: datetime) -> list[Any]:
         group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") is not None else ""
         shown = f"{parameters['kind']}{group}/{parameters['name']}"
     return [name, spec.get("controller", ""), shown, since]
+
+
+def ip_address(obj: JSONObject, now: datetime) -> list[Any]:
+    """Returns the row: the object that has the address. As on the real server, the age follows without a column."""
+    parent, shown = spec_of(obj).get("parentRef"), NONE
+    if parent is not None:
+        group = f".{parent['group']}" if parent.get("group") else ""
+        namespace = f"/{parent['namespace']}" if parent.get("namespace") else ""
+        shown = f"{(parent.get('resource', '') + group).lower()}{namespace}/{parent.get('name', '')}"
+    return [name_of(obj), shown, age_of(obj, now)]
+
+
+def service_cidr(obj: JSONObject, now: datetime) -> list[Any]:
+    return [name_of(obj), ",".join(spec_of(obj).get("cidrs") or ()), age_of(obj, now)]

@@ -13,6 +13,7 @@ __all__ = [
     "binding",
     "created",
     "event",
+    "event_of_new_api",
     "lease",
     "namespace",
     "node",
@@ -46,7 +47,9 @@ def event(obj: JSONObject, now: datetime) -> list[Any]:
     last = age(obj["lastTimestamp"], now) if obj.get("lastTimestamp") else first
     if series:
         last, count = age(series.get("lastObservedTime"), now), series.get("count", 1)
-    target = f"{involved.get('kind', '').lower()}/{involved.get('name', '')}"
+    target = involved.get("kind", "").lower()
+    if involved.get("name"):
+        target += f"/{involved['name']}"
     source = obj.get("source") or {}
     component = ", ".join(part for part in (source.get("component"), source.get("host")) if part)
     component = component or ", ".join(
@@ -54,6 +57,23 @@ def event(obj: JSONObject, now: datetime) -> list[Any]:
     )
     fixed = [last, obj.get("type", ""), obj.get("reason", ""), target, involved.get("fieldPath", "")]
     return [*fixed, component, obj.get("message", "").strip(), first, count, name_of(obj)]
+
+
+_CORE_NAMES: Final = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+    "source": "deprecatedSource",
+    "count": "deprecatedCount",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+}
+"""The fields of an Event in `v1`, and their names in `events.k8s.io/v1`."""
+
+
+def event_of_new_api(obj: JSONObject, now: datetime) -> list[Any]:
+    """Returns the row of an Event in `events.k8s.io/v1`: that of the same Event in `v1`."""
+    return event(obj | {name: obj[other] for name, other in _CORE_NAMES.items() if other in obj}, now)
 
 
 def signing_request(obj: JSONObject, now: datetime) -> list[Any]:

@@ -1,14 +1,24 @@
-"""Table rows of volumes, ConfigMaps and Secrets."""
+"""Table rows of volumes, storage drivers, ConfigMaps and Secrets."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from kubewright.columns._cells import UNSET, age_of, name_of, spec_of, status_of
+from kubewright.columns._cells import NONE, UNSET, age_of, name_of, spec_of, status_of
 from kubewright.columns._table import JSONObject
 
-__all__ = ["claim", "config_map", "secret", "storage_class", "volume"]
+__all__ = [
+    "attachment",
+    "attributes_class",
+    "claim",
+    "config_map",
+    "csi_driver",
+    "csi_node",
+    "secret",
+    "storage_class",
+    "volume",
+]
 
 
 def claim(obj: JSONObject, now: datetime) -> list[Any]:
@@ -51,3 +61,29 @@ def config_map(obj: JSONObject, now: datetime) -> list[Any]:
 
 def secret(obj: JSONObject, now: datetime) -> list[Any]:
     return [name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), age_of(obj, now)]
+
+
+def attachment(obj: JSONObject, now: datetime) -> list[Any]:
+    """Returns the row: driver, volume, node, and whether the volume is attached."""
+    spec = spec_of(obj)
+    volume_name = (spec.get("source") or {}).get("persistentVolumeName", "")
+    attached = bool(status_of(obj).get("attached"))
+    return [name_of(obj), spec.get("attacher", ""), volume_name, spec.get("nodeName", ""), attached, age_of(obj, now)]
+
+
+def attributes_class(obj: JSONObject, now: datetime) -> list[Any]:
+    return [name_of(obj), obj.get("driverName", ""), age_of(obj, now)]
+
+
+def csi_driver(obj: JSONObject, now: datetime) -> list[Any]:
+    """Returns the row: the capabilities of the driver."""
+    spec = spec_of(obj)
+    tokens = spec.get("tokenRequests")
+    audiences = UNSET if tokens is None else ",".join(each.get("audience", "") for each in tokens)
+    flags = [spec.get("attachRequired", True), spec.get("podInfoOnMount", False), spec.get("storageCapacity", False)]
+    modes = ",".join(spec.get("volumeLifecycleModes") or ()) or NONE
+    return [name_of(obj), *flags, audiences, spec.get("requiresRepublish", False), modes, age_of(obj, now)]
+
+
+def csi_node(obj: JSONObject, now: datetime) -> list[Any]:
+    return [name_of(obj), len(spec_of(obj).get("drivers") or ()), age_of(obj, now)]
