@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from kubewright.cluster.defaults._fill import each, part, put
 from kubewright.cluster.machinery._resources import JSONObject
@@ -121,9 +121,21 @@ def storage_class(obj: JSONObject) -> None:
 
 
 def autoscaler(obj: JSONObject) -> None:
-    """Defaults to at least one replica and 80 % CPU utilization."""
+    """Defaults to at least one replica, 80 % CPU utilization, and the usual pace of scaling."""
     spec = part(obj, "spec")
     put(spec, minReplicas=1)
     if obj.get("apiVersion") == "autoscaling/v2" and not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    behavior = spec.get("behavior")
+    if behavior is not None:
+        percent = {"type": "Percent", "value": 100, "periodSeconds": 15}
+        pods = {"type": "Pods", "value": 4, "periodSeconds": 15}
+        _pace(behavior, "scaleUp", stabilizationWindowSeconds=0, selectPolicy="Max", policies=[pods, percent])
+        _pace(behavior, "scaleDown", selectPolicy="Max", policies=[percent.copy()])
+
+
+def _pace(behavior: JSONObject, name: str, **defaults: Any) -> None:
+    """Sets the fields of scaling rules that are absent or null. An empty policy stays, and is rejected."""
+    rules = part(behavior, name)
+    rules.update({field: value for field, value in defaults.items() if rules.get(field) is None})

@@ -93,13 +93,17 @@ class BudgetStrategy(SpecStrategy):
         return [*errors, *budget_status_errors(obj.get("status") or {})] if subresource == "status" else errors
 
 
-class AutoscalerStrategy(SpecStrategy):
+class AutoscalerStrategy(BuiltinStrategy):
     """HorizontalPodAutoscalers."""
 
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Returns the errors of the spec."""
-        return autoscaler_errors(obj["spec"])
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec."""
+        return [*super().validate_create(obj), *autoscaler_errors(obj["spec"])]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the spec. Versions that were invalid before may stay."""
+        errors = super().validate_update(obj, old, subresource)
+        return errors if subresource else [*errors, *autoscaler_errors(obj["spec"], old["spec"])]
 
 
 class LeaseStrategy(SpecStrategy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
@@ -12,15 +14,19 @@ from kubewright.cluster.registry.validation._persistent_volumes import (
     persistent_volume_errors,
     persistent_volume_update_errors,
 )
+from kubewright.cluster.registry.validation._storage_classes import storage_class_errors, storage_class_update_errors
 
 __all__ = [
     "AttributesClassStrategy",
     "ClaimStrategy",
     "DriverStrategy",
     "StorageCapacityStrategy",
+    "StorageClassStrategy",
     "VolumeAttachmentStrategy",
     "VolumeStrategy",
 ]
+
+_DATA_SOURCES: Final = (("PersistentVolumeClaim", ""), ("VolumeSnapshot", "snapshot.storage.k8s.io"))
 
 
 class VolumeStrategy(BuiltinStrategy):
@@ -76,6 +82,19 @@ class StorageCapacityStrategy(SpecStrategy):
         return label_selector_errors(obj.get("nodeTopology"), "nodeTopology")
 
 
+class StorageClassStrategy(BuiltinStrategy):
+    """StorageClasses, which are mostly immutable."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates all fields."""
+        return [*super().validate_create(obj), *storage_class_errors(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates all fields, and rejects changes of immutable ones."""
+        errors = [*super().validate_update(obj, old, subresource), *storage_class_errors(obj)]
+        return [*errors, *storage_class_update_errors(obj, old)]
+
+
 class VolumeAttachmentStrategy(BuiltinStrategy):
     """VolumeAttachments."""
 
@@ -99,6 +118,16 @@ class VolumeAttachmentStrategy(BuiltinStrategy):
 class ClaimStrategy(VolumeStrategy):
     """PersistentVolumeClaims, which are mostly immutable."""
 
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Sets phase and finalizer, and both fields of the data source."""
+        super().prepare_create(obj)
+        _complete_sources(obj["spec"], {})
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """Sets both fields of the data source again, which older clients omit."""
+        super().prepare_update(obj, old, subresource)
+        _complete_sources(obj["spec"], old["spec"])
+
     def validate_create(self, obj: JSONObject) -> list[FieldError]:
         """Validates the spec."""
         return claim_errors(obj["spec"])
@@ -106,3 +135,20 @@ class ClaimStrategy(VolumeStrategy):
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Validates the spec, and rejects changes of immutable fields."""
         return [] if subresource else [*claim_errors(obj["spec"]), *claim_update_errors(obj, old)]
+
+
+def _complete_sources(spec: JSONObject, old: JSONObject) -> None:
+    """Drops data sources that the real server ignores, and copies `dataSource` to `dataSourceRef`, or the reverse."""
+    if (spec.get("dataSourceRef") or {}).get("namespace") and old.get("dataSourceRef") is None:
+        del spec["dataSourceRef"]  # references to other namespaces need a feature gate
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    in_use = old.get("dataSource") is not None or old.get("dataSourceRef") is not None
+    kept = in_use or source is None or (source.get("kind"), source.get("apiGroup") or "") in _DATA_SOURCES
+    if reference is None and not kept:
+        source = None
+        del spec["dataSource"]
+    names = ("apiGroup", "kind", "name")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = {name: source[name] for name in names if name in source}
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {name: reference[name] for name in names if name in reference}

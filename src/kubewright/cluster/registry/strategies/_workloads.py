@@ -20,6 +20,7 @@ from kubewright.cluster.registry.validation._workloads import (
     daemon_set_errors,
     deployment_errors,
     job_errors,
+    pod_template_errors,
     replica_set_errors,
     replication_controller_errors,
     stateful_set_errors,
@@ -31,6 +32,7 @@ __all__ = [
     "DeploymentStrategy",
     "JobStrategy",
     "PodStrategy",
+    "PodTemplateStrategy",
     "ReplicaSetStrategy",
     "ReplicatedStrategy",
     "ReplicationControllerStrategy",
@@ -282,3 +284,12 @@ class CronJobStrategy(TemplateStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of name and spec."""
         return cron_job_errors(obj)
+
+
+class PodTemplateStrategy(SpecStrategy):
+    """PodTemplates."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the template."""
+        return pod_template_errors(obj)

@@ -7,7 +7,8 @@ from typing import Final
 from kubewright.api import Quantity
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.names import subdomain_problems
+from kubewright.cluster.registry.validation._common import label_selector_errors
+from kubewright.names import label_problems, subdomain_problems
 
 __all__ = ["access_mode_errors", "claim_errors", "claim_update_errors", "volume_mode_errors"]
 
@@ -22,7 +23,9 @@ _IMMUTABLE_CLAIM: Final = (
 
 def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
     """Validates the spec of a PersistentVolumeClaim."""
-    errors = access_mode_errors(spec, path, "at least 1 access mode is required")
+    modes = access_mode_errors(spec, path, "at least 1 access mode is required")
+    selector = label_selector_errors(spec.get("selector"), f"{path}.selector")
+    errors = selector + modes if spec.get("accessModes") else modes + selector
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if storage is None:
         errors.append(required(f"{path}.resources[storage]"))
@@ -30,7 +33,38 @@ def claim_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
         errors.append(invalid(f"{path}.resources[storage]", storage, "must be greater than zero"))
     if name := spec.get("storageClassName"):
         errors += [invalid(f"{path}.storageClassName", name, problem) for problem in subdomain_problems(name)]
-    return errors + volume_mode_errors(spec, path)
+    errors += volume_mode_errors(spec, path) + _sources(spec, path)
+    attributes = spec.get("volumeAttributesClassName") or ""
+    problems = subdomain_problems(attributes) if attributes else []
+    return errors + [invalid(f"{path}.volumeAttributesClassName", attributes, problem) for problem in problems]
+
+
+def _sources(spec: JSONObject, path: str) -> list[FieldError]:
+    """Validates the data source in both of its fields, which must be equal."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    errors: list[FieldError] = []
+    for name, each in (("dataSource", source), ("dataSourceRef", reference)):
+        errors += [] if each is None else _source(each, f"{path}.{name}")
+    if source is None or reference is None:
+        return errors
+    if reference.get("namespace"):
+        text = "may not be specified when dataSourceRef.namespace is specified"
+        errors.append(invalid(path, {}, text))
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
+        errors.append(invalid(path, {}, "must match dataSourceRef"))
+    return errors
+
+
+def _source(source: JSONObject, path: str) -> list[FieldError]:
+    group, kind, namespace = source.get("apiGroup") or "", source.get("kind", ""), source.get("namespace") or ""
+    errors = [required(f"{path}.{name}") for name in ("name", "kind") if not source.get(name)]
+    if not group and kind != "PersistentVolumeClaim":
+        text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+        errors.append(invalid(path, kind, text))
+    problems = subdomain_problems(group) if group else []
+    errors += [invalid(f"{path}.apiGroup", group, problem) for problem in problems]
+    problems = label_problems(namespace) if namespace else []
+    return errors + [invalid(f"{path}.namespace", namespace, problem) for problem in problems]
 
 
 def access_mode_errors(spec: JSONObject, path: str, missing: str = "") -> list[FieldError]:

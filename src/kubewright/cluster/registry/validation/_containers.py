@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kubewright.api import Quantity
 from kubewright.cluster.machinery._field_errors import (
     FieldError,
     duplicate,
@@ -26,10 +25,10 @@ from kubewright.cluster.registry.validation._common import (
     port_name_problems,
     port_or_name_errors,
 )
+from kubewright.cluster.registry.validation._resources import amount_errors
 from kubewright.cluster.registry.validation._security import container_security_errors
-from kubewright.names import qualified_name_problems
 
-__all__ = ["amount_errors", "container_errors"]
+__all__ = ["container_errors"]
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -289,27 +288,3 @@ def _mounts(container: JSONObject, path: str, volumes: set[str]) -> list[FieldEr
             text = "Bidirectional mount propagation is available only to privileged containers"
             errors.append(forbidden(f"{path}.mountPropagation", text))
     return errors
-
-
-def amount_errors(resources: JSONObject, path: str) -> list[FieldError]:
-    """Validates the limits and requests of a container."""
-    errors: list[FieldError] = []
-    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-    for field, amounts in (("limits", limits), ("requests", requests)):
-        for resource, amount in amounts.items():
-            place = f"{path}.{field}[{resource}]"
-            errors += [invalid(place, resource, problem) for problem in _resource_problems(resource)]
-            if Quantity(amount) < Quantity("0"):
-                text = "must be greater than or equal to 0"
-                errors.append(invalid(place, amount, text))
-            if field == "requests" and resource in limits and Quantity(amount) > Quantity(limits[resource]):
-                text = f"must be less than or equal to {resource} limit of {limits[resource]}"
-                errors.append(invalid(f"{path}.requests", amount, text))
-    return errors
-
-
-def _resource_problems(name: str) -> list[str]:
-    """Returns the problems of the name of a resource: a standard one, or one with a domain."""
-    standard = name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")
-    text = "must be a standard resource for containers"
-    return [*qualified_name_problems(name), *([] if standard or "/" in name else [text])]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kubewright.cluster.machinery._field_errors import FieldError, duplicate, invalid, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import label_map_errors
-from kubewright.cluster.registry.validation._containers import amount_errors
 from kubewright.cluster.registry.validation._placement import toleration_errors
+from kubewright.cluster.registry.validation._resources import amount_errors
 from kubewright.names import label_problems
 
 __all__ = ["runtime_class_errors"]

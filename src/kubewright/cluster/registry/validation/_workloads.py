@@ -24,6 +24,7 @@ __all__ = [
     "deployment_errors",
     "job_errors",
     "key_errors",
+    "pod_template_errors",
     "replica_set_errors",
     "replication_controller_errors",
     "stateful_set_errors",
@@ -206,6 +207,11 @@ def _pods_that_stay(spec: JSONObject, kind: str, volumes: list[str] | None = Non
 def template_label_errors(spec: JSONObject, path: str = "spec.template") -> list[FieldError]:
     """Validates the labels of a pod template. The server reports them without `metadata` in the path."""
     return label_map_errors(((spec.get("template") or {}).get("metadata") or {}).get("labels"), f"{path}.labels")
+
+
+def pod_template_errors(obj: JSONObject) -> list[FieldError]:
+    """Validates a PodTemplate."""
+    return template_label_errors(obj, "template") + template_pod_errors(obj.get("template") or {}, "template")
 
 
 def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
