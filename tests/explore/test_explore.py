@@ -95,3 +95,15 @@ def test_reports_describe_faults_in_words() -> None:
     assert "a &lt;child&gt; exists" in html_report(report, "foo")
     assert ET.fromstring(junit_report(report, "foo")).get("tests") == "1"
     assert words in pytest_source(FINDING, Path("plan.json"))
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1"])
+def test_command_rejects_a_time_in_which_nothing_runs(minutes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(OPERATORS / "rest_correct.py")
+    assert run(["explore", target, "--samples", str(SAMPLE), "--minutes", minutes]) == 2
+    assert "is not in the range x>0" in capsys.readouterr().err
+
+
+def test_command_names_a_missing_sample_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explore", str(OPERATORS / "rest_correct.py"), "--samples", "nope.yaml"]) == 1
+    assert capsys.readouterr().err == "Error: there is no sample nope.yaml\n"

@@ -38,8 +38,16 @@ __all__ = ["command"]
     help="A YAML file or folder with an object that the operator reconciles. May be repeated. Default: config/samples"
     " of a project, or example-*.yaml next to the file.",
 )
-@click.option("--minutes", type=float, default=5.0, show_default=True, help="How long to explore.")
-@click.option("--budget", type=int, default=0, metavar="RUNS", help="The most runs. Default: no limit.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="How long to explore.",
+)
+@click.option(
+    "--budget", type=click.IntRange(min=0), default=0, metavar="RUNS", help="The most runs. Default: no limit."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Varies the circumstances of the runs.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Parallel processes.")
 @click.option(
@@ -100,21 +108,22 @@ def command(
             def progress(report: Report) -> None:
                 step.detail = f"{report.runs} runs, {len(report.findings)} findings"
 
-            report = run_exploration(
-                where,
-                paths,
-                minutes=minutes,
-                runs=budget,
-                seed=seed,
-                workers=workers,
-                operations=operations,
-                resume=resume,
-                progress=progress,
-            )
+            try:
+                report = run_exploration(
+                    where,
+                    paths,
+                    minutes=minutes,
+                    runs=budget,
+                    seed=seed,
+                    workers=workers,
+                    operations=operations,
+                    resume=resume,
+                    progress=progress,
+                )
+            except ExploreError as error:  # the program was imported
+                raise click.ClickException(str(error)) from error
     except LoadError as error:
         raise WrongUse(str(error)) from error
-    except ExploreError as error:
-        raise click.ClickException(str(error)) from error
     _show(report, where, paths, save, output)
     if junit is not None:
         _write(junit, junit_report(report, where))
