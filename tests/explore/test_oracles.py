@@ -175,7 +175,7 @@ def test_bystanders_are_neither_changed_nor_deleted() -> None:
     assert bystanders_kept(deleted, frozenset({CHILD}))[0].oracle == "wrong-deletion"
 
 
-def test_pull_policy_that_the_server_chose_for_a_former_image_is_no_difference() -> None:
+def test_ignores_a_pull_policy_that_the_server_chose_for_a_former_image() -> None:
     def run(image: str, policy: str) -> Outcome:
         containers = [{"image": image, "imagePullPolicy": policy}]
         made = obj(spec={"template": {"spec": {"containers": containers}}})
