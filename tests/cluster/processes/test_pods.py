@@ -334,6 +334,17 @@ class TestRefusals:
         listed = "hostAliases, resources.limits.cpu, resources.limits.ephemeral-storage"
         assert text == f"not honored by process nodes: {listed}"
 
+    async def test_reports_settings_of_mounts_that_are_not_honored(self, client: Client, node: ProcessNode) -> None:
+        mounts = [
+            {"name": "data", "mountPath": "/data/one", "mountPropagation": "HostToContainer"},
+            {"name": "data", "mountPath": "/data/two", "readOnly": True, "recursiveReadOnly": "IfPossible"},
+        ]
+        volumes = [{"name": "data", "emptyDir": {}}]
+        await client.create(pod("mounts", {"volumeMounts": mounts}, volumes=volumes, setHostnameAsFQDN=True))
+        text = await event(client, "mounts", "NotHonored")
+        listed = "setHostnameAsFQDN, volumeMounts.mountPropagation, volumeMounts.recursiveReadOnly"
+        assert text == f"not honored by process nodes: {listed}"
+
     async def test_remote_server_is_refused(self) -> None:
         remote = Client(load_config(server="https://10.0.0.1:6443"))
         with pytest.raises(RemoteServerError, match=r"the API server 10\.0\.0\.1 is not on this machine"):

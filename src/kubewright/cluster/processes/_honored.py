@@ -27,6 +27,8 @@ def not_honored(pod: core.Pod, images: Images, mode: MountMode) -> list[str]:
 def _of_pod(spec: core.PodSpec, mode: MountMode) -> Iterator[str]:
     context = spec.security_context or core.PodSecurityContext()
     fields = {
+        "hostname (HOSTNAME has it)": spec.hostname and mode != "namespace",
+        "setHostnameAsFQDN": spec.set_hostname_as_fqdn,
         "hostAliases": spec.host_aliases,
         "dnsConfig": spec.dns_config,
         "shareProcessNamespace": spec.share_process_namespace,
@@ -53,6 +55,7 @@ def _of_container(spec: core.PodSpec, container: AnyContainer, images: Images) -
     of_pod = spec.security_context or core.PodSecurityContext()
     own = container.security_context or core.SecurityContext()
     limits = (container.resources.limits if container.resources is not None else None) or {}
+    mounts = container.volume_mounts or ()
     yield from (f"resources.limits.{name}" for name in sorted(limits) if name != "memory" or not measures_memory())
     image = images.find(container.image)
     wanted = [each for each in (own.run_as_user, of_pod.run_as_user, image.user if image else None) if each is not None]
@@ -69,6 +72,9 @@ def _of_container(spec: core.PodSpec, container: AnyContainer, images: Images) -
         "securityContext.seccompProfile": own.seccomp_profile,
         "securityContext.appArmorProfile": own.app_armor_profile,
         "securityContext.seLinuxOptions": own.se_linux_options,
+        "securityContext.procMount": own.proc_mount not in (None, "Default"),
+        "volumeMounts.mountPropagation": any(each.mount_propagation not in (None, "None") for each in mounts),
+        "volumeMounts.recursiveReadOnly": any(each.recursive_read_only not in (None, "Disabled") for each in mounts),
         "volumeDevices": container.volume_devices,
         "ports.hostPort": any(port.host_port for port in container.ports or ()),
     }
