@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,10 @@ async def test_new_node_of_the_same_name_restarts_pods(client: Client, start_nod
     assert last.terminated.reason == "ContainerStatusUnknown"
     lost = await phase(client, "once", "Failed")
     assert (lost.status.container_statuses or [])[0].restart_count == 0
+    await client.create(pod("later", {"args": ["exec sleep 1000"]}))
+    later = await wait(client, "later", is_ready)
+    networks = [ip_network(f"{one.status.pod_ip}/22", strict=False) for one in (got, later)]
+    assert networks[0] == networks[1], "the network of the former node is not claimed any more"
 
 
 @pytest.mark.clusters("embedded")

@@ -91,10 +91,24 @@ class TestAddresses:
         finally:
             addresses.close()
 
+    def test_pods_keep_addresses_of_their_own_network_only(self) -> None:
+        one, other = LoopbackAddresses(), LoopbackAddresses()
+        try:
+            mine, foreign = one.allocate(), other.allocate()
+            assert [one.keep(address) for address in (mine, foreign, "10.0.0.1", "fd00::1")] == [True, *[False] * 3]
+            one.release(mine)
+            assert one.keep(mine)
+            assert mine not in {one.allocate() for _ in range(1020)}
+        finally:
+            one.close()
+            other.close()
+
     def test_pods_share_the_only_address(self) -> None:
         addresses = LoopbackAddresses(bind=only_one_address)
         assert addresses.shared
         assert [addresses.allocate(), addresses.allocate()] == ["127.0.0.1", "127.0.0.1"]
+        assert addresses.keep("127.0.0.1")
+        assert not addresses.keep("127.128.0.2")
         addresses.release("127.0.0.1")
         addresses.close()
 

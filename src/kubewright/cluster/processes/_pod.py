@@ -43,9 +43,7 @@ class PodWorker:
         self.workers: dict[str, ContainerWorker] = {}
         self._node = node
         self._folder = folder
-        address = pod.status.pod_ip or (node.host_address if pod.spec.host_network else node.addresses.allocate())
-        if pod.status.pod_ip:
-            node.addresses.mark_used(address)
+        address = _address_of(pod, node)
         now = node.clock.now()
         self.state = PodState(address, node.host_address, [], pod.status.start_time or now)
         for condition in pod.status.conditions or ():
@@ -315,3 +313,11 @@ class PodWorker:
     def is_terminal(self) -> bool:
         """Whether the pod has succeeded or failed."""
         return phase_of(self.state) in _TERMINAL
+
+
+def _address_of(pod: core.Pod, node: NodeContext) -> str:
+    """Returns the address of a new pod, or of one that a former node of this name has started."""
+    if pod.spec.host_network:
+        return node.host_address
+    former = pod.status.pod_ip
+    return former if former and node.addresses.keep(former) else node.addresses.allocate()

@@ -59,7 +59,7 @@ def status_of(pod: core.Pod, state: PodState, now: datetime) -> Status:
         "hostIP": state.host_address,
         "hostIPs": [{"ip": state.host_address}],
         "podIP": state.address,
-        "podIPs": [{"ip": state.address}],
+        "podIPs": [*_former_addresses(pod, state.address), {"ip": state.address}],
         "initContainerStatuses": _containers(state.of_kind("init", "sidecar")),
         "containerStatuses": _containers(state.of_kind("app")),
         "ephemeralContainerStatuses": _containers(state.of_kind("ephemeral")),
@@ -68,6 +68,11 @@ def status_of(pod: core.Pod, state: PodState, now: datetime) -> Status:
     if state.failure is not None:
         status["reason"], status["message"] = state.failure
     return status
+
+
+def _former_addresses(pod: core.Pod, address: str) -> list[Status]:
+    """Returns the patch that removes the addresses that a former node gave the pod."""
+    return [{"$patch": "delete", "ip": each.ip} for each in pod.status.pod_ips or () if each.ip != address]
 
 
 def _containers(states: Sequence[ContainerState]) -> list[Status]:

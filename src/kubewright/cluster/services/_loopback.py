@@ -88,7 +88,7 @@ class LoopbackBlock:
 
 
 class LoopbackAddresses:
-    """Allocates the addresses of process pods, with the interface of `PodAddresses`.
+    """Allocates the addresses of process pods.
 
     Each pod has its own address, which no other cluster on this machine uses, as long as addresses other than 127.0.0.1
     can be bound. Otherwise all pods share 127.0.0.1 (`shared`): give them ports with `PodPorts`.
@@ -123,9 +123,20 @@ class LoopbackAddresses:
                 return address
         raise RuntimeError(f"all {last - first + 1} pod addresses of {network} are in use")
 
-    def mark_used(self, address: str) -> None:
-        """Records the address of a pod that has one already."""
-        self._used.add(address)
+    def keep(self, address: str) -> bool:
+        """Records the address of a pod that has one already. Returns whether the pod can keep it.
+
+        It cannot if the address is from the network of a former node, which may belong to another cluster now.
+        """
+        if self._block is None:
+            return address == SHARED_ADDRESS
+        try:
+            kept = ipaddress.IPv4Address(address) in self._block.network
+        except ValueError:  # not IPv4
+            return False
+        if kept:
+            self._used.add(address)
+        return kept
 
     def release(self, address: str) -> None:
         """Makes the address of a deleted pod available again."""
