@@ -156,7 +156,8 @@ async def test_serves_autoscalers_in_both_versions(raw: Raw) -> None:
     assert shown.body["spec"]["metrics"] == [
         {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}}
     ]
-    memory = {"type": "Resource", "resource": {"name": "memory", "target": {"type": "Value", "value": "1Gi"}}}
+    target_value = {"type": "AverageValue", "averageValue": "1Gi"}
+    memory = {"type": "Resource", "resource": {"name": "memory", "target": target_value}}
     spec = {"scaleTargetRef": target, "maxReplicas": 3, "metrics": [memory]}
     await raw("POST", f"/apis/autoscaling/v2{path}", {"metadata": {"name": "b"}, "spec": spec})
     refused = await raw("GET", f"/apis/autoscaling/v1{path}/b")

@@ -154,6 +154,8 @@ async def apply(state: State, call: Call) -> ApiResponse:
         )
     except Refused as error:
         raise merge_failure(error, type_, call.name) from None
+    if not made["metadata"].get("name"):  # an existing object has one, also if the configuration has none
+        raise name_mismatch("", call.name)
     check_path(call, made)
     _check_duplicates(call)
     obj = fit_to_schema(call, type_, made)
@@ -204,6 +206,4 @@ def applied_config(call: Call, api_version: str, kind: str) -> JSONObject:
         raise bad_request("error decoding YAML: the metadata of the applied configuration is not an object")
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
-    if not metadata.get("name"):
-        raise name_mismatch("", call.name)
     return config

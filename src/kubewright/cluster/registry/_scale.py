@@ -19,7 +19,7 @@ from kubewright.cluster.output._format import output_format
 from kubewright.cluster.registry._decoding import decode_body, media_type_of
 from kubewright.cluster.registry._field_managers import manager_name_of, merge_failure
 from kubewright.cluster.registry._patch import APPLY, PATCHES, applied_config, patched_document
-from kubewright.cluster.registry._store import check_path_name
+from kubewright.cluster.registry._store import check_path
 from kubewright.cluster.registry._update import update_object
 from kubewright.cluster.storage._storage import Entry
 
@@ -58,6 +58,7 @@ async def write_scale(state: State, call: Call) -> ApiResponse:
     given = None if applies else _given(state, call, scale)
     before = {**scale, "metadata": {**scale["metadata"], "managedFields": entries}}
     wanted = _managed(state, call, before, given, config)
+    check_path(call, wanted)
     attributes = attributes_of(call, "UPDATE", {**wanted, "kind": "Scale", "apiVersion": "autoscaling/v1"}, scale)
     await state.admission.mutate(attributes)
     assert attributes.object is not None
@@ -75,9 +76,7 @@ async def write_scale(state: State, call: Call) -> ApiResponse:
 def _given(state: State, call: Call, scale: JSONObject) -> JSONObject:
     """Returns the Scale in the body, or the result of the patch in it."""
     if call.verb == "update":
-        given = _read(decode_body(state, call, None))
-        check_path_name(call, given.setdefault("metadata", {}))
-        return given
+        return _read(decode_body(state, call, None))
     media_type = media_type_of(call)
     kind = PATCHES.get(media_type)
     if kind is None or (kind == "strategic" and call.type.custom):

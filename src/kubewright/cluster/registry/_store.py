@@ -16,7 +16,6 @@ from kubewright.cluster.storage._storage import Entry
 __all__ = [
     "NAMESPACE_MISMATCH",
     "check_path",
-    "check_path_name",
     "check_path_namespace",
     "commit",
     "object_response",
@@ -35,15 +34,11 @@ def object_response(state: State, call: Call, made: Entry | JSONObject, status: 
 
 
 def check_path(call: Call, obj: JSONObject) -> None:
-    """Sets the object's namespace and name from the path. Raises `Failure` if the body has others."""
+    """Sets namespace and name from the path; a PUT must have the name. Raises `Failure` if the body has others."""
     metadata = obj.setdefault("metadata", {})
     check_path_namespace(call, obj)
-    if call.name and call.verb != "create":
-        check_path_name(call, metadata)
-
-
-def check_path_name(call: Call, metadata: JSONObject) -> None:
-    """Sets the object's name from the path, except for a PUT. Raises `Failure` if the body has another one."""
+    if not call.name or call.verb == "create":
+        return
     name = metadata.get("name", "")
     if not name and call.verb != "update":
         metadata["name"] = call.name
