@@ -4,6 +4,9 @@ WORKERS ?= 2
 BIN     := .venv/bin
 RUN     := $(BIN)/python -m
 
+# Some container images set it. Every command that a test starts would compile Kubewright again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
