@@ -17,13 +17,17 @@ may need more memory than one; the limits of the address space and of probes and
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import resource
+import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -53,10 +57,41 @@ def many_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+class Child:
+    """A forked process, with the interface of `asyncio.subprocess.Process` that is needed here."""
+
+    def __init__(
+        self,
+        pid: int,
+        status: asyncio.StreamReader,
+        connection: asyncio.StreamWriter,
+        stdout: asyncio.StreamReader,
+        stdin: asyncio.StreamWriter,
+    ) -> None:
+        self.pid, self.stdin, self.stdout = pid, stdin, stdout
+        self.returncode: int | None = None
+        self._connection = connection
+        self._ended = asyncio.create_task(self._follow(status))
+
+    async def _follow(self, status: asyncio.StreamReader) -> None:
+        line = await status.readline()
+        assert line, "the nursery ended: standard error has the reason"
+        self.returncode = int(line)
+        self._connection.close()
+
+    async def wait(self) -> None:
+        """Waits for its end."""
+        await asyncio.shield(self._ended)
+
+    def kill(self) -> None:
+        """Lets the nursery kill it."""
+        self._connection.write_eof()
+
+
 class Victim:
     """A child process that is attacked. `facts` is what it reported when it was ready: ports, files, tokens."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+    def __init__(self, process: Child, log: Path) -> None:
         self.facts: dict[str, Any] = {}
         self.probe: Target = {}
         """How it is probed."""
@@ -141,7 +176,6 @@ class Victim:
 
     async def ask(self, **question: Any) -> dict[str, Any]:
         """Sends the child a line of JSON, and returns the line that it answers. Several questions may be open."""
-        assert self._process.stdin is not None
         number = len(self._answers)
         self._answers[number] = asyncio.get_running_loop().create_future()
         self._process.stdin.write(json.dumps({**question, "number": number}).encode() + b"\n")
@@ -161,7 +195,6 @@ class Victim:
                     answer.set_exception(error)
 
     async def _line(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line:
             await self._process.wait()
@@ -184,25 +217,61 @@ class Victim:
         if self.alive:
             self._process.kill()
         await self._process.wait()
+        self._process.stdin.close()
+
+
+class _Nursery:
+    """The process that forks all attacked processes of this test run. See `tests/attacks/nursery.py`."""
+
+    def __init__(self) -> None:
+        environment = {
+            **os.environ,
+            "MALLOC_ARENA_MAX": "2",  # each arena reserves address space, which is limited
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+        }
+        self._folder = tempfile.TemporaryDirectory(prefix="nursery-")
+        self._socket = Path(self._folder.name) / "socket"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.attacks.nursery", self._socket],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=ROOT,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"ready\n", "the nursery ended: standard error has the reason"
+        atexit.register(self._stop)
+
+    def _stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+    async def fork(self, kind: str, arguments: tuple[str, ...], errors: int) -> Child:
+        """Forks a child that writes its standard error to a file descriptor."""
+        near, far = socket.socketpair()
+        connection = socket.socket(socket.AF_UNIX)
+        with far:
+            connection.connect(str(self._socket))
+            message = json.dumps([kind, ADDRESS_SPACE, CPU_SECONDS, *arguments]).encode()
+            socket.send_fds(connection, [message], [far.fileno(), errors])
+        status, writer = await asyncio.open_unix_connection(sock=connection)
+        talk = await asyncio.open_unix_connection(sock=near)
+        return Child(int(await status.readline()), status, writer, *talk)
+
+
+@cache
+def _nursery() -> _Nursery:
+    return _Nursery()
 
 
 @asynccontextmanager
 async def running(kind: str, *arguments: str) -> AsyncIterator[Victim]:
     """Starts a child from `tests/attacks/victim.py`, and ends it."""
     many_files()
-    environment = {
-        **os.environ,
-        "MALLOC_ARENA_MAX": "2",  # each arena reserves address space, which is limited
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
-    }
     with tempfile.TemporaryDirectory(prefix="attacks-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.attacks.victim", kind, str(ADDRESS_SPACE), str(CPU_SECONDS), *arguments,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=stderr, env=environment, cwd=ROOT,
-            )  # fmt: skip
-        victim = Victim(process, log)
+            child = await _nursery().fork(kind, arguments, stderr.fileno())
+        victim = Victim(child, log)
         try:
             await victim.begin()
             yield victim

@@ -1,4 +1,4 @@
-"""The child processes of the attack suite: `python -m tests.attacks.victim KIND ADDRESS_SPACE CPU_SECONDS [ARGUMENT]`.
+"""The child processes of the attack suite, which `tests/attacks/nursery.py` forks.
 
 A child limits itself, starts one of our servers, writes a line of JSON about it, and answers lines of JSON from
 standard input until that ends. A thread reads them, so that a blocked event loop is still reported.
@@ -195,8 +195,8 @@ async def serve(kind: str, arguments: list[str]) -> None:
         await done.wait()
 
 
-if __name__ == "__main__":
-    name, space, seconds, *rest = sys.argv[1:]
-    limit(int(space), int(seconds))
+def begin(kind: str, address_space: int, cpu_seconds: int, arguments: list[str]) -> None:
+    """Runs one of the servers in this process, within limits."""
+    limit(address_space, cpu_seconds)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as `kubewright run` and `cluster start` do
-        runner.run(serve(name, rest))
+        runner.run(serve(kind, arguments))
