@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import kubewright
+from tests.sources import PACKAGE, parsed
 
-PACKAGE = Path(kubewright.__file__).parent
 WRITING = {"dump", "dump_all", "safe_dump", "safe_dump_all", "CSafeDumper", "SafeDumper", "YAMLError"}
 
 
-def foreign_uses(source: str) -> Iterator[tuple[int, str]]:
+def foreign_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Uses of PyYAML that read: every name that is not one of its writers."""
-    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "yaml":
             yield node.lineno, f"from {node.module} import"
@@ -22,16 +19,16 @@ def foreign_uses(source: str) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 if alias.name.startswith("yaml.") or (alias.name == "yaml" and alias.asname):
                     yield node.lineno, f"import {alias.name}"
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "yaml" and node.attr not in WRITING:
+        elif isinstance(node, ast.Attribute) and node.attr not in WRITING and ast.unparse(node.value) == "yaml":
             yield node.lineno, f"yaml.{node.attr}"
 
 
 def test_no_other_module_reads_yaml() -> None:
     found = [
         f"{file.relative_to(PACKAGE)}:{line} uses {use}; read through kubewright.yaml"
-        for file in sorted(PACKAGE.rglob("*.py"))
+        for file, tree in parsed("yaml")
         if file.parent != PACKAGE / "yaml"
-        for line, use in foreign_uses(file.read_text())
+        for line, use in foreign_uses(tree)
     ]
     assert found == []
 
@@ -47,4 +44,4 @@ def test_lint_finds_every_way_to_read() -> None:
         "import yaml as y",
         "import yaml.loader",
     ):
-        assert list(foreign_uses(source)), source
+        assert list(foreign_uses(ast.parse(source))), source

@@ -25,7 +25,7 @@ from kubewright.cluster.machinery._calls import User
 from kubewright.cluster.machinery._resources import ResourceTypes
 from kubewright.cluster.proxies import Proxies
 from kubewright.cluster.registry._builtin_resources import builtin_types
-from kubewright.cluster.registry._event_ttl import ExpiringEvents
+from kubewright.cluster.registry._upkeep import Upkeep
 from kubewright.cluster.serving._in_process import InProcess
 from kubewright.cluster.storage._snapshot import read_snapshot, write_snapshot
 from kubewright.cluster.storage._storage import Storage
@@ -65,6 +65,7 @@ class Cluster:
         seed: makes uids and generated names reproducible.
         snapshot: a file that keeps the objects between runs.
         history: the number of writes that watches and lists can go back.
+        compaction: the seconds after which they cannot go back further, as 300 of kube-apiserver. Default: no limit.
         controllers: whether garbage collection, namespace deletion and the default service accounts run. Without them,
             this is a bare API server.
         rbac: whether users may do only what roles grant, as on a real cluster. Adds the default roles. Clients in this
@@ -86,6 +87,7 @@ class Cluster:
         seed: int | str | None = None,
         snapshot: str | os.PathLike[str] | None = None,
         history: int = _DEFAULT_HISTORY,
+        compaction: float | None = None,
         controllers: bool = True,
         rbac: bool = False,
         services: Mapping[str, str] | None = None,
@@ -119,7 +121,7 @@ class Cluster:
         self._pod_streams: PodStreams
         self._proxies: Proxies
         self._laboratory: Laboratory | None = None
-        self._events: ExpiringEvents | None = None
+        self._upkeep = Upkeep(compaction)
         self._saving: Timer | None = None
         self._saved_revision = 0
         self._clients: dict[str, int] = {}
@@ -143,8 +145,7 @@ class Cluster:
         state.webhook_client.services.update(self._services)
         install_features(self._dispatcher, runs_pods=self._runs_pods)
         self._pod_streams, self._proxies = PodStreams(self._dispatcher), Proxies(self._dispatcher)
-        self._events = ExpiringEvents(state)
-        self._events.start()
+        self._upkeep.start(state)
         if self._with_controllers:
             self._controllers = Controllers(state, self._dispatcher.access)
             self._controllers.start()
@@ -177,8 +178,7 @@ class Cluster:
         if self._laboratory is not None:
             self._laboratory.close()
             self._laboratory = None
-        if self._events is not None:
-            self._events.stop()
+        self._upkeep.stop()
         if self._controllers is not None:
             self._controllers.stop()
             self._controllers = None
@@ -203,11 +203,11 @@ class Cluster:
         if not self._with_workloads:
             return
         # Imported here because it imports operators and everything that they need.
-        from kubewright.cluster.workloads import RunningWorkloads, SigningTransport, Workloads
+        from kubewright.cluster.workloads import RunningWorkloads, Workloads, workloads_transport
 
         settings = self._with_workloads if isinstance(self._with_workloads, Workloads) else Workloads()
-        transport = SigningTransport(self.transport(User(CONTROLLER_MANAGER, ADMIN.groups), warnings=False))
-        client = Client(transport=transport, clock=self._clock, rng=self._rng)
+        inner = self.transport(User(CONTROLLER_MANAGER, ADMIN.groups), warnings=False)
+        client = Client(transport=workloads_transport(inner, settings), clock=self._clock, rng=self._rng)
         running = RunningWorkloads(
             settings,
             client,

@@ -33,7 +33,7 @@ SAMPLE_CONTROLLER = GoProgram(
 @functools.cache
 def sample_controller() -> Path:
     """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
-    return SAMPLE_CONTROLLER.binary()
+    return SAMPLE_CONTROLLER.binary_for_test()
 
 
 def example(name: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.go_programs import GoProgram
+from tests.go_programs import GoMissing, GoProgram
 
 __all__ = ["KUBECTLS"]
 
@@ -40,7 +40,10 @@ KUBECTLS: Final = {module.name: _kubectl(module) for module in sorted(_MODULES.i
 def main() -> None:
     """Builds the releases that are named, or all."""
     for release in sys.argv[1:] or KUBECTLS:
-        print(f"kubectl {release}: {KUBECTLS[release].binary()}")
+        try:
+            print(f"kubectl {release}: {KUBECTLS[release].binary()}")
+        except GoMissing as error:
+            raise SystemExit(f"error: {error}") from None
 
 
 if __name__ == "__main__":

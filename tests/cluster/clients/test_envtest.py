@@ -52,7 +52,7 @@ async def check(cluster: Cluster | RealCluster, home: Path) -> None:
         "KUBECONFIG": str(cluster.kubeconfig()),
         "HOME": str(home),
     }
-    program = SUITE.binary()
+    program = SUITE.binary_for_test()
     for _ in range(2):
         code, output, errors = await finished(
             "/usr/bin/env", "-C", MODULE / "internal" / "controller", program, "-test.v", environment=environment

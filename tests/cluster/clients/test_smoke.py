@@ -86,7 +86,7 @@ async def test_kubectl_of_other_releases(release: str, served: Cluster, real: Re
         for path, content in FILES.items():
             (home / path).parent.mkdir(parents=True, exist_ok=True)
             (home / path).write_text(content)
-        runner = Kubectl(program.binary(), cluster.kubeconfig(), namespace, home)
+        runner = Kubectl(program.binary_for_test(), cluster.kubeconfig(), namespace, home)
         assert (await runner.run("create", "namespace", namespace)).code == 0
         runners.append(runner)
     for step in SMOKE:
@@ -109,17 +109,17 @@ async def test_helm(served: Cluster, real: RealCluster, tmp_path: Path) -> None:
     (chart / "templates" / "web.yaml").write_text(_chart_template())
     (chart / "templates" / "NOTES.txt").write_text("{{ .Release.Name }} {{ .Release.Revision }}\n")
     commands = [
-        f"install demo {chart} --create-namespace --wait --timeout 60s",
+        f"install demo {chart} --create-namespace --wait --timeout 300s",
         "list --no-headers",
         "get manifest demo",
-        f"upgrade demo {chart} --set replicas=2 --wait --timeout 60s",
+        f"upgrade demo {chart} --set replicas=2 --wait --timeout 300s",
         f"upgrade demo {chart} --set replicas=nonsense",
         f"upgrade --install demo {chart} --dry-run=server --set replicas=3",
         "history demo",
-        "rollback demo 1 --wait --timeout 60s",
+        "rollback demo 1 --wait --timeout 300s",
         "status demo",
         f"template demo {chart} --validate",
-        "uninstall demo --wait --timeout 60s",
+        "uninstall demo --wait --timeout 300s",
         "list --all --no-headers",
         "status demo",
     ]

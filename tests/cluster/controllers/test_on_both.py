@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from kubewright.api import Quantity, core, discovery, meta
-from kubewright.client import Client, MergePatch
+from kubewright.client import Client, MergePatch, StrategicPatch
 from kubewright.testing import ControlPlane
 from tests.patience import PATIENCE
 
@@ -108,6 +108,44 @@ async def test_namespace_deletes_pods_before_everything_else(client: Client) -> 
     }
     await client.patch(core.ConfigMap, "held", release, name)
     await eventually(lambda: client.find(core.Namespace, name), lambda found: found is None)
+
+
+# Garbage collection
+
+
+@pytest.mark.promise("The embedded cluster", "A dependent of a deleted and of a valid owner loses the deleted one.")
+async def test_dependents_with_a_valid_owner_survive_foreground_deletion(client: Client, namespace: str) -> None:
+    labels = {"app": "shared"}
+    spec = core.PodSpec(
+        containers=[core.Container(name="c", image="i")],
+        node_selector={"none": "has-it"},
+        termination_grace_period_seconds=0,
+    )
+    template = core.PodTemplateSpec(metadata=meta.ObjectMeta(labels=labels), spec=spec)
+    going, staying = [
+        await client.create(
+            core.ReplicationController(
+                metadata=meta.ObjectMeta(name=name, namespace=namespace),
+                spec=core.ReplicationControllerSpec(replicas=replicas, selector={"app": app}, template=of),
+            )
+        )
+        for name, replicas, app, of in (
+            ("going", 6, "shared", template),
+            ("staying", 0, "other", core.PodTemplateSpec(metadata=meta.ObjectMeta(labels={"app": "other"}), spec=spec)),
+        )
+    ]
+    pods = await eventually(lambda: client.list(core.Pod, namespace, labels=labels), lambda found: len(found) == 6)
+    owner = {"apiVersion": "v1", "kind": "ReplicationController", "name": "staying", "uid": staying.metadata.uid}
+    shared = {pod.metadata.name for pod in pods[:3]}
+    for name in shared:
+        await client.patch(core.Pod, name, StrategicPatch({"metadata": {"ownerReferences": [owner]}}), namespace)
+    await client.delete(going, propagation="Foreground")
+    await client.wait_until_gone(core.ReplicationController, "going", namespace)
+
+    left = await client.list(core.Pod, namespace)
+    assert {pod.metadata.name for pod in left} == shared
+    assert [pod.metadata.deletion_timestamp for pod in left] == [None] * 3
+    assert [[each.name for each in pod.metadata.owner_references or ()] for pod in left] == [["staying"]] * 3
 
 
 # Mirroring of Endpoints

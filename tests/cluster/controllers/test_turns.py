@@ -9,10 +9,12 @@ import pytest
 import pytest_asyncio
 
 import kubewright as kw
-from kubewright.api import Quantity, core, meta, rbac
+from kubewright.api import Object, Quantity, apps, core, meta, rbac
 from kubewright.api.apiextensions import CustomResourceDefinition
 from kubewright.client import Client, NotFound
+from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
+from kubewright.cluster.workloads import REQUESTS_PER_TURN, Workloads
 from kubewright.crd import install
 
 # The number of objects that a turn may process, and that it may only look at.
@@ -39,6 +41,17 @@ async def turns_until(work: Awaitable[None]) -> int:
         turns += 1
     await task
     return turns
+
+
+async def most_writes_in_a_turn(cluster: Cluster, work: Awaitable[None]) -> int:
+    """Returns the largest number of writes in one turn of the event loop until the work is done."""
+    most, task = 0, asyncio.ensure_future(work)
+    while not task.done():
+        before = cluster.state.storage.revision
+        await asyncio.sleep(0)
+        most = max(most, cluster.state.storage.revision - before)
+    await task
+    return most
 
 
 def config_map(name: str, namespace: str = "default", **metadata: object) -> core.ConfigMap:
@@ -92,6 +105,66 @@ async def test_orphans_dependents_in_turns(cluster: Cluster, client: Client) -> 
     assert await turns_until(cluster.settled()) >= 320 / PROCESSED
     left = await client.list(core.ConfigMap, "default")
     assert len([each for each in left if each.metadata.name.startswith("c-")]) == 320
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+async def test_deletes_dependents_in_turns(cluster: Cluster, client: Client, propagation: str) -> None:
+    root = await client.create(config_map("root"))
+    owner = meta.OwnerReference(
+        api_version="v1", kind="ConfigMap", name="root", uid=root.metadata.uid or "", block_owner_deletion=True
+    )
+    for number in range(320):
+        await client.create(config_map(f"c-{number}", owner_references=[owner]))
+    await cluster.settled()
+    await client.delete(root, propagation=propagation)  # type: ignore[arg-type]
+    assert await most_writes_in_a_turn(cluster, cluster.settled()) <= PROCESSED
+    assert [each.metadata.name for each in await client.list(core.ConfigMap, "default")] == ["kube-root-ca.crt"]
+
+
+async def test_fills_namespaces_in_turns(cluster: Cluster, client: Client) -> None:
+    for number in range(320):
+        await client.create(core.Namespace(metadata=meta.ObjectMeta(name=f"n-{number}")))
+    assert await most_writes_in_a_turn(cluster, cluster.settled()) <= 2 * PROCESSED  # an account and a ConfigMap
+    assert len(await client.list(core.ServiceAccount, None)) >= 320
+
+
+def template() -> core.PodTemplateSpec:
+    spec = core.PodSpec(containers=[core.Container(name="c", image="i")])
+    return core.PodTemplateSpec(metadata=meta.ObjectMeta(labels={"app": "a"}), spec=spec)
+
+
+SELECTED = meta.LabelSelector(match_labels={"app": "a"})
+MANY_PODS: dict[str, Object] = {
+    "replicasets": apps.ReplicaSet(
+        metadata=meta.ObjectMeta(name="many"),
+        spec=apps.ReplicaSetSpec(replicas=100, selector=SELECTED, template=template()),
+    ),
+    "replicationcontrollers": core.ReplicationController(
+        metadata=meta.ObjectMeta(name="many"),
+        spec=core.ReplicationControllerSpec(replicas=100, selector={"app": "a"}, template=template()),
+    ),
+    "statefulsets": apps.StatefulSet(
+        metadata=meta.ObjectMeta(name="many"),
+        spec=apps.StatefulSetSpec(
+            replicas=100, selector=SELECTED, service_name="s", template=template(), pod_management_policy="Parallel"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MANY_PODS)
+async def test_creates_and_deletes_many_pods_in_turns(kind: str) -> None:
+    """Requests of controllers in the same process never wait for a socket."""
+    async with (
+        Cluster(clock=VirtualClock(), seed=1, workloads=Workloads(heartbeat=None)) as cluster,
+        cluster.client(namespace="default") as client,
+    ):
+        made = await client.create(MANY_PODS[kind])
+        allowed = REQUESTS_PER_TURN + PROCESSED  # those of the workloads and of the garbage collector
+        assert await most_writes_in_a_turn(cluster, cluster.settled()) <= allowed
+        assert len(await client.list(core.Pod)) == 100
+        await client.delete(made)
+        assert await most_writes_in_a_turn(cluster, cluster.settled()) <= allowed
 
 
 async def test_aggregates_cluster_roles_in_turns(cluster: Cluster, client: Client) -> None:

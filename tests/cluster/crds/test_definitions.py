@@ -100,6 +100,28 @@ CASES: dict[str, dict[str, Any]] = {
         "spec.versions.0.selectableFields": [{"jsonPath": f".spec.f{number}"} for number in range(9)],
     },
     "a selectable field of the metadata": {"spec.versions.0.selectableFields": [{"jsonPath": ".metadata.name"}]},
+    "selectable fields of every type": {
+        f"{SPEC}.properties": {"a": TEXT, "b": {"type": "integer"}, "c": {"type": "array", "items": TEXT}},
+        "spec.versions.0.selectableFields": [{"jsonPath": f".spec{path}"} for path in ("", ".a", ".b", ".c", ".none")],
+    },
+    "invalid and repeated selectable fields": {
+        f"{SPEC}.properties": {"a": TEXT, "m": {"type": "object", "additionalProperties": TEXT}},
+        "spec.versions.0.selectableFields": [
+            {"jsonPath": path}
+            for path in (
+                ".spec.a",
+                ".spec.a",
+                "",
+                ".",
+                "spec",
+                ".spec['a']",
+                ".spec.m.any",
+                ".spec.a.b",
+                ".spec.",
+                "..",
+            )
+        ],
+    },
     "no type at the root": {f"{ROOT}.type": None},
     "a root that is a text": {f"{ROOT}": TEXT},
     "additional properties at the root": {f"{ROOT}.additionalProperties": TEXT, f"{ROOT}.properties": None},

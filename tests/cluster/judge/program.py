@@ -57,7 +57,7 @@ async def judged(
     """Runs a part of the program, and returns its answers by client, resource and step."""
     options = {"part": part, "cluster": kubeconfig, "namespace": namespace, "samples": objects}
     code, output, errors = await finished(
-        JUDGE.binary(),
+        JUDGE.binary_for_test(),
         *(f"--{name}={value}" for name, value in options.items()),
         environment={"HOME": str(objects.parent), **(environment or {})},
         seconds=_SECONDS,

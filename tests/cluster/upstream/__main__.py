@@ -19,7 +19,7 @@ from typing import Final
 
 from kubewright.cluster import Cluster
 from kubewright.cluster.workloads import Workloads
-from kubewright.testing import ControlPlane
+from kubewright.testing import ControlPlane, SetupError
 from kubewright.testing.binaries import download_module
 from tests.cluster.clients.processes import finished
 from tests.go_programs import GoProgram
@@ -109,7 +109,7 @@ async def compare(name: str) -> bool:
     """Runs a suite on new clusters. Prints the counts, and every spec that passes on one of the clusters only."""
     suite = SUITES[name]
     workloads = Workloads(nodes=0) if suite.controllers else False
-    async with Cluster(workloads=workloads, controllers=suite.controllers) as cluster:
+    async with Cluster(workloads=workloads, controllers=suite.controllers, compaction=300) as cluster:
         await cluster.serve()
         ours = await suite.states(cluster.kubeconfig())
     with ControlPlane(controllers=suite.controllers) as plane:
@@ -128,7 +128,12 @@ def main() -> int:
     names = parser.parse_args().suites or list(SUITES)
     if unknown := [name for name in names if name not in SUITES]:
         parser.error(f"unknown suite {', '.join(unknown)}; use {', '.join(SUITES)}")
-    good = [asyncio.run(compare(name)) for name in names]
+    try:
+        for name in names:
+            SUITES[name].program.binary()
+        good = [asyncio.run(compare(name)) for name in names]
+    except SetupError as error:
+        raise SystemExit(f"error: {error}") from None
     return 0 if all(good) else 1
 
 

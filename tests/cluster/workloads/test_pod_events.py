@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from kubewright.api import core, meta
+from kubewright.api import apps, core, meta
+from kubewright.clock import VirtualClock
+from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import PodPlan
 from kubewright.cluster.nodes._pod_events import duration  # private: a table of durations that takes hours with a pod
-from tests.cluster.workloads.conftest import World
+from kubewright.cluster.workloads import Workloads
+from tests.cluster.workloads.conftest import World, a_deployment
 
 PRESENT = 'Container image "{}" already present on machine and can be accessed by the pod'
 Line = tuple[str, str, str, int]
@@ -203,3 +206,15 @@ async def test_finished_pod_has_no_killing_event(world: World) -> None:
 )
 def test_formats_durations_like_go(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize("events", [True, False])
+async def test_writes_events_unless_they_are_off(events: bool) -> None:
+    clock = VirtualClock()
+    async with Cluster(clock=clock, workloads=Workloads(events=events)) as cluster:
+        client = cluster.client()
+        await client.create(a_deployment(replicas=2))
+        await clock.advance(60)
+        deployment = await client.get(apps.Deployment, "web", "default")
+        assert deployment.status.ready_replicas == 2
+        assert bool(await client.list(core.Event)) == events

@@ -8,6 +8,7 @@ from typing import Final
 from kubewright.api import Selector, SelectorError
 from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.validation._common import label_requirement_errors, requirement_errors
 
 __all__ = ["selector_errors", "selector_parse_errors"]
 
@@ -17,8 +18,8 @@ _OPERATORS: Final = {"fieldSelector": ("In", "NotIn"), "labelSelector": ("In", "
 
 
 def selector_errors(attributes: JSONObject) -> list[FieldError]:
-    """Requires either a raw selector or a list of requirements."""
-    errors = []
+    """Requires either a raw selector or a list of requirements, which may have operators of newer versions."""
+    errors: list[FieldError] = []
     for name in _OPERATORS:
         selector = attributes.get(name)
         if selector is None:
@@ -29,7 +30,16 @@ def selector_errors(attributes: JSONObject) -> list[FieldError]:
         if not text and not wanted:
             detail = f"when {path} is specified, requirements or rawSelector is required"
             errors.append(required(f"{path}.requirements", detail))
+        for index, each in enumerate(wanted or ()):
+            errors += _requirement_errors(name, each, f"{path}.requirements[{index}]")
     return errors
+
+
+def _requirement_errors(name: str, wanted: JSONObject, path: str) -> list[FieldError]:
+    if name == "labelSelector":
+        return label_requirement_errors(wanted, path, any_operator=True)
+    missing = [] if wanted.get("key") else [required(f"{path}.key", "must be specified")]
+    return [*missing, *requirement_errors(wanted, path, any_operator=True)]
 
 
 def selector_parse_errors(attributes: JSONObject) -> str:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from kubewright.cluster.admission import bundle_errors, service_errors, url_errors
 from kubewright.cluster.crds._schema_rules import schema_errors
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
+from kubewright.cluster.crds._selectable_fields import selectable_field_errors
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.columns import PathError, parse_path
 from kubewright.names import label_1035_problems, subdomain_problems
@@ -17,7 +18,6 @@ __all__ = ["definition_errors", "definition_update_errors"]
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_MOST_SELECTABLE: Final = 8
 _APPROVAL: Final = "api-approved.kubernetes.io"
 _POLICY: Final = "https://github.com/kubernetes/enhancements/pull/1111"
 
@@ -195,8 +195,7 @@ def _versions(versions: list[JSONObject]) -> Iterator[FieldError]:
     for path, columns, _ in _placed(versions, "additionalPrinterColumns"):
         for number, column in enumerate(columns):
             yield from _column(column, f"{path}[{number}]")
-    for path, fields, _ in _placed(versions, "selectableFields"):
-        yield from _selectable(fields, path)
+    yield from selectable_field_errors(versions)
 
 
 def _placed(versions: list[JSONObject], key: str, above: str = "") -> Iterator[tuple[str, Any, JSONObject]]:
@@ -251,17 +250,6 @@ def _path_problem(path: str) -> str:
     except PathError as error:
         return str(error)
     return ""
-
-
-def _selectable(fields: list[JSONObject], path: str) -> Iterator[FieldError]:
-    for number, field in enumerate(fields):
-        where = field.get("jsonPath") or ""
-        if not where:
-            yield required(f"{path}[{number}].jsonPath")
-        elif where.startswith(".metadata."):
-            yield invalid(f"{path}[{number}].jsonPath", where, "is an invalid path: does not refer to a valid field")
-    if len(fields) > _MOST_SELECTABLE:
-        yield too_many(path, len(fields), _MOST_SELECTABLE)
 
 
 def _stored(definition: JSONObject) -> Iterator[FieldError]:

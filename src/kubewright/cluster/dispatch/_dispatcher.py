@@ -72,7 +72,7 @@ class Dispatcher:
             record.responded(response)
             response.add_header("Audit-Id", record.id)
         if request.path.startswith("/api") and wants_yaml(header_of(request, "Accept")) and response.is_json:
-            response.in_yaml()
+            await response.in_yaml()
         return response
 
     def reject(self, request: Request, failure: Failure, user: User | None, *, uri: str, source: str) -> ApiResponse:

@@ -9,7 +9,7 @@ from kubewright.cluster._state import State
 from kubewright.cluster.admission import Attributes, Plugin
 from kubewright.cluster.limits._amounts import Amounts, amounts_of, sum_of, written
 from kubewright.cluster.limits._status import STORAGE, write_status
-from kubewright.cluster.limits._usage import SCOPES, concerns, counted_names, missing_amounts, usage_of
+from kubewright.cluster.limits._usage import UNSUPPORTED_SCOPES, concerns, counted_names, missing_amounts, usage_of
 from kubewright.cluster.machinery._failures import unsupported
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.storage._storage import Entry
@@ -103,5 +103,5 @@ def _check_scopes(quota: JSONObject) -> None:
     given = [*(spec.get("scopes") or ())]
     given += [each.get("scopeName", "") for each in (spec.get("scopeSelector") or {}).get("matchExpressions") or ()]
     for name in given:
-        if name not in SCOPES:
+        if name in UNSUPPORTED_SCOPES:
             raise unsupported(f"quotas with the scope {name}")

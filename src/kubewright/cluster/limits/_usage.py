@@ -10,10 +10,10 @@ from kubewright.api import Quantity, parse_time
 from kubewright.cluster.limits._amounts import Amounts, amounts_of, pod_limits, pod_requests, sum_of
 from kubewright.cluster.machinery._resources import JSONObject
 
-__all__ = ["SCOPES", "concerns", "counted_names", "missing_amounts", "usage_of"]
+__all__ = ["UNSUPPORTED_SCOPES", "concerns", "counted_names", "missing_amounts", "usage_of"]
 
-SCOPES: Final = frozenset({"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"})
-"""The supported scopes of quotas."""
+UNSUPPORTED_SCOPES: Final = frozenset({"CrossNamespacePodAffinity", "VolumeAttributesClass"})
+"""The scopes of the real server's quotas that are not supported."""
 
 _ONE: Final = Quantity("1")
 _NONE: Final = Quantity("0")

@@ -15,7 +15,7 @@ import msgspec
 from kubewright.cluster.machinery._json_syntax import syntax_problem
 from kubewright.yaml import MAX_DEPTH
 
-__all__ = ["UnreadableJSON", "UnreadableNumber", "check_depth", "decode_json", "rounded"]
+__all__ = ["UnreadableJSON", "UnreadableNumber", "check_depth", "copied", "decode_json", "rounded"]
 
 _decoder: Final = msgspec.json.Decoder()
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
@@ -49,6 +49,15 @@ def decode_json(body: bytes, *, untyped: bool = False) -> Any:
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
         check_depth(value)
     return rounded(value) if untyped and _LONG_INTEGER.search(body) else value
+
+
+def copied(value: Any) -> Any:
+    """Returns a copy of a JSON value, in a fraction of the time of `deepcopy`. Raises `RecursionError`."""
+    if isinstance(value, dict):
+        return {name: copied(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [copied(member) for member in value]
+    return value
 
 
 def check_depth(value: Any) -> None:

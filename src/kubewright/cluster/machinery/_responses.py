@@ -103,11 +103,11 @@ class ApiResponse:
         """Whether the body is a JSON document."""
         return bool(self.body) and self.headers["Content-Type"] == JSON
 
-    def in_yaml(self) -> None:
+    async def in_yaml(self) -> None:
         """Converts the JSON body to YAML."""
-        from kubewright.cluster.machinery._yaml import dump_yaml
+        from kubewright.cluster.machinery._yaml import yaml_of
 
-        self.body = dump_yaml(msgspec.json.decode(self.body))
+        self.body = await yaml_of(self.body)
         self.headers = Headers({**self.headers, "Content-Type": "application/yaml"})
 
     def add_header(self, name: str, value: str) -> None:

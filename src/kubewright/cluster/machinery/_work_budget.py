@@ -1,4 +1,4 @@
-"""`WorkBudget`: bounds the work of controllers between two turns of the event loop."""
+"""`WorkBudget`: bounds the work of a controller or a request between two turns of the event loop."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BUDGET: Final = 128
 class WorkBudget:
     """Counts the cost of work items and yields to the event loop whenever a turn's budget is spent.
 
-    A turn processes at most 16 objects, or looks at 128. Requests are served in between, so a controller must expect
-    that objects change at each `spend`.
+    A turn processes at most 16 objects, or looks at 128. Other requests are served in between, so callers must
+    expect that objects change at each `spend`.
     """
 
     def __init__(self) -> None:

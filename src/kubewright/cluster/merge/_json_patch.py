@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any, Final
 
 import msgspec
 
 from kubewright.api.wire import identical_json
-from kubewright.cluster.machinery._json import UnreadableJSON, check_depth, decode_json
+from kubewright.cluster.machinery._json import UnreadableJSON, check_depth, copied, decode_json
 from kubewright.cluster.merge._errors import Refused, bad_request, cannot_unmarshal, refusing_depth
 
 __all__ = ["MOST_COPIED", "MOST_OPERATIONS", "json_patch"]
@@ -49,7 +48,7 @@ def json_patch(document: Any, patch: bytes, *, untyped: bool = False) -> Any:
     Raises `Refused`: 400 for an invalid patch or a result that is nested too deeply, 413 for too many operations, 422
     for an operation that does not apply, and for copies of more than `MOST_COPIED` bytes.
     """
-    made = _Patched(deepcopy(document))
+    made = _Patched(copied(document))
     operations = _operations(patch, untyped=untyped)
     if len(operations) > MOST_OPERATIONS:
         raise Refused(
@@ -141,7 +140,7 @@ def _remove_at(holder: Any, step: str) -> None:
 
 
 def _add(made: _Patched, operation: dict[str, Any]) -> None:
-    _put(*_find(made, operation), deepcopy(operation.get("value")))
+    _put(*_find(made, operation), copied(operation.get("value")))
 
 
 def _remove(made: _Patched, operation: dict[str, Any]) -> None:
@@ -149,7 +148,7 @@ def _remove(made: _Patched, operation: dict[str, Any]) -> None:
 
 
 def _replace(made: _Patched, operation: dict[str, Any]) -> None:
-    value = deepcopy(operation.get("value"))
+    value = copied(operation.get("value"))
     if operation.get("path") == "":
         if not isinstance(value, dict | list):
             raise _DoesNotApply

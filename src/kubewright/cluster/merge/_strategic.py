@@ -8,9 +8,9 @@ with that key. `$deleteFromPrimitiveList/NAME` removes values from a list, `$set
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import deepcopy
 from typing import Any, Final
 
+from kubewright.cluster.machinery._json import copied
 from kubewright.cluster.merge._errors import Refused, bad_request, refusing_depth
 from kubewright.cluster.merge._go import go_type, plain, quoted
 from kubewright.cluster.schema import Schema
@@ -34,7 +34,7 @@ def strategic_merge_patch(document: Object, patch: Object, schema: Schema) -> Ob
 
     Raises `Refused`, with the code and message of the real server.
     """
-    return _merge_maps(deepcopy(document), deepcopy(patch), schema)
+    return _merge_maps(copied(document), copied(patch), schema)
 
 
 def _failed(message: str) -> Refused:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -57,7 +58,7 @@ class OutputFormat:
 
     def encode_entry(self, state: State, entry: Entry) -> bytes:
         """Encodes a stored object with apiVersion and kind."""
-        self._check(of_list=False)
+        self.check_form(of_list=False)
         if self.form == "Table":
             return encode(self.table(state, [decoded(self.type, entry)], {}, first=True))
         if self.form:
@@ -78,22 +79,23 @@ class OutputFormat:
         del obj["apiVersion"], obj["kind"]
         return encode(obj)
 
-    def encode_list(self, state: State, entries: Sequence[Entry], metadata: JSONObject) -> bytes:
-        """Encodes a list of stored objects."""
-        self._check(of_list=True)
-        if self.form == "Table":
-            return encode(self.table(state, [decoded(self.type, entry) for entry in entries], metadata, first=True))
+    @property
+    def decodes(self) -> bool:
+        """Whether an object must be decoded to encode it in this format."""
+        if self.form == "Table" or self.type.conversion is not None:
+            return True
+        return bool(self.form and self.type.strategy.annotations_of_fields)
+
+    def list_head(self, metadata: JSONObject) -> bytes:
+        """Encodes the begin of a list, up to its items."""
         kind = self.type.list_kind if not self.form else f"{self.form}List"
         if self.type.custom and not self.form:  # Go encodes lists of objects without a struct differently
             metadata = {"continue": "", **metadata}
-        head = self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":'
-        if self.form and not entries:  # Go encodes an empty list as null here
-            return head + b"null}"
-        return head + b"[" + b",".join([self.encode_item(state, entry) for entry in entries]) + b"]}"
+        return self._prefix(kind) + b'"metadata":' + encode(metadata) + b',"items":'
 
     def encode_object(self, state: State, obj: JSONObject) -> bytes:
         """Encodes an object that is not stored (a dry run, a Scale)."""
-        self._check(of_list=False)
+        self.check_form(of_list=False)
         if self.form == "Table":
             return encode(self.table(state, [obj], {}, first=True))
         if self.form:
@@ -106,13 +108,17 @@ class OutputFormat:
         made: JSONObject = {"kind": "Table", "apiVersion": f"meta.k8s.io/{self.version}", "metadata": dict(metadata)}
         rows = []
         for obj in objects:
-            included = None if self.include == "None" else self._included(obj)
-            rows.append({"cells": table_row(self.type, obj, now), "object": included})
+            rows.append(self.row(obj, now))
             if not metadata and "resourceVersion" in obj["metadata"]:
                 made["metadata"] = {"resourceVersion": obj["metadata"]["resourceVersion"]}
         made["columnDefinitions"] = table_columns(self.type) if first else None
         made["rows"] = rows
         return made
+
+    def row(self, obj: JSONObject, now: datetime) -> JSONObject:
+        """Returns the row of an object in a Table."""
+        included = None if self.include == "None" else self._included(obj)
+        return {"cells": table_row(self.type, obj, now), "object": included}
 
     def _included(self, obj: JSONObject) -> JSONObject:
         if self.include == "Object":
@@ -140,7 +146,7 @@ class OutputFormat:
             metadata = encode(self._metadata(decoded(self.type, entry)))
         return self._prefix("PartialObjectMetadata") + b'"metadata":' + metadata + b"}"
 
-    def _check(self, *, of_list: bool) -> None:
+    def check_form(self, *, of_list: bool) -> None:
         """Raises `Failure` if the client requested the metadata of a list, and this is an object, or vice versa."""
         if self.lists is None or self.lists == of_list:
             return

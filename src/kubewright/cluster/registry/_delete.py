@@ -17,7 +17,9 @@ from kubewright.cluster.machinery._field_errors import FieldError, invalid, not_
 from kubewright.cluster.machinery._go_types import reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ResourceType, UnreadableObject
 from kubewright.cluster.machinery._responses import ApiResponse, encode
+from kubewright.cluster.machinery._work_budget import PROCESSED, WorkBudget
 from kubewright.cluster.output._format import output_format
+from kubewright.cluster.output._lists import encode_list
 from kubewright.cluster.registry._decoding import decode_body
 from kubewright.cluster.registry._read import select
 from kubewright.cluster.registry._scheme import check_delete_options
@@ -157,9 +159,13 @@ def deletion_attributes(call: Call, name: str) -> Attributes:
 async def delete_collection(state: State, call: Call) -> ApiResponse:
     """Handles DELETE of a collection: of all objects that match the selectors."""
     options = read_options(state, call)
-    entries, metadata = select(state, call)
-    deleted = [entry for entry in entries if await _delete_current(state, call, entry, options)]
-    return ApiResponse(output_format(call).encode_list(state, deleted, metadata), warnings=call.warnings)
+    entries, metadata = await select(state, call)
+    deleted, budget = [], WorkBudget()
+    for entry in entries:
+        if await _delete_current(state, call, entry, options):
+            deleted.append(entry)
+        await budget.spend(PROCESSED)
+    return ApiResponse(await encode_list(state, output_format(call), deleted, metadata), warnings=call.warnings)
 
 
 async def _delete_current(state: State, call: Call, entry: Entry, options: DeleteOptions) -> bool:

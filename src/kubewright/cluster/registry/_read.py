@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -23,7 +22,9 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._json_syntax import syntax_problem
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.machinery._responses import ApiResponse
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.output._format import output_format
+from kubewright.cluster.output._lists import encode_list
 from kubewright.cluster.registry._selection import Selection, selection_of
 from kubewright.cluster.storage._storage import Compacted, Entry
 
@@ -154,29 +155,31 @@ async def list_objects(state: State, call: Call) -> ApiResponse:
     check_list_options(call)
     if not call.query.get("continue"):
         await wait_for_revision(state, requested_revision(call), call)
-    entries, metadata = select(state, call)
-    return ApiResponse(output.encode_list(state, entries, metadata), warnings=call.warnings)
+    entries, metadata = await select(state, call)
+    return ApiResponse(await encode_list(state, output, entries, metadata), warnings=call.warnings)
 
 
-def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
+async def select(state: State, call: Call) -> tuple[list[Entry], JSONObject]:
     """Returns the objects of a list, and its metadata."""
     selection = selection_of(call)
     limit = max(call.number("limit") or 0, 0)
     if token := call.query.get("continue", ""):
-        return _next_page(state, call, selection, token, limit)
+        return await _next_page(state, call, selection, token, limit)
     requested = requested_revision(call)
     match = call.query.get("resourceVersionMatch", "")
     exact = match == "Exact" or (not match and limit > 0 and requested > 0)
     horizon = horizon_of(state, call) if call.verb == "list" else None
     revision = requested if exact else state.storage.revision if horizon is None else horizon
     try:
-        return _page(state, call, selection, revision, "", limit)
+        return await _page(state, call, selection, revision, "", limit)
     except Compacted as error:
         text = "The resourceVersion for the provided list is too old."
         raise expired(text) from error
 
 
-def _next_page(state: State, call: Call, selection: Selection, text: str, limit: int) -> tuple[list[Entry], JSONObject]:
+async def _next_page(
+    state: State, call: Call, selection: Selection, text: str, limit: int
+) -> tuple[list[Entry], JSONObject]:
     token = _read_token(text)
     if call.query.get("resourceVersion"):
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -184,27 +187,40 @@ def _next_page(state: State, call: Call, selection: Selection, text: str, limit:
     prefix = f"{call.namespace}/" if call.namespace else ""
     after = prefix + token.start.removesuffix("\0")
     try:
-        return _page(state, call, selection, revision, after, limit)
+        return await _page(state, call, selection, revision, after, limit)
     except Compacted as error:
         raise expired(_TOO_OLD, _write_token(-1, token.start)) from error
 
 
-def _page(
+async def _page(
     state: State, call: Call, selection: Selection, revision: int, after: str, limit: int
 ) -> tuple[list[Entry], JSONObject]:
-    entries = iter(state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision))
-    chosen: Iterator[Entry] = entries if selection.selects_all else filter(selection.matches, entries)
     metadata: JSONObject = {"resourceVersion": str(min(revision, state.storage.revision))}
-    if not limit:
-        return list(chosen), metadata
-    page = [entry for _, entry in zip(range(limit), chosen, strict=False)]
+    # All at once, as they are at this revision. Further writes may come while they are selected.
+    entries = list(state.storage.entries(call.type.storage, call.namespace, after=after, revision=revision))
+    page, read = await _selected(entries, selection, limit)
     # As on the real server, objects that are not selected count: the next page may be empty.
-    if len(page) == limit and next(entries, None) is not None:
+    if limit and len(page) == limit and read < len(entries):
         start = page[-1].key.removeprefix(f"{call.namespace}/" if call.namespace else "")
         metadata["continue"] = _write_token(revision, f"{start}\0")
         if selection.selects_all:
-            metadata["remainingItemCount"] = 1 + sum(1 for _ in entries)
+            metadata["remainingItemCount"] = len(entries) - read
     return page, metadata
+
+
+async def _selected(entries: list[Entry], selection: Selection, limit: int) -> tuple[list[Entry], int]:
+    """Returns the first selected objects, all without a limit, and how many objects were read."""
+    if selection.selects_all:
+        page = entries[:limit] if limit else entries
+        return page, len(page)
+    page, budget, cost = [], WorkBudget(), PROCESSED if selection.decodes else SCANNED
+    for read, entry in enumerate(entries, 1):
+        if await selection.matches_converted(entry):
+            page.append(entry)
+            if len(page) == limit:
+                return page, read
+        await budget.spend(cost)
+    return page, len(entries)
 
 
 def _write_token(revision: int, start: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from kubewright.api import FieldSelector, Selector, SelectorError
 from kubewright.cluster.conversion._stored import decoded
+from kubewright.cluster.conversion._webhook import AsyncConversion, retry_converting
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import bad_request
 from kubewright.cluster.machinery._resources import ResourceType
@@ -36,6 +38,17 @@ class Selection:
         if name:
             self._fields = fields & FieldSelector.from_fields({_NAME: name})
         self.selects_all = labels.selects_everything and self._fields.selects_everything
+
+    @property
+    def decodes(self) -> bool:
+        """Whether `matches` decodes objects."""
+        return not self._names_only
+
+    async def matches_converted(self, entry: Entry) -> bool:
+        """Returns whether an object matches, after a webhook has converted it if necessary. Raises `Failure`."""
+        if not isinstance(self._type.conversion, AsyncConversion):
+            return self.matches(entry)
+        return await retry_converting(partial(self.matches, entry))
 
     def matches(self, entry: Entry) -> bool:
         """Returns whether an object matches. Decodes it only for fields that are not in its entry."""

@@ -25,6 +25,7 @@ from kubewright.cluster.conversion._webhook import AsyncConversion, convert_entr
 from kubewright.cluster.machinery._calls import Call
 from kubewright.cluster.machinery._failures import Failure, expired
 from kubewright.cluster.machinery._responses import ApiResponse, encode
+from kubewright.cluster.machinery._work_budget import PROCESSED, SCANNED, WorkBudget
 from kubewright.cluster.output._format import OutputFormat, output_format
 from kubewright.cluster.registry._read import check_list_options, horizon_of, requested_revision, wait_for_revision
 from kubewright.cluster.registry._selection import Selection, selection_of
@@ -76,6 +77,7 @@ class WatchStream:
     __slots__ = (
         "__weakref__",
         "_bookmarks",
+        "_budget",
         "_call",
         "_closed",
         "_first_table",
@@ -99,6 +101,7 @@ class WatchStream:
         self._call = call
         self._output = output
         self._selection = selection
+        self._budget = WorkBudget()  # of reading, for the whole watch
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False  # if set, no more events are queued; queued ones are still sent
@@ -146,10 +149,8 @@ class WatchStream:
 
     def begin_with_everything(self) -> None:
         """Starts with an ADDED event for each existing object."""
-        call, wanted, horizon = self._call, self._selection, horizon_of(self._state, self._call)
-        for entry in self._state.storage.entries(call.type.storage, call.namespace, revision=horizon):
-            if wanted.selects_all or wanted.matches(entry):
-                self._unread.append(entry)
+        call, horizon = self._call, horizon_of(self._state, self._call)
+        self._unread.extend(self._state.storage.entries(call.type.storage, call.namespace, revision=horizon))
         if horizon is None:
             self._subscribe()
         else:
@@ -221,7 +222,9 @@ class WatchStream:
         return _EVENT_OVERHEAD + len(item.entry.raw) + (len(item.previous.raw) if item.previous is not None else 0)
 
     async def _read(self) -> None:
-        """Encodes unread items, at most a chunk. Ends the watch if a conversion fails."""
+        """Encodes unread items, at most a chunk, over several turns. Ends the watch if a conversion fails."""
+        decodes = self._output.decodes or self._selection.decodes
+        cost = PROCESSED if decodes else SCANNED
         try:
             if self._remote:
                 await convert_entries(self._output.type, _entries(islice(self._unread, _CONVERTED_AT_ONCE)))
@@ -235,6 +238,7 @@ class WatchStream:
                     self._encode(item)
                 self._unread.popleft()
                 self._waiting -= self._size(item)
+                await self._budget.spend(cost)  # events of that time are queued: behind unread items, or as frames
         except Failure as failure:
             self._unread.clear()
             self._waiting = 0
@@ -244,8 +248,10 @@ class WatchStream:
         """Queues the frame of an unread item."""
         if isinstance(item, Event):
             self._take(item)
-        else:
-            self.deliver(item if isinstance(item, bytes) else self._frame("ADDED", item))
+        elif isinstance(item, bytes):
+            self.deliver(item)
+        elif self._selection.selects_all or self._selection.matches(item):
+            self.deliver(self._frame("ADDED", item))
 
     def _take(self, event: Event) -> None:
         if self._selection.selects_all:

@@ -19,15 +19,16 @@ Not supported: HorizontalPodAutoscalers.
 
 from __future__ import annotations
 
+from kubewright.cluster.workloads._bounded import REQUESTS_PER_TURN, workloads_transport
 from kubewright.cluster.workloads._nodes import toleration_seconds
-from kubewright.cluster.workloads._signing import SigningTransport
 from kubewright.cluster.workloads._workloads import RunningWorkloads, Workloads, controller_manager, usual_plan
 
 __all__ = [
+    "REQUESTS_PER_TURN",
     "RunningWorkloads",
-    "SigningTransport",
     "Workloads",
     "controller_manager",
     "toleration_seconds",
     "usual_plan",
+    "workloads_transport",
 ]

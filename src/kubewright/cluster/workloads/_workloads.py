@@ -61,6 +61,7 @@ class Workloads:
             "replicasets"}`. A Deployment needs both of these, a CronJob `jobs` and `job-pods`. Default: all. With an
             empty set, there are only nodes and pods.
         pod_range: the range of the addresses of pods that behave as planned.
+        events: whether controllers and nodes write events, which are a fifth of their requests.
     """
 
     plan: Plan = usual_plan
@@ -71,6 +72,7 @@ class Workloads:
     heartbeat: float | None = HEARTBEAT_SECONDS
     controllers: Collection[str] | None = None
     pod_range: str = "10.244.0.0/16"
+    events: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.plan, PodPlan) and not callable(self.plan):

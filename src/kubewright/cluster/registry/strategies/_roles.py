@@ -28,7 +28,9 @@ class RoleStrategy(BuiltinStrategy):
             text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
             errors.append(required("aggregationRule.clusterRoleSelectors", text))
         for index, selector in enumerate((aggregation or {}).get("clusterRoleSelectors") or ()):
-            errors += label_selector_errors(selector, f"aggregationRule.clusterRoleSelectors[{index}]")
+            path = f"aggregationRule.clusterRoleSelectors[{index}]"
+            if found := label_selector_errors(selector, path):
+                errors += [*found, invalid(path, None, "invalid label selector.")]
         return errors
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:

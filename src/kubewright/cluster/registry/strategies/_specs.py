@@ -24,6 +24,7 @@ from kubewright.cluster.registry.validation._priority_classes import (
     priority_class_errors,
     priority_class_update_errors,
 )
+from kubewright.cluster.registry.validation._quotas import quota_errors, quota_status_errors, quota_update_errors
 from kubewright.cluster.registry.validation._runtime_classes import runtime_class_errors
 
 __all__ = [
@@ -113,6 +114,21 @@ class LeaseStrategy(SpecStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
         return lease_errors(obj.get("spec") or {})
+
+
+class QuotaStrategy(BuiltinStrategy):
+    """ResourceQuotas."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the spec. The server removes the status of a new quota."""
+        return quota_errors(obj.get("spec") or {})
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates the spec, or the status."""
+        errors = super().validate_update(obj, old, subresource)
+        if subresource == "status":
+            return [*errors, *quota_status_errors(obj.get("status") or {})]
+        return [*errors, *quota_update_errors(obj.get("spec") or {}, old.get("spec") or {})]
 
 
 class IngressStrategy(SpecStrategy):

@@ -17,6 +17,7 @@ __all__ = [
     "id_errors",
     "label_key_errors",
     "label_map_errors",
+    "label_requirement_errors",
     "label_selector_errors",
     "local_path_errors",
     "name_errors",
@@ -149,20 +150,29 @@ def label_selector_errors(selector: JSONObject | None, path: str) -> list[FieldE
     """Validates a LabelSelector."""
     errors = label_map_errors((selector or {}).get("matchLabels"), f"{path}.matchLabels")
     for index, each in enumerate((selector or {}).get("matchExpressions") or ()):
-        place, operator, values = f"{path}.matchExpressions[{index}]", each.get("operator", ""), each.get("values")
-        if operator in ("In", "NotIn"):
-            if not values:
-                errors.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                errors.append(FieldError("FieldValueForbidden", f"{place}.values", f"Forbidden: {text}"))
-        else:
-            errors.append(invalid(f"{place}.operator", operator, "not a valid selector operator"))
-        errors += label_key_errors(each.get("key", ""), f"{place}.key")
-        for number, value in enumerate(values or ()):
-            errors += [invalid(f"{place}.values[{number}]", value, problem) for problem in label_value_problems(value)]
+        errors += label_requirement_errors(each, f"{path}.matchExpressions[{index}]")
     return errors
+
+
+def label_requirement_errors(wanted: JSONObject, path: str, *, any_operator: bool = False) -> list[FieldError]:
+    """Validates a requirement of a LabelSelector. With `any_operator`, unknown operators are accepted."""
+    values = wanted.get("values")
+    errors = requirement_errors(wanted, path, any_operator=any_operator)
+    errors += label_key_errors(wanted.get("key", ""), f"{path}.key")
+    for number, value in enumerate(values or ()):
+        errors += [invalid(f"{path}.values[{number}]", value, problem) for problem in label_value_problems(value)]
+    return errors
+
+
+def requirement_errors(wanted: JSONObject, path: str, *, any_operator: bool) -> list[FieldError]:
+    """Validates the operator of a requirement, and that it has values if the operator needs them."""
+    operator, values = wanted.get("operator", ""), wanted.get("values")
+    if operator in ("In", "NotIn"):
+        return [] if values else [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in ("Exists", "DoesNotExist"):
+        text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [FieldError("FieldValueForbidden", f"{path}.values", f"Forbidden: {text}")] if values else []
+    return [] if any_operator else [invalid(f"{path}.operator", operator, "not a valid selector operator")]
 
 
 def local_path_errors(value: str, path: str, *, reserved: bool = False) -> list[FieldError]:

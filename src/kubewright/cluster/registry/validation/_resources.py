@@ -9,7 +9,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.names import qualified_name_problems
 
-__all__ = ["amount_errors", "resource_name_errors"]
+__all__ = ["amount_errors", "is_quota_resource", "quota_amount_errors", "resource_name_errors"]
 
 _OF_CONTAINERS: Final = ("cpu", "memory", "ephemeral-storage")
 _COUNTED: Final = (
@@ -81,6 +81,21 @@ def resource_name_errors(name: str, path: str) -> list[FieldError]:
         if name not in _OF_CONTAINERS and not name.startswith(_HUGE_PAGES):
             problems = [*problems, "must be a standard resource for containers"]
     return [invalid(path, name, problem) for problem in problems]
+
+
+def is_quota_resource(name: str) -> bool:
+    """Returns whether it is a standard resource that quotas count."""
+    return name in _STANDARD - {"storage"} or name.removeprefix("requests.").startswith(_HUGE_PAGES)
+
+
+def quota_amount_errors(name: str, amount: str, path: str) -> list[FieldError]:
+    """Validates a resource of a quota: its name, and its amount."""
+    problems = qualified_name_problems(name)
+    if not problems and "/" not in name and not (name == "storage" or is_quota_resource(name)):
+        problems = ["must be a standard resource type or fully qualified"]
+    if "/" not in name and not is_quota_resource(name):
+        problems = [*problems, "must be a standard resource for quota"]
+    return [*(invalid(path, name, problem) for problem in problems), *_value(name, amount, path)]
 
 
 def _is_native(name: str) -> bool:
