@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kubewright.api import ObjectMeta
+from kubewright.api import ObjectMeta, Quantity, core
 from kubewright.api.core.v1 import Container, Pod, PodSpec, ServiceAccount
 from kubewright.cli import run
 from kubewright.client import BlockingClient, NotFound
@@ -22,6 +22,9 @@ from tests.patience import PATIENCE
 IMAGES = """
 [images.sleeper]
 command = ["/bin/sh", "-c", "echo $$; sleep 1000 & exec sleep 1000"]
+
+[images.writer]
+command = ["/bin/sh", "-c", "cd \\"$KUBEWRIGHT_POD_ROOT\\"/volumes && cat host/greeting && echo kept > claim/kept"]
 """
 
 
@@ -57,6 +60,23 @@ def running_pod(client: BlockingClient) -> int:
     return int(next(iter(client.logs("sleeper", follow=True))))
 
 
+def ended_writer(client: BlockingClient) -> str:
+    """Runs a pod that reads a hostPath volume and writes a claim; returns its log."""
+    resources = core.VolumeResourceRequirements(requests={"storage": Quantity("1Mi")})
+    claim = core.PersistentVolumeClaimSpec(access_modes=["ReadWriteOnce"], resources=resources)
+    client.create(core.PersistentVolumeClaim(metadata=ObjectMeta(name="data"), spec=claim))
+    volumes = [
+        core.Volume(name="host", host_path=core.HostPathVolumeSource(path="/shared")),
+        core.Volume(name="claim", persistent_volume_claim=core.PersistentVolumeClaimVolumeSource(claim_name="data")),
+    ]
+    mounts = [core.VolumeMount(name=one.name, mount_path=f"/volumes/{one.name}") for one in volumes]
+    main = Container(name="main", image="writer", volume_mounts=mounts)
+    spec = PodSpec(containers=[main], volumes=volumes, automount_service_account_token=False, restart_policy="Never")
+    client.create(Pod(metadata=ObjectMeta(name="writer"), spec=spec))
+    client.wait_for(Pod, "writer", lambda pod: pod.status.phase in ("Succeeded", "Failed"))
+    return "".join(client.logs("writer"))
+
+
 def wait_for_end(descriptor: int) -> None:
     assert select.select([descriptor], [], [], PATIENCE)[0], "the process did not end"
     os.close(descriptor)
@@ -84,11 +104,34 @@ def _group_of(pid: str) -> int:
 
 @pytest.mark.control_plane
 def test_real_control_plane_runs_pods(tmp_path: Path) -> None:
-    with started(tmp_path, "controlplane", "start") as (process, kubeconfig):
+    folders = made_folders(tmp_path)
+    with started(tmp_path, "controlplane", "start", *folders) as (process, kubeconfig):
         with BlockingClient.connect(kubeconfig=kubeconfig) as client:
             end = os.pidfd_open(running_pod(client))
+            assert ended_writer(client) == "hello"
         process.send_signal(signal.SIGINT)
         wait_for_end(end)
+    assert [file.read_text() for file in tmp_path.glob("storage/default_data_*/kept")] == ["kept\n"]
+
+
+def made_folders(folder: Path) -> list[str]:
+    """Makes the folders of volumes; returns the options that name them."""
+    (folder / "storage").mkdir()
+    (folder / "host" / "shared").mkdir(parents=True)
+    (folder / "host" / "shared" / "greeting").write_text("hello")
+    return ["--host-root", str(folder / "host"), "--storage", str(folder / "storage")]
+
+
+@pytest.mark.promise("Pods as processes", "Data of claims stays in a folder of your choice when the cluster ends.")
+def test_keeps_claims_in_the_given_folder(tmp_path: Path) -> None:
+    folders = made_folders(tmp_path)
+    with (
+        started(tmp_path, "cluster", "start", "--workloads", *folders) as (_, kubeconfig),
+        BlockingClient.connect(kubeconfig=kubeconfig) as client,
+    ):
+        running_pod(client)
+        assert ended_writer(client) == "hello"
+    assert [file.read_text() for file in tmp_path.glob("storage/default_data_*/kept")] == ["kept\n"]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +139,11 @@ def test_real_control_plane_runs_pods(tmp_path: Path) -> None:
     [
         (["--run-pods"], "--run-pods requires --workloads"),
         (["--workloads", "--images", "images.toml"], "--images requires --run-pods"),
+        (["--workloads", "--host-root", "/"], "--host-root requires --run-pods"),
+        (["--workloads", "--storage", "/"], "--storage requires --run-pods"),
+        (["--workloads", "--run-pods", "--storage", "data"], "'data' is not an absolute path; use '/"),
+        (["--workloads", "--run-pods", "--host-root", "/does/not/exist"], "'/does/not/exist' does not exist"),
+        (["--workloads", "--run-pods", "--storage", "/dev/null"], "'/dev/null' is not a folder"),
         (["--workloads", "--run-pods"], "--run-pods requires --images FILE, or the folder of a project"),
         (["--workloads", "--run-pods", "--images", "bad.toml"], 'image "app" has no command'),
     ],

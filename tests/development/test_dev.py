@@ -86,13 +86,19 @@ def test_one_command_runs_the_operator_of_a_file(program: Path) -> None:
 
 def test_runs_pods_of_mapped_images(program: Path) -> None:
     (program.parent / "images.toml").write_text(
-        '[images.hello]\ncommand = ["/bin/sh", "-c", "echo hello from a pod"]\n'
+        '[images.hello]\ncommand = ["/bin/sh", "-c", "cat \\"$KUBEWRIGHT_POD_ROOT\\"/shared/greeting"]\n'
+    )
+    (program.parent / "greeting").write_text("hello from a pod")
+    volume = core.Volume(name="shared", host_path=core.HostPathVolumeSource(path="/"))
+    main = core.Container(
+        name="c", image="hello", volume_mounts=[core.VolumeMount(name="shared", mount_path="/shared")]
     )
     pod = core.Pod(
         metadata=ObjectMeta(name="hello", namespace="default"),
-        spec=core.PodSpec(containers=[core.Container(name="c", image="hello")], restart_policy="Never"),
+        spec=core.PodSpec(containers=[main], volumes=[volume], restart_policy="Never"),
     )
-    with developing(program.parent, program.name, "--no-console", "--run-pods", "--images", "images.toml") as dev:
+    options = ["--run-pods", "--images", "images.toml", "--host-root", str(program.parent)]
+    with developing(program.parent, program.name, "--no-console", *options) as dev:
         dev.wait_for("ready", operator="notes")
         with dev.client() as client:
             client.create(pod)

@@ -122,8 +122,10 @@ def test_targets_are_found_before_anything_is_imported(tmp_path: Path, monkeypat
     assert paths_of(["foo.py:operator", "shop.parts", "shop"]) == [tmp_path / "foo.py", package, tmp_path / "shop"]
     assert folders_of([tmp_path / "foo.py", tmp_path / "shop"]) == [tmp_path, tmp_path / "shop", package]
     check_targets(["foo.py", "shop.parts", "json", "foo.py:operator"])
+    (tmp_path / "foo.yaml").write_text("")
     for target, said in (
         ("fooo.py", "there is no file fooo.py"),
+        ("foo.yaml", "foo.yaml is not a Python file; pass the file of the operator"),
         ("shopp", "there is no file or module 'shopp'"),
         ("shopp.parts", "there is no file or module 'shopp.parts'"),
         ("no-name", "there is no file or module 'no-name'"),

@@ -32,6 +32,23 @@ if os.fork() == 0:
 os.wait()
 os.read(waiting, 1)
 """
+# Starts a daemon whose environment is empty, also in /proc. It closes its output.
+HIDDEN_DAEMON = """
+import os, sys
+waiting, ready = os.pipe()
+os.set_inheritable(ready, True)
+program = (
+    "import os, signal; print(os.getpid(), flush=True); null = os.open(os.devnull, os.O_RDWR); "
+    f"os.dup2(null, 1); os.dup2(null, 2); os.write({ready}, b'1'); signal.pause()"
+)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, ["daemon", "-c", program], {})
+    os._exit(0)
+os.wait()
+os.read(waiting, 1)
+"""
 
 
 @pytest.fixture
@@ -97,6 +114,35 @@ async def test_kills_daemons_when_the_process_ends(supervisor: Supervisor) -> No
     code, output, _ = await run(supervisor, sys.executable, "-c", DAEMON, marker="MARK=1")
     assert code == 0
     await until(lambda: not lives(int(output)), "the end of the daemon")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.promise("Pods as processes", "A daemon that clears its environment ends with its container.")
+async def test_kills_daemons_that_clear_their_environment(supervisor: Supervisor) -> None:
+    command, family = (sys.executable, "-c", HIDDEN_DAEMON), 1 << 60
+    pids = []
+    for settings in (
+        {"family": family + 1},  # another container
+        {"family": family},  # a command in the same container, whose end is not that of the container
+    ):
+        _, output, _ = await run(supervisor, *command, **settings)
+        pids.append(int(output))
+    assert all(map(lives, pids))
+    _, output, _ = await run(supervisor, *command, family=family, marker="MARK=1")
+    neighbor, *others = [*pids, int(output)]
+    await until(lambda: not any(map(lives, others)), "the end of the daemons")
+    assert lives(neighbor)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_kills_families_that_survived_another_supervisor(supervisor: Supervisor, tmp_path: Path) -> None:
+    former = await Supervisor(tmp_path).start()
+    _, output, _ = await run(former, sys.executable, "-c", HIDDEN_DAEMON, family=1_000_007)
+    os.kill(former.pid, signal.SIGKILL)
+    assert await supervisor.kill_marked("NONE=1", range(1_000_000, 1_000_007)) == 0
+    assert await supervisor.kill_marked("NONE=1", range(1_000_000, 1_000_008)) == 1
+    await until(lambda: not lives(int(output)), "the end of the daemon")
+    await former.close()
 
 
 async def test_kills_everything_at_the_end(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ class Plan:
         rbac: whether the embedded cluster enforces RBAC; the operator then has its generated roles only.
         nodes: the number of nodes of the embedded cluster.
         images: the images whose pods run as processes on the embedded cluster. Default: none.
+        host_root: the folder that hostPath volumes of such pods are in. Default: they are refused.
+        storage: the folder of their persistent volume claims. Default: a folder that is removed at the end.
         write_kubeconfig: the path of the embedded cluster's kubeconfig. Default: a temporary file.
         namespaces: the only namespaces that the operator watches.
         console_port: the port of the web console; 0 for a free one, None for no console.
@@ -69,6 +71,8 @@ class Plan:
     rbac: bool = False
     nodes: int = 1
     images: Images | None = None
+    host_root: Path | None = None
+    storage: Path | None = None
     write_kubeconfig: Path | None = None
     namespaces: Sequence[str] = ()
     console_port: int | None = 0
@@ -142,7 +146,12 @@ class Development:
         plan = self._plan
         if plan.embedded:
             return embedded_target(
-                rbac=plan.rbac, nodes=plan.nodes, images=plan.images, kubeconfig=plan.write_kubeconfig
+                rbac=plan.rbac,
+                nodes=plan.nodes,
+                images=plan.images,
+                host_root=plan.host_root,
+                storage=plan.storage,
+                kubeconfig=plan.write_kubeconfig,
             )
         return kubeconfig_target(plan.kubeconfig, plan.context)
 

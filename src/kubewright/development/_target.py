@@ -36,16 +36,23 @@ class TargetCluster:
 
 @asynccontextmanager
 async def embedded_target(
-    *, rbac: bool, nodes: int, images: Images | None, kubeconfig: Path | None
+    *,
+    rbac: bool,
+    nodes: int,
+    images: Images | None,
+    host_root: Path | None = None,
+    storage: Path | None = None,
+    kubeconfig: Path | None,
 ) -> AsyncIterator[TargetCluster]:
     """Runs an embedded cluster with workloads on loopback. Its data is lost at the end.
 
-    Pods with one of these images run as processes.
+    Pods with one of these images run as processes. `host_root` has their hostPath volumes, `storage` their claims.
     """
     from kubewright.cluster import Cluster
     from kubewright.cluster.workloads import Workloads
 
-    async with Cluster(workloads=Workloads(nodes=nodes, processes=images), rbac=rbac) as cluster:
+    workloads = Workloads(nodes=nodes, processes=images, host_root=host_root, storage=storage)
+    async with Cluster(workloads=workloads, rbac=rbac) as cluster:
         server = await cluster.serve()
         path = cluster.kubeconfig(kubeconfig).absolute()
         written = path.read_bytes()

@@ -6,18 +6,17 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from kubewright.operator.loading import LoadError, is_file, not_found_message, split_target
+from kubewright.operator.loading import LoadError, check_file, is_file, not_found_message, split_target
 
 __all__ = ["check_targets", "folders_of", "paths_of"]
 
 
 def check_targets(targets: Sequence[str]) -> None:
-    """Raises `LoadError` for a file or module that does not exist, so that a typo does not wait for a save."""
+    """Raises `LoadError` for a file or module that does not exist or is not Python: saving would not fix it."""
     for target in targets:
         where, _ = split_target(target)
         if is_file(where):
-            if not Path(where).is_file():
-                raise LoadError(not_found_message(where))
+            check_file(Path(where))
         elif not paths_of([target]) and not _is_installed(where):
             raise LoadError(not_found_message(where))
 

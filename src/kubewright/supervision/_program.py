@@ -5,7 +5,8 @@ Standard input is a socket. Requests and answers are lines of JSON; descriptors 
 request. `{"exited": NAME, "code": N}` reports the end of a process.
 
 When the owner ends, for whatever reason (detected by a pidfd and by the end of the socket), it kills the processes with
-all their descendants and removes the folder. Descendants cannot escape: the supervisor is their subreaper. If the
+all their descendants and removes the folder. Descendants cannot escape: the supervisor is their subreaper. When one
+process ends, its descendants are found by a resource limit and by a variable of their environment. If the
 supervisor is killed, the kernel kills the processes that it started (PR_SET_PDEATHSIG).
 
 It imports only modules that load fast, and none of Kubewright.
@@ -14,43 +15,51 @@ It imports only modules that load fast, and none of Kubewright.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
 import selectors
 import shutil
 import signal
 import socket
-import stat
 import sys
 import tempfile
-import termios
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
-_CLONE_NEWNS, _CLONE_NEWUTS = 0x00020000, 0x04000000
-_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
-_MAX_DESCRIPTORS, _MOST_DESCRIPTORS = 16, 1 << 16
+if TYPE_CHECKING:
+    from kubewright.supervision._child import become_subreaper, run_program
+else:  # an isolated program does not find the modules beside it
+    sys.path.insert(0, os.path.dirname(__file__))
+    from _child import become_subreaper, run_program
+
+    del sys.path[0]
+
+_MAX_DESCRIPTORS = 16
 _KILL_SECONDS = 5.0
+_FAMILY = b"Max file locks"  # the limit that `run_program` sets
 _LINUX = sys.platform == "linux"
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class _OwnerGone(Exception):
     """The owner has ended."""
 
 
+class _Started(NamedTuple):
+    """A process: its name, and the marks of the processes that are killed at its end."""
+
+    name: str
+    marker: bytes
+    family: int
+
+
 class _Supervisor:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._running: dict[int, tuple[str, bytes]] = {}
+        self._running: dict[int, _Started] = {}
         self._pids: dict[str, int] = {}
         self._wrapped: set[str] = set()
-        if _LINUX:
-            _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        become_subreaper()
 
     def handle(self, request: dict[str, Any], descriptors: list[int]) -> object:
         match request["do"]:
@@ -65,7 +74,8 @@ class _Supervisor:
                     os.killpg(self._pids[request["name"]], signal.SIGKILL)
                 return None
             case "kill marked":
-                return _kill_marked(request["marker"].encode(), _everything)
+                first, last = request["families"]
+                return _kill_marked(request["marker"].encode(), range(first, last + 1), _everything)
             case unknown:
                 raise ValueError(f"unknown request {unknown!r}")
 
@@ -79,7 +89,7 @@ class _Supervisor:
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
-            _exec(request, descriptors, write, joined)
+            run_program(request, descriptors, write, joined)
         os.close(write)
         with open(read, "rb") as pipe:
             failure = pipe.read()
@@ -88,7 +98,7 @@ class _Supervisor:
             number, _, place = failure.decode().partition(" ")
             raise OSError(int(number), os.strerror(int(number)), place)
         self._pids[request["name"]] = pid
-        self._running[pid] = (request["name"], request.get("marker", "").encode())
+        self._running[pid] = _Started(request["name"], request.get("marker", "").encode(), request.get("family", 0))
         if request.get("wrapper"):
             self._wrapped.add(request["name"])
         return pid
@@ -101,19 +111,25 @@ class _Supervisor:
             if known is not None:  # before its number can be used again
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)
-                _kill_marked(known[1], self._orphans)
+                if known.marker:
+                    self._kill_left_by(known)
             status = os.waitpid(pid, 0)[1] if status is None else status
             if known is not None:
-                del self._pids[known[0]]
-                self._wrapped.discard(known[0])
-                self.send({"exited": known[0], "code": os.waitstatus_to_exitcode(status)})
+                del self._pids[known.name]
+                self._wrapped.discard(known.name)
+                self.send({"exited": known.name, "code": os.waitstatus_to_exitcode(status)})
 
-    def _orphans(self) -> list[int]:
-        """Returns processes whose parents have ended, with their descendants: this process is their parent now."""
-        found = [pid for pid in _children(os.getpid()) if pid not in self._running]
-        for pid in found:  # grows
-            found += _children(pid)
-        return found
+    def _kill_left_by(self, ended: _Started) -> None:
+        """Kills the descendants of a process that has ended, and the other processes of its family."""
+        running, family = self._running, ended.family
+
+        def candidates() -> list[int]:  # orphans are children of this process
+            found = [pid for pid in _children(os.getpid()) if pid not in running or running[pid].family == family != 0]
+            for pid in found:  # grows
+                found += _children(pid)
+            return found
+
+        _kill_marked(ended.marker, range(family, family + bool(family)), candidates)
 
     def send(self, message: dict[str, object]) -> None:
         self._connection.sendall(json.dumps(message).encode() + b"\n")
@@ -155,165 +171,35 @@ def _everything() -> list[int]:
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()] if _LINUX else []
 
 
-def _kill_marked(marker: bytes, candidates: Callable[[], list[int]]) -> int:
-    """Kills processes with this variable in their environment, also those that left their process group."""
-    killed, again = 0, bool(marker)
+def _kill_marked(marker: bytes, families: range, candidates: Callable[[], list[int]]) -> int:
+    """Kills processes with this variable in their environment, or of these families. Repeats it for new ones."""
+    killed: set[int] = set()
+    again = True
     while again:
         again = False
         for pid in candidates():
+            if pid in killed or pid == os.getpid() or not _is_marked(pid, marker, families):
+                continue
             with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    is_marked = marker in file.read().split(b"\0")
-                if is_marked and pid != os.getpid():  # a process that has ended has no environment
-                    os.kill(pid, signal.SIGKILL)
-                    killed, again = killed + 1, True
-    return killed
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+                again = True
+    return len(killed)
 
 
-# In the new process
+def _is_marked(pid: int, marker: bytes, families: range) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+        if marker in file.read().split(b"\0"):  # a process that has ended has no environment
+            return True
+    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/limits", "rb") as file:
+        [limit] = [line for line in file if line.startswith(_FAMILY)]
+        return int(limit.split()[3]) in families and not _has_ended(pid)
+    return False
 
 
-def _exec(request: dict[str, Any], descriptors: list[int], errors: int, joined: int | None) -> NoReturn:
-    place = "starting"
-    try:
-        os.setsid()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
-        for target, descriptor in enumerate(descriptors):
-            os.dup2(descriptor, target)
-        if request.get("terminal"):
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        place = "namespaces"
-        if joined is not None:
-            _join(joined)
-        else:
-            _isolate(request.get("mounts"), request.get("hostname"))
-        place = "user"
-        _become(request)
-        if _LINUX:
-            _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        place = "workingDir"
-        os.chdir(request.get("directory") or "/")
-        place = request["command"][0]
-        environment = request.get("environment")
-        os.set_inheritable(errors, False)
-        os.closerange(3, errors)
-        os.closerange(errors + 1, _MOST_DESCRIPTORS)
-        os.execvpe(place, request["command"], os.environ if environment is None else environment)  # noqa: S606
-    except OSError as error:
-        os.write(errors, f"{error.errno or 5} {place}".encode())
-    except BaseException as error:
-        os.write(errors, f"5 {place}: {type(error).__name__}".encode())
-    os._exit(127)
-
-
-def _become(request: dict[str, Any]) -> None:
-    if _LINUX and request.get("no_new_privileges"):
-        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    user, group, groups = request.get("user"), request.get("group"), request.get("groups")
-    if user is None and group is None and not groups:
-        return
-    os.setgroups(groups or [])
-    if group is not None:
-        os.setgid(group)
-    if user is not None:
-        os.setuid(user)
-
-
-def _check(result: int) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-
-
-def _mount(source: str, target: str, kind: str, flags: int) -> None:
-    _check(_LIBC.mount(source.encode(), target.encode(), kind.encode() or None, ctypes.c_ulong(flags), None))
-
-
-def _join(pid: int) -> None:
-    """Enters the namespaces and the root of a process."""
-    root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY)
-    for space in [os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY) for name in ("uts", "mnt")]:
-        _check(_LIBC.setns(space, 0))
-    os.fchdir(root)
-    os.chroot(".")
-
-
-def _isolate(mounts: dict[str, Any] | None, hostname: str | None) -> None:
-    flags = (_CLONE_NEWNS if mounts else 0) | (_CLONE_NEWUTS if hostname else 0)
-    if not flags:
-        return
-    _check(_LIBC.unshare(flags))
-    if hostname:
-        socket.sethostname(hostname)
-    if mounts:
-        _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
-        _build_root(mounts["root"], mounts["opened"], mounts["binds"])
-
-
-def _build_root(root: str, opened: list[str], binds: list[dict[str, Any]]) -> None:
-    """Makes `root` the root: a view of this machine's, whose opened folders can have new entries, with the binds."""
-    os.umask(0o022)
-    if "/" in opened:
-        _mount("tmpfs", root, "tmpfs", 0)
-    else:
-        _mount("/", root, "", _MS_BIND | _MS_REC)
-    for folder in opened:
-        place = os.path.normpath(f"{root}/{folder}")
-        os.makedirs(place, exist_ok=True)
-        if folder != "/":
-            _mount("tmpfs", place, "tmpfs", 0)
-        os.chmod(place, stat.S_IMODE(os.stat(folder).st_mode))
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.path not in opened:
-                    with contextlib.suppress(OSError):  # an entry that has just been removed, or cannot be bound
-                        _show(entry, f"{place}/{entry.name}")
-    for bind in binds:
-        source = _open_inside(bind["from"], bind["inside"], create=None)
-        kind = "dir" if stat.S_ISDIR(os.fstat(source).st_mode) else "file"
-        target = _open_inside(root, bind["to"], create=kind)
-        _mount(f"/proc/self/fd/{source}", f"/proc/self/fd/{target}", "", _MS_BIND | _MS_REC)
-        os.close(source)
-        os.close(target)
-    for bind in binds:
-        if bind["read_only"]:
-            target = _open_inside(root, bind["to"], create=None)
-            _mount("none", f"/proc/self/fd/{target}", "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY)
-            os.close(target)
-    os.chroot(root)
-    os.chdir("/")
-
-
-def _show(entry: os.DirEntry[str], place: str) -> None:
-    if entry.is_symlink():
-        os.symlink(os.readlink(entry.path), place)
-        return
-    if entry.is_dir():
-        os.mkdir(place)
-    else:
-        os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600))
-    _mount(entry.path, place, "", _MS_BIND | _MS_REC)
-
-
-def _open_inside(base: str, parts: list[str], *, create: str | None) -> int:
-    """Opens a path below `base` without following symbolic links."""
-    current = os.open(base, os.O_PATH | (os.O_DIRECTORY if parts else 0))
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if create is not None:
-            with contextlib.suppress(FileExistsError):
-                if last and create == "file":
-                    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644, dir_fd=current))
-                else:
-                    os.mkdir(part, dir_fd=current)
-        flags = os.O_PATH | os.O_NOFOLLOW | (0 if last else os.O_DIRECTORY)
-        below = os.open(part, flags, dir_fd=current)
-        os.close(current)
-        current = below
-        if stat.S_ISLNK(os.fstat(current).st_mode):
-            raise OSError(40, "a symbolic link")  # ELOOP
-    return current
+def _has_ended(pid: int) -> bool:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] in b"ZX"
 
 
 # The loop

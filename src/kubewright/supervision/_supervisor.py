@@ -128,6 +128,7 @@ class Supervisor:
         descriptors: Sequence[int],
         terminal: bool = False,
         marker: str = "",
+        family: int = 0,
         mounts: Mounts | None = None,
         hostname: str | None = None,
         join: Supervised | None = None,
@@ -143,6 +144,8 @@ class Supervisor:
             descriptors: standard input, output and error.
             terminal: makes standard input the controlling terminal.
             marker: a variable of the environment, `NAME=value`. At the end, processes that have it are killed.
+            family: a number that its descendants keep, also in another session and with another environment (Linux). At
+                the end of a process with a marker, its family is killed, too. 0: none.
             mounts: the root of the process, in a mount namespace.
             hostname: the name of the host, in a namespace.
             join: a process whose namespaces and root it enters.
@@ -162,6 +165,7 @@ class Supervisor:
             "descriptors": len(descriptors),
             "terminal": terminal,
             "marker": marker,
+            "family": family,
             "mounts": mounts,
             "hostname": hostname,
             "join": None if join is None else join.name,
@@ -182,9 +186,10 @@ class Supervisor:
             raise
         return made
 
-    async def kill_marked(self, marker: str) -> int:
-        """Kills all processes of this user with this variable, `NAME=value`, in their environment."""
-        return int(await self._ask({"do": "kill marked", "marker": marker}))
+    async def kill_marked(self, marker: str, families: range = range(0)) -> int:
+        """Kills all processes of this user with this variable, `NAME=value`, or of these families."""
+        bounds = [families.start, families.stop - 1]
+        return int(await self._ask({"do": "kill marked", "marker": marker, "families": bounds}))
 
     def send(self, request: dict[str, Any]) -> None:
         """Sends a request without waiting for the answer."""

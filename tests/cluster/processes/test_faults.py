@@ -29,6 +29,21 @@ while True:
 """
 
 
+# The daemon has an empty environment, also in /proc.
+WITH_DAEMON = """
+import os, signal, sys
+program = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, ["daemon", "-c", program], {})
+    os._exit(0)
+os.wait()
+print(os.getpid(), flush=True)
+signal.pause()
+"""
+
+
 async def two_pids(client: Client, name: str) -> list[int]:
     async def found() -> list[int] | None:
         lines = await log(client, name)
@@ -88,6 +103,20 @@ async def test_forced_deletion_kills_the_processes(client: Client, node: Process
     before = await two_pids(client, "forced")
     await client.delete(core.Pod, "forced", grace_period_seconds=0)
     await until(lambda: not any(map(lives, before)), "the end of the processes")
+
+
+@pytest.mark.clusters("embedded")
+async def test_daemons_end_with_their_container(client: Client, node: ProcessNode, namespace: str) -> None:
+    await client.create(pod("daemon", {"image": "python", "args": [WITH_DAEMON]}))
+    await client.create(pod("neighbor", {"image": "python", "args": [WITH_DAEMON]}))
+    for name in ("daemon", "neighbor"):
+        await wait(client, name, is_ready)
+    before, others = await two_pids(client, "daemon"), await two_pids(client, "neighbor")
+    await node.restart("daemon", namespace)
+    await wait(client, "daemon", lambda it: (it.status.container_statuses or [])[0].restart_count == 1)
+    assert not any(map(lives, before))
+    await client.delete(core.Pod, "daemon", grace_period_seconds=0)
+    assert all(map(lives, others))
 
 
 @pytest.mark.clusters("embedded")

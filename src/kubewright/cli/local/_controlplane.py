@@ -13,7 +13,7 @@ import click
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
 from kubewright.cli.local._local_node import LocalNode, loopback_services
-from kubewright.cli.local._run_pods import mapped_images, run_pods_options
+from kubewright.cli.local._run_pods import PodOptions, run_pods_options
 
 __all__ = ["command"]
 
@@ -79,8 +79,7 @@ def path(output: Output) -> None:
 @output_option
 def start(
     with_controllers: bool,
-    run_pods: bool,
-    images: Path | None,
+    pods: PodOptions,
     write_kubeconfig: Path | None,
     logs: Path | None,
     output: Output,
@@ -98,7 +97,7 @@ def start(
 
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
-    processes = mapped_images(run_pods, images)
+    processes = pods.settings()
     _end_like_ctrl_c()
     with contextlib.ExitStack() as running:
         flags = {} if processes is None else running.enter_context(loopback_services())

@@ -20,7 +20,7 @@ from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_argument, targets_or_current_project
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
-from kubewright.cli.local._run_pods import mapped_images, run_pods_options
+from kubewright.cli.local._run_pods import PodOptions, run_pods_options
 from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
@@ -85,8 +85,7 @@ def command(
     context: str | None,
     rbac: bool,
     nodes: int,
-    run_pods: bool,
-    images: Path | None,
+    pods: PodOptions,
     samples: Sequence[Path],
     no_samples: bool,
     write_kubeconfig: Path | None,
@@ -114,13 +113,14 @@ def command(
     from kubewright.operator.loading import samples_beside
 
     chosen = targets_or_current_project(targets, settings=False)
-    _check(kubeconfig, context, rbac=rbac, nodes=nodes, run_pods=run_pods, write_kubeconfig=write_kubeconfig)
+    _check(kubeconfig, context, rbac=rbac, nodes=nodes, run_pods=pods.run_pods, write_kubeconfig=write_kubeconfig)
     if no_samples and samples:
         raise click.UsageError("--samples and --no-samples exclude each other")
     try:
         check_targets(chosen)
     except LoadError as error:
         raise click.UsageError(str(error)) from error
+    processes = pods.settings()
     plan = Plan(
         targets=chosen,
         kubeconfig=os.path.abspath(kubeconfig) if kubeconfig else None,
@@ -128,7 +128,9 @@ def command(
         samples=() if no_samples else [*samples] or samples_beside(chosen, Path()),
         rbac=rbac,
         nodes=nodes,
-        images=mapped_images(run_pods, images),
+        images=processes.images if processes is not None else None,
+        host_root=processes.host_root if processes is not None else None,
+        storage=processes.storage if processes is not None else None,
         write_kubeconfig=write_kubeconfig,
         namespaces=namespaces,
         console_port=console_port if console else None,

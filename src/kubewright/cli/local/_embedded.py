@@ -9,21 +9,22 @@ import shlex
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
-from kubewright.cli.local._run_pods import mapped_images, run_pods_options
+from kubewright.cli.local._run_pods import PodOptions, RunPods, run_pods_options
 from kubewright.files import remove_own
 
 if TYPE_CHECKING:
-    from kubewright.cluster.processes import Images
     from kubewright.cluster.workloads import Workloads
 
 __all__ = ["command"]
+
+_COMPACTION: Final = 300.0  # seconds, as kube-apiserver
 
 
 @click.group("cluster")
@@ -78,8 +79,7 @@ def command() -> None:
 def start(
     workloads: bool,
     nodes: int | None,
-    run_pods: bool,
-    images: Path | None,
+    pods: PodOptions,
     controllers: str,
     rbac: bool,
     port: int,
@@ -96,13 +96,13 @@ def start(
     """
     if nodes is not None and not workloads:
         raise click.UsageError("--nodes requires --workloads: without workloads nothing runs on nodes")
-    if run_pods and not workloads:
+    if pods.run_pods and not workloads:
         raise click.UsageError("--run-pods requires --workloads: without workloads nothing runs on nodes")
     if workloads and controllers == "none":
         raise click.UsageError("--controllers none and --workloads exclude each other: workloads need the controllers")
     if write_kubeconfig is not None:
         check_replaceable(write_kubeconfig)
-    processes = mapped_images(run_pods, images)
+    processes = pods.settings()
     try:
         settings: dict[str, Any] = {  # arguments of Cluster
             "workloads": _workloads((nodes or 1) if workloads else 0, processes),
@@ -110,6 +110,7 @@ def start(
             "snapshot": snapshot,
             "audit_log": audit_log,
             "rbac": rbac,
+            "compaction": _COMPACTION,
         }
         _run(_serve(output, port, write_kubeconfig, settings))
     except OSError as error:
@@ -135,12 +136,14 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         runner.run(serving)
 
 
-def _workloads(nodes: int, processes: Images | None) -> Workloads | bool:
+def _workloads(nodes: int, pods: RunPods | None) -> Workloads | bool:
     if not nodes:
         return False
     from kubewright.cluster.workloads import Workloads
 
-    return Workloads(nodes=nodes, processes=processes)
+    if pods is None:
+        return Workloads(nodes=nodes)
+    return Workloads(nodes=nodes, processes=pods.images, storage=pods.storage, host_root=pods.host_root)
 
 
 async def _serve(output: Output, port: int, write_kubeconfig: Path | None, settings: dict[str, Any]) -> None:

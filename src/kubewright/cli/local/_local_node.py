@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from kubewright.cluster.processes import Images
+    from kubewright.cli.local._run_pods import RunPods
     from kubewright.testing import ControlPlane
 
 __all__ = ["LocalNode", "loopback_services"]
@@ -24,9 +24,9 @@ class LocalNode:
     It also binds pods, because there is no scheduler.
     """
 
-    def __init__(self, plane: ControlPlane, images: Images) -> None:
+    def __init__(self, plane: ControlPlane, pods: RunPods) -> None:
         self._plane = plane
-        self._images = images
+        self._pods = pods
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._error: BaseException | None = None
@@ -68,7 +68,15 @@ class LocalNode:
         async with (
             Client(config) as client,
             ServiceForwarder(client) as forwarder,
-            ProcessNode(client, self._images, name=_NAME, credentials=credentials, services=forwarder.environment),
+            ProcessNode(
+                client,
+                self._pods.images,
+                name=_NAME,
+                credentials=credentials,
+                services=forwarder.environment,
+                storage=self._pods.storage,
+                host_root=self._pods.host_root,
+            ),
         ):
             self._ready.set()
             await self._stopped.wait()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -24,8 +25,15 @@ from kubewright.supervision import Supervisor
 __all__ = ["NodeContext", "ServiceVariables"]
 
 _STARTING: Final = 4
+_CONTAINERS: Final = 1 << 24
+"""The most starts of containers of one node."""
 ServiceVariables: TypeAlias = Callable[[core.Pod], Mapping[str, str]]
 """Returns the variables of the Services that a pod sees, for example `KUBERNETES_SERVICE_HOST`."""
+
+
+def _families() -> range:
+    first = ((1 << 36) + secrets.randbits(36)) * _CONTAINERS
+    return range(first, first + _CONTAINERS)
 
 
 @dataclass
@@ -54,10 +62,13 @@ class NodeContext:
     supervisor: Supervisor | None = None
     old_supervisors: list[Supervisor] = field(default_factory=list)
     instance: str = field(default_factory=lambda: secrets.token_hex(8))
+    families: range = field(default_factory=_families)
+    """The numbers of the containers of this node, for its supervisor. No other node has them."""
     parent: Path | None = None
     starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STARTING))
     writing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STARTING))
     """Both bound the pods that are prepared or written at a time, so that many pods do not block the event loop."""
+    _containers: Iterator[int] = field(default_factory=itertools.count)
 
     async def running_supervisor(self) -> Supervisor:
         """Returns the supervisor; a new one after it was killed."""
@@ -67,8 +78,12 @@ class NodeContext:
         if self.supervisor is None:
             made = self.supervisor = await Supervisor(self.parent).start()
             if self.old_supervisors:  # descendants of processes of the old one may have survived it
-                await made.kill_marked(self.marker)
+                await made.kill_marked(self.marker, self.families)
         return self.supervisor
+
+    def next_family(self) -> int:
+        """Returns the number of a new container."""
+        return self.families[next(self._containers)]
 
     @property
     def marker(self) -> str:

@@ -87,6 +87,7 @@ class Launcher:
         security = container.security_context
         settings["no_new_privileges"] = security is not None and security.allow_privilege_escalation is False
         settings["marker"] = f"KUBEWRIGHT_CONTAINER={environment['KUBEWRIGHT_CONTAINER']}"
+        settings["family"] = self._node.next_family()
         termination = self._termination_file(state)
         try:
             binds = self._binds(container, image, environment, termination, settings.get("user"))
@@ -123,7 +124,7 @@ class Launcher:
             settings["join"] = launched.main
         if launched.wrapped is not None:
             command = bubblewrap_command(launched.wrapped, command, None)
-        # Its end must not end the container, and it ends with the container by the mark of the latter.
+        # Its end must not end the container, and it ends with the container, whose family it has.
         settings["marker"] = ""
         supervisor = await self._node.running_supervisor()
 

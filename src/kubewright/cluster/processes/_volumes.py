@@ -176,8 +176,9 @@ class PodVolumes:
     def _host_path(self, source: core.HostPathVolumeSource) -> Path:
         root = self._settings.host_root
         if root is None:
-            raise InvalidReference("hostPath volumes need a folder: start the node with host_root")
-        path = root.joinpath(*inside(root, source.path.strip("/") or "."))
+            raise InvalidReference("hostPath volumes need a folder: start the node with host_root (--host-root DIR)")
+        relative = source.path.strip("/")
+        path = root.joinpath(*inside(root, relative)) if relative else root
         kind = source.type or ""
         if kind == "DirectoryOrCreate":
             path.mkdir(parents=True, exist_ok=True)
