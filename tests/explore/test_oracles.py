@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from kubewright.explore.model import Checkpoint, Failure, Outcome, Sent, Write
 from kubewright.explore.oracles import (
+    actions_after_a_time,
     bystanders_kept,
     compared,
     converged,
@@ -17,6 +19,7 @@ from kubewright.explore.oracles import (
     fields_kept,
     generated_again,
     orphans,
+    postponed,
     ready_too_early,
     refuses,
     undeclared,
@@ -223,3 +226,17 @@ def test_nothing_runs_more_often_on_a_schedule_than_without_faults() -> None:
     assert created_again(usual, run((1, "a-7"), (2, "a-7"), (903, "a-9")), timed) == []
     assert created_again(usual, run((1, "a-7"), (903, "a-8"), (1800, "a-9")), timed) == []
     assert created_again(usual, run((1, "a-7"), (2, "a-8"), (900, "a-9")), frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("times", "found"), [((600,), 0), ((1085,), 0), ((1700,), 1), ((), 1), ((540, 1080, 1620), 0)], ids=str
+)
+def test_restarts_postpone_nothing(times: tuple[float, ...], found: int) -> None:
+    def run(*moments: float) -> Outcome:
+        made = Write(5.0, 0, "user", "create", *SITE, None, b"{}")
+        gone = [Write(5.0 + time, 1, "operator", "delete", *CHILD, b"{}", None) for time in moments]
+        return Outcome(writes=[made, *gone])
+
+    assert actions_after_a_time(run(600), SITE) == {("deleted", "configmaps"): [600.0]}
+    assert actions_after_a_time(run(600, 1200, 1800, 2400), SITE) == {}
+    assert len(postponed(run(600), run(*times), SITE, 1620)) == found

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.explore.model import Conditions, Fault, Finding, Plan
+from kubewright.explore.oracles import actions_after_a_time
 from kubewright.explore.runner import Pool
 from kubewright.explore.search import (
     CIRCUMSTANCES,
@@ -20,10 +21,12 @@ from kubewright.explore.search import (
 )
 from kubewright.explore.workloads import (
     Subject,
+    aging_of,
     bystanders_of,
     changes_of,
     hasty_life_of,
     life_of,
+    postponed_of,
     read_subjects,
     rebirth_of,
     scenes_of,
@@ -50,6 +53,8 @@ SCENES = {
     "collision": ("xxxa and", "isolation"),
     "prefix": ("web and web-2, then delete the first", "isolation"),
 }
+OUTDATED = Fault("takeover", 4, after=True, seconds=60, until=7)
+"""A standby takes over that has seen the deletion of the former object, but not the new object."""
 FOLDER = Path(__file__).parent / "pairs"
 PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
     "changed_namespaces": ("set spec.namespaces to ['kube-public']", "changed-spec"),
@@ -78,7 +83,15 @@ PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
         ("life", Fault("label", 1, resource="configmaps", namespace="default", name="web-config")),
         "other-writers",
     ),
+    "postponed_archive": ("restart the operator", "postponed"),
+    "postponed_expiry": ("restart the operator", "postponed"),
     "permission_to_read": (("life", Fault("read-forbidden", 2, seconds=300)), "wrong-deletion"),
+    "published_cass_operator_412": (("rebirth", OUTDATED), "wrong-deletion"),
+    "published_cassandra_operator_402": (("rebirth", OUTDATED), "wrong-deletion"),
+    "published_cluster_operator_648": (
+        ("rebirth", Fault("takeover", 3, after=True, seconds=60, until=6)),
+        "wrong-deletion",
+    ),
     "published_cassandra_operator_398": (("life", Fault("crash", 11, after=True)), "same-end-state"),
     "published_zookeeper_operator_314": ("set spec.replicas to 2", "convergence"),
     "rbac_secret": ("undisturbed", "rbac"),
@@ -102,6 +115,7 @@ CLASSES = {
     "rolled-back spec": ("rolled_back_option", "rolled_back_refusal", "rolled_back_size"),
     "writes at rest": ("rest", "rest_two_passes"),
     "deletions": ("wrong_deletion", "deletion_by_name"),
+    "objects with a former name": ("published_cass_operator_412", "published_cluster_operator_648"),
     "orphans": ("orphan", "orphans_first_namespace"),
     "duplicates": ("duplicates", "duplicates_job", "duplicates_schedule", "external_duplicates"),
     "other writers": ("foreign", "others_annotations"),
@@ -113,6 +127,7 @@ CLASSES = {
     "permissions": ("rbac_secret", "rbac_verb", "permission_to_read"),
     "decode errors": ("decode_number", "decode_quantity"),
     "lost leadership": ("leadership_cache", "leadership_memory"),
+    "actions after a time": ("postponed_archive", "postponed_expiry"),
     "finalizers": ("finalizer", "finalizer_despite_failure"),
 }
 """The pairs for each class of bugs that the explorer checks."""
@@ -209,6 +224,11 @@ def test_accepts_that_a_schedule_pauses_while_the_operator_is_down(pool: Pool) -
     assert in_story(pool, "duplicates_schedule", "correct", "life", fault) == []
 
 
+def test_accepts_that_an_object_ages_while_the_operator_is_down(pool: Pool) -> None:
+    fault = Fault("crash", 1, after=True, seconds=HOUR)
+    assert in_story(pool, "postponed_archive", "correct", "life", fault, ages=(600.0,)) == []
+
+
 @pytest.mark.parametrize("title", ["and ConfigMap settings later", "set spec.settings to 'settings-2'"])
 def test_accepts_settings_that_are_missing(pool: Pool, title: str) -> None:
     assert in_scene(pool, "changed_settings", "correct", title) == []
@@ -219,8 +239,10 @@ def test_finds_settings_that_come_too_late(pool: Pool) -> None:
     assert [finding.oracle for finding in found] == ["changed-spec"]
 
 
-def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> list[Finding]:
-    """Returns the findings of a fault in one of the stories."""
+def in_story(
+    pool: Pool, name: str, variant: str, story: str, fault: Fault, ages: tuple[float, ...] = ()
+) -> list[Finding]:
+    """Returns the findings of a fault in one of the stories. The operator acts at these ages of the object."""
     target, subject = pair_of(name, variant)
     change = changes_of(subject.object, subject.schema)[0]
     steps = {
@@ -229,7 +251,7 @@ def in_story(pool: Pool, name: str, variant: str, story: str, fault: Fault) -> l
         "rebirth": rebirth_of(subject),
     }[story]
     outcomes = [pool.run(Plan(steps, (), conditions), target) for conditions in CIRCUMSTANCES[:2]]
-    masks = Masks(exempt=subject.exemptions).merged(learn_masks(outcomes))
+    masks = Masks(exempt=subject.exemptions, ages=ages).merged(learn_masks(outcomes))
     plan = Plan(steps, (fault,))
     outcome = pool.run(plan, target)
     assert outcome.broken == ""
@@ -257,6 +279,10 @@ def in_scene(pool: Pool, name: str, variant: str, title: str, *, learns: bool = 
         children = [("ConfigMap", obj) for key, obj in world.items() if key[0] == "configmaps"]
         scene = bystanders_of(subject, children)
         assert scene is not None
+    elif title == "restart the operator":
+        aged = run(Plan(aging_of(subject)))
+        ((seconds,),) = actions_after_a_time(aged, subject.key).values()
+        scene = postponed_of(subject, seconds)
     else:
         scene = next(scene for scene in scenes_of(subject) if title in scene.story.name)
     life = life_of(subject, changes_of(subject.object, subject.schema)[0])
@@ -289,3 +315,21 @@ def test_same_plan_has_the_same_outcome(pool: Pool) -> None:
 def test_conditions_survive_a_lost_response_to_a_status(pool: Pool, number: int) -> None:
     fault = Fault("lost", number, after=True)
     assert disturbed(pool, target_of("conditions", "correct"), fault, hasty=False) == []
+
+
+def test_accepts_that_a_new_leader_generates_what_it_cannot_see(pool: Pool) -> None:
+    fault = Fault("takeover", 1, after=True, seconds=30)
+    assert disturbed(pool, target_of("password", "correct"), fault, hasty=False) == []
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_children_of_another_kind_are_no_orphans_and_no_collisions(pool: Pool, number: int) -> None:
+    target = target_of("kinds", "correct")
+    subject = read_subjects(load_operator(target), [OPERATORS / "kinds.yaml"])[number]
+    run = partial(pool.run, target=target)
+    story = life_of(subject, changes_of(subject.object, subject.schema)[0])
+    assert judge_undisturbed(subject, run(Plan(story)), deletes=True) == []
+    scenes = [scene for scene in scenes_of(subject) if scene.judged == "isolated"]
+    assert len(scenes) > 2
+    for scene in scenes[:2]:
+        assert judge_scene(subject, scene, Masks(), run, Conditions()) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubewright.explore.faults import plans_of
-from kubewright.explore.model import Apply, Fault, Outcome, Plan, Story, Wait
+from kubewright.explore.model import Apply, Create, Fault, Outcome, Plan, Revise, Story, Wait
 from kubewright.explore.runner import Pool, reachable_lines
 from kubewright.explore.workloads import Subject, changes_of, life_of, read_subjects
 from kubewright.operator.loading import load_operator
@@ -143,3 +143,22 @@ def test_waits_for_the_retry_after_a_long_fault(pool: Pool) -> None:
 def test_takeover_needs_a_standby_whose_caches_are_in_sync(pool: Pool) -> None:
     found = run(pool, "startup_correct", Fault("takeover", 1, after=True, seconds=30.0))
     assert found.hits == [False]
+
+
+def test_requests_of_users_pass_the_webhooks_of_the_operator(pool: Pool) -> None:
+    target = target_of("webhooks_correct")
+    site = {**subject_of(target).object, "spec": {"message": "hello"}}
+    name, place = site["metadata"]["name"], site["metadata"]["namespace"]
+
+    def revised(path: str, value: object) -> Revise:
+        return Revise(site["apiVersion"], site["kind"], name, place, ("spec", path), value)
+
+    steps = (Create(site), Wait(), revised("mode", "huge"), revised("mode", "large"), revised("replicas", None), Wait())
+    outcome = pool.run(Plan(Story("refused", steps)), target)
+    assert outcome.broken == ""
+    assert outcome.failures == []
+    assert [step for step, _ in outcome.refused] == [2]
+    assert "must be small or large" in outcome.refused[0][1]
+    key = ("configmaps", place, f"{name}-numbers")
+    sizes = [each.world[key]["data"] for each in outcome.checkpoints]
+    assert [(data["size"], data["last"]) for data in sizes] == [("1", "0"), ("5", "4")]

@@ -8,11 +8,18 @@ import pytest
 
 from kubewright.cli import run
 from kubewright.explore import ExploreError, run_exploration
-from kubewright.explore.faults import pairs_of, plans_of
+from kubewright.explore.faults import outdated_of, pairs_of, plans_of
 from kubewright.explore.model import Apply, Checkpoint, Delete, Fault, Outcome, Pause, Plan, Sent, Story, Wait
 from kubewright.explore.runner import reachable_lines
 from kubewright.explore.search import Novelty, fingerprint, load_saved, unreached
-from kubewright.explore.workloads import SampleError, hasty_life_of, operation_of, read_operations, read_subjects
+from kubewright.explore.workloads import (
+    SampleError,
+    hasty_life_of,
+    operation_of,
+    read_operations,
+    read_subjects,
+    rebirth_of,
+)
 from kubewright.operator.loading import load_operator
 
 OPERATORS = Path(__file__).parent / "operators"
@@ -131,3 +138,14 @@ def test_watches_are_late_only_for_a_moment_before_a_deletion() -> None:
     about_subject = [fault for fault in late if fault.resource in ("", subject.resource) or fault.kind != "slow-watch"]
     assert about_subject
     assert all(fault.seconds < 1 for fault in about_subject)
+
+
+@pytest.mark.parametrize(("resource", "untils"), [("persistentvolumeclaims", [5]), ("configmaps", [])])
+def test_standby_misses_the_return_of_an_object_with_data(resource: str, untils: list[int]) -> None:
+    subject = read_subjects(load_operator(str(OPERATORS / "memory_correct.py")), [SAMPLE])[0]
+    sent = [(1, 0, "create"), (2, 2, "delete"), (3, 2, "patch"), (4, 4, "patch"), (5, 4, "create")]
+    kinds = {"create": resource, "delete": resource, "patch": subject.resource}
+    requests = [Sent(number, 0.0, step, verb, kinds[verb], "default", "web", "", 200) for number, step, verb in sent]
+    plans = outdated_of(rebirth_of(subject), Outcome(requests=requests))
+    assert [plan.faults[0].until for plan in plans[:1]] == untils
+    assert all(plan.faults[0].at in (2, 3) for plan in plans)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kubewright.explore.model import Write
-from kubewright.explore.worlds import Masks, TooManyMasks, canonical, differences, learn
+from kubewright.explore.worlds import Masks, TooManyMasks, canonical, differences, learn, scrubbed, unlike
 
 KEY = ("configmaps", "default", "web")
 
@@ -74,3 +74,45 @@ def test_reports_missing_and_additional_objects() -> None:
     assert [str(each) for each in differences({}, world(), Masks())] == [
         "configmaps default/web exists, but should not"
     ]
+
+
+def test_states_at_different_ages_are_not_compared_if_the_operator_acts_in_between() -> None:
+    masks = Masks(ages=(600.0,))
+    assert masks.ages_apart(305, 3905)
+    assert not masks.ages_apart(305, 500)
+    assert not masks.ages_apart(3900, 3910)
+    assert not Masks().ages_apart(305, 3905)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({}, {"metadata": {}}),
+        ({"metadata": {"resourceVersion": "1", "name": "a"}}, {"metadata": {"resourceVersion": "2", "name": "a"}}),
+        ({"metadata": {"resourceVersion": "1"}}, {}),
+        ({"at": "2030-01-01T00:00:00Z", "items": [1, "2"]}, {"at": "2031-01-01T00:00:00Z", "items": [1, "2"]}),
+        ({"items": ["2030-01-01T00:00:00Z"]}, {"items": ["2031-01-01T00:00:00Z"]}),
+        ({"items": [1]}, {"items": [2]}),
+        ({"a": None}, {}),
+        ({"a": {"b": 1}}, {"a": 1}),
+        ({"a": 1_700_000_000}, {"a": 1_800_000_000}),
+    ],
+)
+def test_compares_objects_without_times_and_versions(one: Any, other: Any) -> None:
+    assert unlike(one, other) == (scrubbed(one) != scrubbed(other))
+    assert unlike(other, one) == unlike(one, other)
+
+
+def test_empty_values_in_a_status_equal_missing_ones() -> None:
+    sites = ("sites.example.com", "default", "web")
+    filled, missing = (
+        {
+            "metadata": {"name": "web"},
+            "spec": {"url": ""},
+            "status": {"url": "", "count": 0, "items": [], "at": {"x": ""}},
+        },
+        {"metadata": {"name": "web"}, "spec": {"url": ""}},
+    )
+    worlds = [canonical({sites: each}, [written(sites, each)]) for each in (filled, missing)]
+    assert worlds[0] == worlds[1]
+    assert worlds[0][sites]["spec"] == {"url": ""}

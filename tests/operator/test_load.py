@@ -63,6 +63,7 @@ def test_several_operators_require_a_name(tmp_path: Path) -> None:
         ("emty.py", r"there is no file emty\.py; did you mean empty\.py\?"),
         ("nosuch.py", r"there is no file nosuch\.py$"),  # conch.py has little in common with it but the suffix
         ("emty", r"there is no file or module 'emty'; did you mean empty\?"),
+        ("empty.yaml", r"empty\.yaml is not a Python file; pass the file of the operator"),
         ("empty.py", r"empty\.py has no Operator: create one with"),
         (".", r"'\.' is neither a Python file nor the name of a module"),
         ("my-operator", "'my-operator' is neither a Python file nor the name of a module"),
@@ -70,6 +71,7 @@ def test_several_operators_require_a_name(tmp_path: Path) -> None:
 )
 def test_missing_target_is_named(tmp_path: Path, target: str, message: str) -> None:
     (tmp_path / "empty.py").write_text("")
+    (tmp_path / "empty.yaml").write_text("")
     (tmp_path / "conch.py").write_text("")
     with pytest.raises(LoadError, match=message):
         load_operator(target)

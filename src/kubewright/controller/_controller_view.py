@@ -103,6 +103,11 @@ class ControllerView(Generic[R]):
         return self._pausing.reason(key)
 
     @property
+    def pause_annotation(self) -> str:
+        """The annotation that pauses objects."""
+        return self._environment.pause_annotation
+
+    @property
     def paused_objects(self) -> int:
         """The number of paused objects."""
         return len(self._pausing)

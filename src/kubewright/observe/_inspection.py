@@ -78,6 +78,10 @@ class Observed(Protocol):
         """Returns which annotation pauses the object; empty for most objects."""
 
     @property
+    def pause_annotation(self) -> str:
+        """The annotation that pauses objects."""
+
+    @property
     def paused_objects(self) -> int:
         """The number of paused objects."""
 

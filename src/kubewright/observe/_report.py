@@ -18,6 +18,7 @@ from kubewright.clock import SystemClock
 from kubewright.observe._inspection import Observed
 from kubewright.observe._sources import Elector, Sources
 from kubewright.observe._webhooks import WebhookStats
+from kubewright.pausing import PAUSE_ANNOTATION
 from kubewright.queue import Histogram
 
 __all__ = [
@@ -76,6 +77,8 @@ class ControllerReport(_Part, frozen=True, kw_only=True):
     remembered: int
     """Objects whose last reconciles are remembered."""
     remembered_bytes: int
+    pause_annotation: str = PAUSE_ANNOTATION
+    """The annotation that pauses objects."""
 
     @property
     def group(self) -> str:
@@ -195,6 +198,7 @@ def _controller(controller: Observed) -> ControllerReport:
         longest_running_seconds=queue.longest_running_processor_seconds,
         remembered=len(controller.history),
         remembered_bytes=controller.history.size + controller.history.change_size,
+        pause_annotation=controller.pause_annotation,
     )
 
 

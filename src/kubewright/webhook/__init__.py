@@ -40,6 +40,7 @@ from kubewright.webhook._registration import AdmissionOptions, Webhooks
 from kubewright.webhook._request import AdmissionRequest, Operation
 from kubewright.webhook._server import WebhookServer
 from kubewright.webhook._serving_certificate import ServingCertificate
+from kubewright.webhook._simulated import SimulatedWebhooks
 from kubewright.webhook._tls import serving_context
 from kubewright.webhook.reviews._refusals import AdmissionWarning, FieldError, Refused
 from kubewright.webhook.reviews._reviews import GroupVersionKind, GroupVersionResource, User
@@ -61,6 +62,7 @@ __all__ = [
     "Operation",
     "Refused",
     "ServingCertificate",
+    "SimulatedWebhooks",
     "User",
     "ValidateDecorator",
     "WebhookDeclaration",

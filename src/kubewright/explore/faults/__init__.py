@@ -6,6 +6,6 @@ the user, and of every child. Faults that lead to the same situation occur once.
 
 from __future__ import annotations
 
-from kubewright.explore.faults._plans import crashes_of, late_faults_of, misses_of, pairs_of, plans_of
+from kubewright.explore.faults._plans import crashes_of, late_faults_of, misses_of, outdated_of, pairs_of, plans_of
 
-__all__ = ["crashes_of", "late_faults_of", "misses_of", "pairs_of", "plans_of"]
+__all__ = ["crashes_of", "late_faults_of", "misses_of", "outdated_of", "pairs_of", "plans_of"]

@@ -10,15 +10,19 @@ import msgspec
 
 from kubewright.explore.model import Delete, Fault, Outcome, Plan, Sent, Step, Story, Wait
 from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds import creators
+from kubewright.explore.worlds import DATA, creators
 
-__all__ = ["crashes_of", "late_faults_of", "misses_of", "pairs_of", "plans_of"]
+__all__ = ["crashes_of", "late_faults_of", "misses_of", "outdated_of", "pairs_of", "plans_of"]
 
 _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
 """Children that an operator need not create again."""
 _CONTROLLERS: Final = "kube-controller-manager"
 _BLINK: Final = 0.2
+_ERROR: Final = 300
+"""The status from which on a write has no effect."""
+_OUTDATED: Final = 2
+"""The first writes of a clean-up before which the caches of a standby may stop."""
 _LIKELY: Final = 2
 """The rank of faults that are tried with further stories."""
 _SAME: Final = 3
@@ -63,6 +67,24 @@ def crashes_of(story: Story, outcome: Outcome, seconds: float = _HOUR) -> list[P
         Plan(story, (Fault("crash", sent.number, after=after, seconds=seconds),))
         for after in (True, False)
         for sent in _boundaries(outcome.requests)
+    ]
+
+
+def outdated_of(story: Story, outcome: Outcome) -> list[Plan]:
+    """Returns the plans in which a standby takes over that has seen the deletion of an object, but not its return.
+
+    It acts on the former object, whose name the new one has. A correct operator distinguishes them by their uid. Only
+    operators that write data of their own are disturbed: everything else is made again.
+    """
+    deleted = next((number for number, step in enumerate(story.steps) if isinstance(step, Delete)), len(story.steps))
+    cleaning = [sent for sent in outcome.requests if sent.step == deleted]
+    after = [sent for sent in outcome.requests if sent.step > deleted and sent.status < _ERROR]
+    if not cleaning or not any(sent.resource in DATA for sent in after):
+        return []
+    last = max(sent.number for sent in after if sent.resource in DATA)
+    return [
+        Plan(story, (Fault("takeover", sent.number, after=True, seconds=60.0, until=last),))
+        for sent in cleaning[:_OUTDATED]
     ]
 
 

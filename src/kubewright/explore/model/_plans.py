@@ -6,7 +6,20 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Apply", "Conditions", "Create", "Delete", "Fault", "Pause", "Plan", "Revise", "Step", "Story", "Wait"]
+__all__ = [
+    "Apply",
+    "Conditions",
+    "Create",
+    "Delete",
+    "Fault",
+    "Pause",
+    "Plan",
+    "Restart",
+    "Revise",
+    "Step",
+    "Story",
+    "Wait",
+]
 
 FaultKind: TypeAlias = Literal[
     "crash",
@@ -78,7 +91,11 @@ class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
     seconds: float
 
 
-Step: TypeAlias = Create | Apply | Revise | Delete | Wait | Pause
+class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="do"):
+    """The operator is killed, and started again after a second."""
+
+
+Step: TypeAlias = Create | Apply | Revise | Delete | Wait | Pause | Restart
 
 
 class Story(msgspec.Struct, frozen=True):
@@ -95,7 +112,8 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     the operator's write number `at`, counted from 1; `external-crash` and `external-fail` at the call number `at` of an
     external system; `read-fail` and `read-forbidden` at its read number `at`, without watches. The others occur at the
     step number `at` of the story, counted from 0. Watches are slow from before that step, and a `downtime` contains it.
-    `restart`, `edit`, `remove` and `label` follow a `Wait`.
+    `restart`, `edit`, `remove` and `label` follow a `Wait`. With `until`, a `takeover` begins at the write `at`, which
+    the standby no longer sees, and the standby takes over after the write `until`.
     """
 
     kind: FaultKind
@@ -110,6 +128,7 @@ class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str = ""
     path: tuple[str | int, ...] = ()
     value: Any = None
+    until: int = 0
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,10 +7,11 @@ Each takes outcomes and returns findings; none is a violation by design of a cor
 from __future__ import annotations
 
 from kubewright.explore.oracles._bystanders import bystanders_kept
-from kubewright.explore.oracles._deletions import deleted_alive, orphans
+from kubewright.explore.oracles._deletions import deleted_alive, deleted_by_outdated, orphans
 from kubewright.explore.oracles._ends import compared, converged, fields_kept
 from kubewright.explore.oracles._errors import broken_invariants, exceptions, undeclared
 from kubewright.explore.oracles._isolation import collisions, deleted_of_another, made_by_operator
+from kubewright.explore.oracles._postponed import actions_after_a_time, postponed
 from kubewright.explore.oracles._readiness import (
     ready_too_early,
     ready_while_children_are_not,
@@ -21,6 +22,7 @@ from kubewright.explore.oracles._rest import written_at_rest
 from kubewright.explore.oracles._stability import created_again, generated_again
 
 __all__ = [
+    "actions_after_a_time",
     "broken_invariants",
     "bystanders_kept",
     "collisions",
@@ -28,12 +30,14 @@ __all__ = [
     "converged",
     "created_again",
     "deleted_alive",
+    "deleted_by_outdated",
     "deleted_of_another",
     "exceptions",
     "fields_kept",
     "generated_again",
     "made_by_operator",
     "orphans",
+    "postponed",
     "ready_too_early",
     "ready_while_children_are_not",
     "refuses",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubewright.durations import format_duration
 from kubewright.explore.model import Checkpoint, Finding, Outcome
 from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds import EXTERNAL, Masks, creators
+from kubewright.explore.oracles._isolation import deletion_finding, made_for_others, serves_others
+from kubewright.explore.worlds import DATA, EXTERNAL, Masks, creators
 
-__all__ = ["deleted_alive", "orphans"]
+__all__ = ["deleted_alive", "deleted_by_outdated", "orphans"]
 
 
 def deleted_alive(expected: Outcome, actual: Outcome, ignored: frozenset[Key] = frozenset()) -> list[Finding]:
@@ -32,15 +32,19 @@ def deleted_alive(expected: Outcome, actual: Outcome, ignored: frozenset[Key] = 
             continue
         following = [step for step in alive.get(sent.key, ()) if step >= sent.step]
         if following and min(following) == min(c.step for c in expected.checkpoints if c.step >= sent.step):
-            resource, namespace, name = sent.key
-            return [
-                Finding(
-                    "wrong-deletion",
-                    f"the operator deleted {resource} {namespace}/{name}, which the undisturbed run keeps",
-                    (f"request {sent.number}, {format_duration(sent.time)} after the start",),
-                    subject=resource,
-                )
-            ]
+            why = "which the undisturbed run keeps"
+            return [deletion_finding("wrong-deletion", sent, why, subject=sent.resource)]
+    return []
+
+
+def deleted_by_outdated(expected: Outcome, actual: Outcome) -> list[Finding]:
+    """A standby that sees a former object with the same name deletes no data of the present one."""
+    last = expected.checkpoints[-1].world if expected.checkpoints else {}
+    for sent in actual.requests:
+        deletes = sent.verb == "delete" and 0 < sent.status < 300
+        if deletes and sent.incarnation > 1 and sent.resource in DATA and sent.key in last:
+            why = "because it saw an object that is gone"
+            return [deletion_finding("wrong-deletion", sent, why, subject=sent.resource)]
     return []
 
 
@@ -48,10 +52,14 @@ def orphans(outcome: Outcome, checkpoint: Checkpoint, masks: Masks | None = None
     """After the user deleted everything, no object exists that the operator created, also in external systems."""
     made = creators(outcome.writes)
     masks = masks or Masks()
+    others = made_for_others(outcome, checkpoint.world)
+    served = serves_others(outcome, checkpoint.world)
     left = sorted(
         key
         for key, obj in checkpoint.world.items()
-        if (made.get(key) == "operator" or _has_items(key, obj, masks)) and not masks.hides_object(key)
+        if (made.get(key) == "operator" or (not served and _has_items(key, obj, masks)))
+        and key not in others
+        and not masks.hides_object(key)
     )
     if not left:
         return []

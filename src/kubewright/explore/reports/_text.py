@@ -15,6 +15,7 @@ from kubewright.explore.model import (
     Pause,
     Plan,
     Report,
+    Restart,
     Revise,
     Step,
     Wait,
@@ -55,6 +56,8 @@ def step_words(step: Step) -> str:
             return f"the user {change} of {step.kind} {step.namespace}/{step.name}"
         case Delete():
             return f"the user deletes {step.kind} {step.namespace}/{step.name}"
+        case Restart():
+            return "the operator is restarted"
         case Pause():
             return f"{format_duration(step.seconds)} pass"
         case Wait():
@@ -84,6 +87,9 @@ def fault_words(fault: Fault) -> str:
             return f"writes like number {fault.at} are forbidden for {lasting}"
         case "webhook-down":
             return f"an admission webhook is down, so that writes of the kind of write {fault.at} fail for {lasting}"
+        case "takeover" if fault.until:
+            late = f"whose caches contain nothing since write {fault.at} and lag {lasting} behind"
+            return f"after write {fault.until}, a standby takes over, {late}"
         case "takeover":
             return f"after write {fault.at}, a standby takes over, whose caches lag {lasting} behind"
         case "reordered-watch":

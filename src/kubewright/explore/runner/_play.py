@@ -25,6 +25,7 @@ from kubewright.explore.model import (
     Outcome,
     Pause,
     Plan,
+    Restart,
     Revise,
     Step,
     Wait,
@@ -34,8 +35,10 @@ from kubewright.explore.runner._controllers import controllers_for
 from kubewright.explore.runner._determinism import Determinism
 from kubewright.explore.runner._incarnations import Incarnations, Problems
 from kubewright.explore.runner._recorder import Recorder
+from kubewright.explore.runner._reviewed import ReviewedUser
 from kubewright.explore.runner._stage import Stage
 from kubewright.operator import load_operator
+from kubewright.webhook import SimulatedWebhooks
 
 __all__ = ["Run"]
 
@@ -51,6 +54,9 @@ _PERIODIC: Final = 60
 """The most changes in a period that are a schedule, and no loop. A checkpoint is then taken although they continue."""
 _READY: Final = 5.0
 """Virtual seconds until a pod is ready."""
+_DOWN: Final = 1.0
+"""Virtual seconds between two starts of the operator."""
+_READS: Final = frozenset({"get", "list", "watch", "*"})
 _PACE: Final = 0.05
 """Virtual seconds between two steps without a wait between them."""
 
@@ -83,6 +89,7 @@ class Run:
         escapes.clock = self.clock
         self._escapes = escapes
         loaded = load_operator(target)
+        reads_events = any(each.resource == "events" and each.verb in _READS for each in loaded.permissions())
         self._controllers = controllers
         if controllers is not None:
             kinds = {each.qualified.partition("/")[0] for each in loaded.permissions()}
@@ -95,6 +102,7 @@ class Run:
                 pod_range=f"10.{244 - conditions.addresses}.0.0/16",
                 plan=_pods(conditions),
                 controllers=self._controllers,
+                events=reads_events,
                 heartbeat=HEARTBEAT_SECONDS if self._controllers is None or "nodes" in self._controllers else None,
             ),
         )
@@ -115,6 +123,8 @@ class Run:
         self.stage.arm(plan)
         self.operator = Incarnations(self._target, self._loaded, self.cluster, self.clock, self.stage)
         self.user = Actor(self.cluster, "user")
+        if self._loaded.has_webhooks:
+            self.user = ReviewedUser(self.cluster, "user", SimulatedWebhooks(self._loaded.webhooks, self.clock))
         self.problems = Problems(self.stage)
         root = logging.getLogger()
         root.handlers = [self.problems]
@@ -122,6 +132,7 @@ class Run:
         self.recorder.start()
         self.operator.start()
         await self.clock.advance_until(self._has_started, limit=600)
+        await self.clock.advance(_PACE)  # so that what the operator creates at its start precedes the story
         if self.operator.error is not None:
             raise self.operator.error
 
@@ -198,6 +209,10 @@ class Run:
             await self._wait(number, step, [(index, fault) for index, fault in faults])
         elif isinstance(step, Pause):
             await self.clock.advance(step.seconds)
+        elif isinstance(step, Restart):
+            self.operator.kill()
+            await self.clock.advance(_DOWN)
+            self.operator.start()
         else:
             await self._act(number, step)
             await self.clock.advance(_PACE)

@@ -11,7 +11,7 @@ from kubewright.cluster import Cluster
 from kubewright.cluster.laboratory import JournalEntry
 from kubewright.explore.model import Write
 from kubewright.explore.runner._actors import ACTORS
-from kubewright.explore.worlds import EXTERNAL, scrubbed
+from kubewright.explore.worlds import EXTERNAL, unlike
 from kubewright.operator.definition import Invariant, broken_invariants
 
 __all__ = ["NOISE", "Recorder"]
@@ -76,7 +76,7 @@ class Recorder:
         )
         self.writes.append(write)
         self._initial.discard(write.key)
-        if previous is None or gone or scrubbed(previous.decode()) != scrubbed(event.entry.decode()):
+        if previous is None or gone or unlike(previous.decode(), event.entry.decode()):
             self.changes += 1
         for name, reason in broken_invariants(self.invariants, self._world) if self.invariants else ():
             del self.invariants[name]

@@ -84,7 +84,8 @@ class Stage:
         self.hits = [False] * len(plan.faults)
         for index, fault in enumerate(plan.faults):
             if fault.kind in REQUEST_FAULTS:
-                self._at_write.setdefault(fault.at, []).append(index)
+                for number in dict.fromkeys((fault.at, fault.until or fault.at)):
+                    self._at_write.setdefault(number, []).append(index)
             elif fault.kind in CALL_FAULTS:
                 self._at_call.setdefault(fault.at, []).append(index)
             elif fault.kind in READ_FAULTS:
@@ -181,7 +182,7 @@ class Stage:
                 failing = _failing(sent, Failing(status), _REFUSALS[status])
             case "takeover":
                 # The standby sees everything before this write, and neither the write nor its consequences.
-                if self.has_standby():
+                if self.has_standby() and sent.number == fault.at:
                     self.slow_down("", fault.seconds, STANDBY)
                     self._lagging = True
                 return None
@@ -208,7 +209,7 @@ class Stage:
                 self.hits[index] = True
                 sent.fault = "the operator was killed after this request took effect"
                 self.crash(fault.seconds)
-            elif fault.kind == "takeover" and self._lagging:
+            elif fault.kind == "takeover" and self._lagging and sent.number == (fault.until or fault.at):
                 self.hits[index] = True
                 sent.fault = "the operator lost the leadership after this request, and the standby took over"
                 self._user = STANDBY

@@ -8,26 +8,27 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 import msgspec
 
-from kubewright.explore.faults import crashes_of, late_faults_of, misses_of, pairs_of, plans_of
+from kubewright.explore.faults import crashes_of, late_faults_of, misses_of, outdated_of, pairs_of, plans_of
 from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Story
-from kubewright.explore.oracles import converged
+from kubewright.explore.oracles import actions_after_a_time, converged
 from kubewright.explore.reports import story_lines
 from kubewright.explore.runner import Pool
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
 from kubewright.explore.search._judges import judge_plan, judge_scene
 from kubewright.explore.search._novelty import Novelty, unreached
 from kubewright.explore.search._saved import Saved
+from kubewright.explore.search._shown import bystander_scenes, interleaved, is_about, postponed_scenes
 from kubewright.explore.workloads import (
     Change,
     Operation,
     Scene,
     Subject,
     aging_of,
-    bystanders_of,
     changes_of,
     hasty_life_of,
     life_of,
@@ -35,14 +36,17 @@ from kubewright.explore.workloads import (
     rebirth_of,
     scenes_of,
 )
-from kubewright.explore.worlds import Masks, TooManyMasks, creators
+from kubewright.explore.worlds import Masks, TooManyMasks
 
 __all__ = ["Budget", "Exploration"]
 
 _ENOUGH: Final = 5
 """Distinct findings after which an exploration ends."""
 _TRIED_CHANGES: Final = 6
-_KINDS: Final = {"configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount"}
+
+
+_Baselines: TypeAlias = "tuple[Baseline, Baseline, Baseline | None]"
+"""The life, the hasty life and the aging of a subject."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -94,8 +98,9 @@ class Exploration:
                 baseline = self._baseline(subject, life_of(subject, change), threads)
                 if baseline is None:
                     break
+                aged = self._aged(baseline)
                 hasty = self._undisturbed(baseline, hasty_life_of(subject, change))
-                baselines.append((baseline, hasty or baseline))
+                baselines.append((baseline, hasty or baseline, aged))
             if not self.report.error:
                 self._search(threads, baselines)
         self._finish()
@@ -160,12 +165,13 @@ class Exploration:
 
     # The search
 
-    def _search(self, threads: ThreadPoolExecutor, baselines: list[tuple[Baseline, Baseline]]) -> None:
+    def _search(self, threads: ThreadPoolExecutor, baselines: list[_Baselines]) -> None:
         work = itertools.chain.from_iterable(
-            _interleaved(self._scene_work(baseline), self._fault_work(baseline, hasty)) for baseline, hasty in baselines
+            interleaved(self._scene_work(baseline), self._fault_work(baseline, hasty, aged))
+            for baseline, hasty, aged in baselines
         )
         more = itertools.chain.from_iterable(
-            _interleaved(self._bias_work(baseline), self._pair_work(baseline)) for baseline, _ in baselines
+            interleaved(self._bias_work(baseline), self._pair_work(baseline)) for baseline, *_ in baselines
         )
         pending: set[Future[None]] = set()
         for task in itertools.chain(work, more):
@@ -189,20 +195,22 @@ class Exploration:
     def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         subject = baseline.subject
         operations = (operation_of(subject, each) for each in self._operations)
-        for scene in (*operations, *_bystander_scenes(baseline), *scenes_of(subject)):
+        for scene in (*operations, *bystander_scenes(baseline), *scenes_of(subject)):
             yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
 
-    def _fault_work(self, baseline: Baseline, hasty: Baseline) -> Iterator[Callable[[], None]]:
+    def _fault_work(self, baseline: Baseline, hasty: Baseline, aged: Baseline | None) -> Iterator[Callable[[], None]]:
         plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
         crashes = crashes_of(hasty.story, hasty.outcome)
         self.report.planned += len(plans) + len(crashes)
         yield from self._plan_work(hasty, crashes)
-        yield from self._plan_work(baseline, plans[: len(plans) // 2])
         subject = baseline.subject
+        for scene in postponed_scenes(baseline):
+            yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
+        yield from self._plan_work(baseline, plans[: len(plans) // 2])
         reborn = self._undisturbed(baseline, rebirth_of(subject))
         if reborn is not None:
+            yield from self._plan_work(reborn, outdated_of(reborn.story, reborn.outcome))
             yield from self._plan_work(reborn, misses_of(reborn.story, reborn.outcome, subject.key))
-        aged = self._undisturbed(baseline, aging_of(subject))
         if aged is not None and aged.outcome.checkpoints[-1].rest[0] < aged.outcome.checkpoints[-1].rest[1]:
             yield from self._plan_work(aged, crashes_of(aged.story, aged.outcome, 0.0))
         yield from self._plan_work(baseline, plans[len(plans) // 2 :])
@@ -221,6 +229,16 @@ class Exploration:
         except TooManyMasks:
             return None
         return Baseline(baseline.subject, story, outcomes[0], masks)
+
+    def _aged(self, baseline: Baseline) -> Baseline | None:
+        """Returns the aging of a subject, and notes in the masks of its life when the operator acts."""
+        aged = self._undisturbed(baseline, aging_of(baseline.subject))
+        if aged is not None:
+            actions = actions_after_a_time(aged.outcome, aged.subject.key)
+            baseline.masks = replace(
+                baseline.masks, ages=tuple(sorted({each for times in actions.values() for each in times}))
+            )
+        return aged
 
     def _pair_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         """Combines faults that lead to different requests or states, the most novel ones first."""
@@ -321,18 +339,21 @@ class Exploration:
 
     def replay(self, plan: Plan, oracle: str) -> list[Finding]:
         """Runs a plan again and returns the findings of an oracle."""
-        subject = next((each for each in self._subjects if _is_about(plan, each)), self._subjects[0])
+        subject = next((each for each in self._subjects if is_about(plan, each)), self._subjects[0])
         with ThreadPoolExecutor(max_workers=self._pool.workers) as threads:
             baseline = self._baseline(subject, life_of(subject, None), threads)
+            if baseline is not None:
+                self._aged(baseline)
             found = list(self.report.findings)
             if baseline is not None and plan.faults:
                 known = self._baseline(subject, plan.story, threads) or baseline
                 found += judge_plan(known, plan, self._pool.run(plan))
             elif baseline is not None:
-                for scene in scenes_of(subject):
+                scenes = [*bystander_scenes(baseline), *scenes_of(subject), *postponed_scenes(baseline)]
+                for scene in scenes:
                     if scene.story == plan.story:
                         found += judge_scene(subject, scene, baseline.masks, self.run, plan.conditions)
-                if not any(scene.story == plan.story for scene in scenes_of(subject)):
+                if not any(scene.story == plan.story for scene in scenes):
                     self._baseline(subject, plan.story, threads)
                     found = list(self.report.findings)
         return [finding for finding in found if finding.oracle == oracle]
@@ -347,31 +368,3 @@ class Exploration:
         if not plan.faults:
             self._cache[name] = outcome
         return outcome
-
-
-def _is_about(plan: Plan, subject: Subject) -> bool:
-    return any(isinstance(step, Create) and step.object["kind"] == subject.object["kind"] for step in plan.story.steps)
-
-
-def _bystander_scenes(baseline: Baseline) -> list[Scene]:
-    """Returns the scene with objects of a user beside the children, if there are plain children."""
-    made = creators(baseline.outcome.writes)
-    children = [
-        (_KINDS.get(key[0], ""), obj)
-        for key, obj in baseline.outcome.checkpoints[0].world.items()
-        if made.get(key) == "operator"
-    ]
-    scene = bystanders_of(baseline.subject, children)
-    return [] if scene is None else [scene]
-
-
-def _interleaved(
-    one: Iterator[Callable[[], None]], other: Iterator[Callable[[], None]]
-) -> Iterator[Callable[[], None]]:
-    """Yields one of the first and two of the second, as long as there are any."""
-    missing = object()
-    while True:
-        batch = [next(each, missing) for each in (one, other, other)]
-        if all(each is missing for each in batch):
-            return
-        yield from (each for each in batch if each is not missing)  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Plan
+from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Pause, Plan
 from kubewright.explore.oracles import (
     broken_invariants,
     bystanders_kept,
@@ -13,12 +13,14 @@ from kubewright.explore.oracles import (
     converged,
     created_again,
     deleted_alive,
+    deleted_by_outdated,
     deleted_of_another,
     exceptions,
     fields_kept,
     generated_again,
     made_by_operator,
     orphans,
+    postponed,
     ready_too_early,
     ready_while_children_are_not,
     refuses,
@@ -49,6 +51,8 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         return []
     if [step for step, _ in outcome.refused] != [step for step, _ in baseline.outcome.refused]:
         return []  # the user could do something else than in the undisturbed run
+    if any(fault.until for fault in plan.faults):
+        return deleted_by_outdated(baseline.outcome, outcome)
     findings = converged(outcome)
     if findings:
         return [*deleted_alive(baseline.outcome, outcome, _foreign_keys(plan.faults)), *findings]
@@ -61,15 +65,18 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     if any(fault.seconds >= _LONG for fault in plan.faults):
         ignored |= {sent.key for sent in outcome.requests if sent.resource in masks.timed}
         masks = masks.timeless(baseline.subject.resource)
-    findings += deleted_alive(baseline.outcome, outcome, ignored)
+    if not (masks.ages and any(fault.seconds >= _LONG for fault in plan.faults)):
+        findings += deleted_alive(baseline.outcome, outcome, ignored)
     findings += fields_kept(outcome)
     if kinds <= _BRIEF and not any(fault.seconds for fault in plan.faults):
         findings += created_again(baseline.outcome, outcome, masks.timed)
-    if not foreign and not any(fault.seconds >= _HOUR for fault in plan.faults):
+    if not foreign and "takeover" not in kinds and not any(fault.seconds >= _HOUR for fault in plan.faults):
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
     if not kinds & _STALE and not foreign:
         findings += ready_too_early(outcome, baseline.subject.key, disturbed=True)
     for expected, actual in zip(baseline.outcome.checkpoints, outcome.checkpoints, strict=False):
+        if baseline.subject.key in expected.world and masks.ages_apart(expected.time, actual.time):
+            continue
         unlike = compared(
             expected,
             baseline.outcome,
@@ -115,6 +122,9 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
             return judge_undisturbed(subject, outcome, deletes=False)
         case "unready":
             return ready_while_children_are_not(outcome.checkpoints[-1], outcome, subject.key)
+        case "postponed":
+            limit = sum(step.seconds for step in scene.story.steps if isinstance(step, Pause))
+            return postponed(references[0], outcome, subject.key, limit)
         case "isolated":
             return _isolated(subject, outcome, references, masks.timeless(subject.resource))
         case _:
@@ -144,6 +154,8 @@ def _like_references(
     texts = scene.summaries if scene.history else ("the object that was created again differs from the first one",) * 2
     count = len(references)
     for index, (reference, checkpoint) in enumerate(zip(references, outcome.checkpoints[-count:], strict=True)):
+        if masks.ages_apart(reference.checkpoints[-1].time, checkpoint.time):
+            continue
         last = index == count - 1 and (count > 1 or back)
         findings = compared(
             reference.checkpoints[-1],
@@ -165,6 +177,8 @@ def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], mas
     if len(references) == 2 and (found := collisions(*references)):
         return found
     for reference in references:
+        if masks.ages_apart(reference.checkpoints[-1].time, outcome.checkpoints[-1].time):
+            continue
         keys = frozenset(key for key in made_by_operator(reference) if key[0] not in masks.timed)
         if found := deleted_of_another(outcome, keys):
             return found

@@ -6,13 +6,13 @@ from its schema. `stories_of` returns the stories about a subject, with the refe
 
 from __future__ import annotations
 
+from kubewright.explore.workloads._ages import RESTARTS, aging_of, postponed_of
 from kubewright.explore.workloads._operations import Operation, operation_of, read_operations
 from kubewright.explore.workloads._samples import SampleError, Subject, read_subjects
 from kubewright.explore.workloads._stories import (
     BYSTANDER,
     Judged,
     Scene,
-    aging_of,
     bystanders_of,
     hasty_life_of,
     life_of,
@@ -23,6 +23,7 @@ from kubewright.explore.workloads._values import Change, changed, changes_of, en
 
 __all__ = [
     "BYSTANDER",
+    "RESTARTS",
     "Change",
     "Judged",
     "Operation",
@@ -37,6 +38,7 @@ __all__ = [
     "hasty_life_of",
     "life_of",
     "operation_of",
+    "postponed_of",
     "read_operations",
     "read_subjects",
     "rebirth_of",

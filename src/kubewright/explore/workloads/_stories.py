@@ -18,7 +18,6 @@ __all__ = [
     "BYSTANDER",
     "Judged",
     "Scene",
-    "aging_of",
     "bystanders_of",
     "company_of",
     "hasty_life_of",
@@ -39,8 +38,8 @@ _QUICK: Final = 3
 _LONG: Final = 50
 _FIRST: Final = 10
 
-Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders"]
-"""How a story is judged: by itself, by a reference story, as an empty end, or as objects without influence."""
+Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed"]
+"""How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on."""
 
 
 class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,12 +90,6 @@ def rebirth_of(subject: Subject) -> Story:
     """Returns the story in which a new object takes the name of a deleted one."""
     steps = (*company_of(subject), subject.create(), Wait(), _delete(subject), Pause(_MOMENT), subject.create(), Wait())
     return Story(f"create {subject.title}, delete it, and create it again", steps)
-
-
-def aging_of(subject: Subject) -> Story:
-    """Returns the story in which only time passes."""
-    steps = (*company_of(subject), subject.create(), Pause(_MOMENT), Wait(rest=2 * _REST))
-    return Story(f"create {subject.title} and let hours pass", steps)
 
 
 def bystanders_of(subject: Subject, children: Sequence[tuple[str, dict[str, Any]]]) -> Scene | None:

@@ -6,12 +6,13 @@ between undisturbed runs; `Masks` hides them. `differences` lists what differs b
 
 from __future__ import annotations
 
-from kubewright.explore.worlds._canonical import EXTERNAL, Canonical, canonical, creators, scrubbed
+from kubewright.explore.worlds._canonical import DATA, EXTERNAL, Canonical, canonical, creators, scrubbed, unlike
 from kubewright.explore.worlds._differences import Difference, differences
 from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
 from kubewright.explore.worlds._schedules import IDLE_SECONDS, scheduled
 
 __all__ = [
+    "DATA",
     "EXTERNAL",
     "IDLE_SECONDS",
     "Canonical",
@@ -24,4 +25,5 @@ __all__ = [
     "learn",
     "scheduled",
     "scrubbed",
+    "unlike",
 ]

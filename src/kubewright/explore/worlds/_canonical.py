@@ -13,10 +13,12 @@ import msgspec
 from kubewright.explore.model import Write
 from kubewright.explore.model._outcomes import Key, World
 
-__all__ = ["EXTERNAL", "Canonical", "canonical", "creators", "scrubbed"]
+__all__ = ["DATA", "EXTERNAL", "Canonical", "canonical", "creators", "scrubbed", "unlike"]
 
 EXTERNAL: Final = "external/"
 """How the resource of a simulated external system in a world begins; its name follows."""
+DATA: Final = frozenset({"persistentvolumeclaims", "persistentvolumes", "statefulsets.apps"})
+"""Resources with data, which is lost with them even if they are created again."""
 Canonical: TypeAlias = dict[Key, Any]
 """Comparable objects by key; generated names are replaced in keys and values."""
 
@@ -38,6 +40,8 @@ _DROPPED_ANNOTATIONS: Final = frozenset(
     }
 )
 _DROPPED_STATUS: Final = frozenset({"observedGeneration", "collisionCount", "currentRevision", "updateRevision"})
+_WRITTEN: Final = ("managedFields", "resourceVersion")
+_ABSENT: Final = object()
 _ALLOCATED: Final = {
     "services": frozenset({"clusterIP", "clusterIPs", "healthCheckNodePort"}),
     "persistentvolumeclaims": frozenset({"volumeName"}),
@@ -52,7 +56,7 @@ def scrubbed(value: Any) -> Any:
         return {
             name: scrubbed(inner)
             for name, inner in value.items()
-            if not (name == "metadata" and not inner) and name not in ("managedFields", "resourceVersion")
+            if not (name == "metadata" and not inner) and name not in _WRITTEN
         }
     if isinstance(value, list):
         return [scrubbed(inner) for inner in value]
@@ -61,6 +65,21 @@ def scrubbed(value: Any) -> Any:
     if isinstance(value, float | int) and not isinstance(value, bool) and _EPOCH[0] <= value <= _EPOCH[1]:
         return "<time>"
     return value
+
+
+def unlike(one: Any, other: Any) -> bool:
+    """Returns whether two objects differ in more than what `scrubbed` removes."""
+    if one == other:
+        return False
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return bool(scrubbed(one) != scrubbed(other))
+    for name in {**one, **other}:
+        inner, outer = one.get(name, _ABSENT), other.get(name, _ABSENT)
+        if name in _WRITTEN or (name == "metadata" and inner in ({}, _ABSENT) and outer in ({}, _ABSENT)):
+            continue
+        if inner is _ABSENT or outer is _ABSENT or unlike(inner, outer):
+            return True
+    return False
 
 
 def creators(writes: Iterable[Write]) -> dict[Key, str]:
@@ -136,7 +155,9 @@ def _plain(resource: str, obj: dict[str, Any], tokens: Mapping[str, str]) -> dic
         plain["spec"] = _without_allocated(obj["spec"], _ALLOCATED[resource])
     status = obj.get("status")
     if isinstance(status, dict):
-        plain["status"] = _status(resource, status, metadata.get("generation"))
+        plain["status"] = _filled(_status(resource, status, metadata.get("generation")))
+        if not plain["status"]:
+            del plain["status"]
     return _replaced(plain, tokens)  # type: ignore[no-any-return]
 
 
@@ -176,6 +197,16 @@ def _status(resource: str, status: dict[str, Any], generation: int | None) -> di
             key=lambda each: str(each.get("type", "")),
         )
     return kept
+
+
+def _filled(value: Any) -> Any:
+    """Returns a status without empty values, which mean the same as missing ones."""
+    if isinstance(value, dict):
+        filled = {name: _filled(inner) for name, inner in value.items()}
+        return {name: inner for name, inner in filled.items() if inner}
+    if isinstance(value, list):
+        return [_filled(inner) for inner in value]
+    return value
 
 
 def _replaced(value: Any, tokens: Mapping[str, str]) -> Any:

@@ -16,6 +16,8 @@ __all__ = ["Masks", "TooManyMasks", "learn", "pointer"]
 
 _MOST: Final = 60
 _ANY: Final = "*"
+_APART: Final = 30.0
+"""Seconds between two states that may matter if an operator acts at a certain time."""
 
 
 class TooManyMasks(Exception):
@@ -40,6 +42,12 @@ class Masks:
     """Fields and kinds that the user exempts."""
     timed: frozenset[str] = frozenset()
     """Resources that the operator creates on a schedule: how many there are depends on the time."""
+    ages: tuple[float, ...] = ()
+    """Seconds since the creation of the subject after which the operator acts, although nothing has changed."""
+
+    def ages_apart(self, one: float, other: float) -> bool:
+        """Returns whether the operator may have acted because of the time at one of two ages, and not at the other."""
+        return abs(one - other) >= _APART and any(age <= max(one, other) for age in self.ages)
 
     def timeless(self, resource: str) -> Masks:
         """Returns masks that also hide what is created on a schedule, and the status of its owner.
@@ -79,7 +87,8 @@ class Masks:
         """Returns the masks of both."""
         exempt = (*self.exempt, *(each for each in other.exempt if each not in self.exempt))
         names = {**self.names, **other.names}
-        return Masks(self.leaves | other.leaves, names, self.objects | other.objects, exempt, self.timed | other.timed)
+        objects, ages = self.objects | other.objects, tuple(sorted({*self.ages, *other.ages}))
+        return Masks(self.leaves | other.leaves, names, objects, exempt, self.timed | other.timed, ages)
 
 
 def learn(worlds: Sequence[Canonical]) -> Masks:

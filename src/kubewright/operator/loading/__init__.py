@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kubewright.operator.loading._modules import (
     LoadError,
+    check_file,
     is_file,
     load_module,
     load_operator,
@@ -19,6 +20,7 @@ from kubewright.operator.loading._samples import samples_beside
 
 __all__ = [
     "LoadError",
+    "check_file",
     "is_file",
     "load_module",
     "load_operator",

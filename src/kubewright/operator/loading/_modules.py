@@ -7,13 +7,24 @@ import importlib.util
 import os
 import sys
 from contextlib import suppress
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 from kubewright.operator._operator import Operator
 from kubewright.suggestions import nearest
 
-__all__ = ["LoadError", "is_file", "load_module", "load_operator", "not_found_message", "operator_in", "split_target"]
+__all__ = [
+    "LoadError",
+    "check_file",
+    "is_file",
+    "load_module",
+    "load_operator",
+    "not_found_message",
+    "operator_in",
+    "split_target",
+]
 
 
 class LoadError(Exception):
@@ -101,20 +112,30 @@ def not_found_message(where: str, folder: Path | None = None) -> str:
     return f"there is no file or module {where!r}{f'; did you mean {package}{dot}{near}?' if near else ''}"
 
 
-def _import_file(path: Path) -> ModuleType:
+def check_file(path: Path) -> None:
+    """Raises `LoadError` if there is no such file, or if Python cannot import it."""
+    _loader_of(path)
+
+
+def _loader_of(path: Path) -> tuple[ModuleSpec, Loader]:
     if not path.is_file():
         raise LoadError(not_found_message(str(path)))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise LoadError(f"{path} is not a Python file; pass the file of the operator, such as operator.py")
+    return spec, spec.loader
+
+
+def _import_file(path: Path) -> ModuleType:
+    spec, loader = _loader_of(path)
     name, folder = _module_name(path.resolve())
     if name != path.stem and all(part.isidentifier() for part in name.split(".")):
         return _import_module(name, folder)
     # As `python foo.py` does, so that the file can import its neighbors.
     _search_first(path.resolve().parent)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise LoadError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
 
 
