@@ -107,3 +107,21 @@ async def test_requests_fail_immediately_while_the_connection_is_lost(
     server.answers.set()
     await connection.probe()
     await guarded.server_version()
+
+
+async def test_request_without_response_starts_the_next_probe(
+    client: Client, server: Server, clock: VirtualClock
+) -> None:
+    connection = Connection(client, clock)
+    guarded = connection.guard(client, ONCE)
+    task = asyncio.create_task(connection.run())
+    await clock.advance(0.1)
+    assert connection.state == "connected"
+    server.refuses = True
+    with pytest.raises(Unavailable):
+        await guarded.server_version()
+    await clock.advance(0)
+    assert connection.lost  # not only after three seconds
+    assert connection.retry_at is not None
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

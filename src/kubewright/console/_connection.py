@@ -2,11 +2,13 @@
 
 A watch without events is healthy, and so is one of a server that hangs. The probe tells them apart: it requests
 `/version` every three seconds, and any response counts as an answer. It detects a hanging server within ten seconds.
+A request that gets no response starts the next probe immediately, so that its page reports the outage.
 While the connection is lost, requests fail immediately instead of keeping pages waiting.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -26,6 +28,11 @@ from kubewright.clock import CancelScope, Clock, TimeLimitExceeded
 from kubewright.durations import format_duration
 
 __all__ = ["Connection"]
+
+
+class _Suspected(Exception):
+    """A request got no response."""
+
 
 _PROBE_SECONDS: Final = 3.0
 _ANSWER_SECONDS: Final = 4.0
@@ -51,6 +58,7 @@ class Connection:
         self._started_at = clock.now()
         self._failures = 0
         self._in_flight: set[CancelScope] = set()
+        self._pause: CancelScope | None = None
 
     @property
     def lost(self) -> bool:
@@ -65,8 +73,13 @@ class Connection:
             if self.lost:
                 pause = _RETRY_SECONDS[min(self._failures, len(_RETRY_SECONDS)) - 1]
                 self.retry_at = self._clock.now() + timedelta(seconds=pause)
-            await self._clock.sleep(pause)
+            with suppress(_Suspected), CancelScope() as self._pause:
+                await self._clock.sleep(pause)
             self.retry_at = None
+
+    def _suspect(self) -> None:
+        if not self.lost and self._pause is not None:
+            self._pause.cancel(_Suspected())
 
     async def probe(self) -> None:
         """Probes the server once."""
@@ -117,9 +130,17 @@ class Connection:
         with CancelScope() as scope:
             self._in_flight.add(scope)
             try:
-                return await transport.send(request)
+                return await self._forward(transport, request)
             finally:
                 self._in_flight.discard(scope)
+
+    async def _forward(self, transport: Transport, request: Request) -> Response:
+        """Sends a request, also while the connection is lost."""
+        try:
+            return await transport.send(request)
+        except ConnectionLost:
+            self._suspect()
+            raise
 
 
 class _Guarded:
@@ -129,7 +150,7 @@ class _Guarded:
 
     async def send(self, request: Request) -> Response:
         if request.stream or request.upgrade:
-            return await self._transport.send(request)
+            return await self._connection._forward(self._transport, request)
         return await self._connection.send(self._transport, request)
 
     async def close(self) -> None:

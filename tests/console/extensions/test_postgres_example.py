@@ -112,10 +112,14 @@ async def test_creates_shows_clones_and_deletes_a_cluster(
     await page.get_by_test_id("action").get_by_role("button", name="Synchronize now").click()
     await expect(page.get_by_test_id("action-result")).to_have_text("The operator synchronizes the cluster.")
 
-    # Deletion asks for the name.
+    # Deletion asks for namespace and name.
     await page.goto(f"{console_url}/objects/{PATH}/{NAMESPACE}/acid-shop/delete")
-    await page.get_by_label("Name of the object to delete").fill("acid-shop")
-    await page.get_by_role("button", name="Delete", exact=True).click()
+    confirmation = page.get_by_label("Namespace and name of the object to delete")
+    button = page.get_by_role("button", name="Delete", exact=True)
+    await confirmation.fill("acid-shop")
+    await expect(button).to_be_disabled()
+    await confirmation.fill(f"{NAMESPACE}/acid-shop")
+    await button.click()
 
     async def gone() -> bool:
         return await world.client.find(apps.StatefulSet, "acid-shop", NAMESPACE) is None

@@ -263,11 +263,18 @@ def _annotated(text: str) -> dict[str, Any]:
     return {"metadata": {"annotations": {"console.kubewright.dev/form": text}}}
 
 
+def test_definition_declares_what_confirms_a_deletion() -> None:
+    declared = declared_form(_annotated('{"confirm_deletion": "namespace/name"}'))
+    assert declared.confirm_deletion == "namespace/name"
+    assert DeclaredForm().confirm_deletion == "name"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "no json",
         '{"initial": []}',
+        '{"confirm_deletion": "uid"}',
         '{"newest": ["spec.version"]}',
         '{"labels": {".metadata.name": "Name"}}',
         '{"sections": [{"title": "A", "fields": [".spec.list[0]"]}]}',

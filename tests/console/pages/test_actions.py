@@ -15,6 +15,7 @@ from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.actions import Action, actions_of, kubectl, scaled_to
 from kubewright.console.forms import Writer
+from kubewright.console.operators import InProcess
 from kubewright.controller import RECONCILE_ANNOTATION, generation_changed
 from kubewright.crd import install
 from kubewright.operator import Operator
@@ -180,6 +181,39 @@ async def test_actions_of_an_object_page(
         await expect(page.get_by_role("dialog", name="Copy as kubectl")).to_contain_text(
             f"kubectl edit engines.actions.console.example.com v8 --namespace {cluster_namespace}"
         )
+
+
+@pytest.mark.promise(
+    "Objects and operators in the console",
+    "Pause and resume use the annotation of the kind's operator.",
+)
+@pytest.mark.browser
+async def test_pause_uses_the_annotation_of_the_operator(
+    cluster: Cluster, console: Console, console_url: str, page: Page, cluster_namespace: str
+) -> None:
+    operator = Operator("engine-operator", namespaces=[cluster_namespace], pause_annotation="example.com/hold")
+
+    @operator.reconciles(Engine)
+    async def run(obj: Engine, ctx: kw.Context[Engine]) -> None:
+        pass
+
+    client = cluster.client()
+    await install(client, Engine)
+    async with client, operator.running(client, install_crds=False) as running:
+        connected = console.operators.add(InProcess(running))
+        await settled(running, await client.create(engine(cluster_namespace)))
+        await connected.query()
+        await page.goto(f"{console_url}/objects/{PATH}/{cluster_namespace}/v8")
+        dialog = page.get_by_test_id("action")
+        for title, value in (("Pause", "true"), ("Resume", None)):
+            await page.get_by_test_id("actions").click()
+            await page.get_by_text(title, exact=True).click()
+            await expect(dialog).to_contain_text("example.com/hold")
+            await dialog.get_by_role("button", name=title).click()
+            await expect(dialog).to_be_hidden()
+            annotations = (await client.get(Engine, "v8", cluster_namespace)).metadata.annotations
+            assert annotations.get("example.com/hold") == value
+            assert PAUSE_ANNOTATION not in annotations
 
 
 @pytest.mark.browser

@@ -82,14 +82,20 @@ async def test_list_resumes_after_outage(
     "During an outage of the API server, pages keep their content, show since when, and resume without a reload.",
 )
 @pytest.mark.clusters("embedded")
-async def test_page_opened_during_outage_loads_afterwards(
+async def test_page_opened_during_outage_shows_banner_and_loads_afterwards(
     cluster: AnyCluster, cluster_namespace: str, gate: Gate, console_url: str, page: Page
 ) -> None:
     async with cluster.client() as client:
         await install(client, Gadget)
         await client.create(gadget("there", cluster_namespace))
         gate.shut()
-        await page.goto(f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}")
+        address = f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}"
+        # The page itself contains the banner: it does not appear later.
+        answer = await page.context.request.get(address)
+        assert "Showing last known data" in await answer.text()
+        await page.goto(address)
+        await expect(page.get_by_test_id("outage")).to_contain_text("The API server has not responded since")
+        await expect(page.get_by_test_id("outage")).to_contain_text("reconnecting")
         problem = page.get_by_test_id("problem")
         await expect(problem).to_contain_text("The API server does not answer")
         await expect(problem).to_contain_text("kubectl get --raw /readyz")

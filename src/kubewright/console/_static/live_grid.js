@@ -25,6 +25,22 @@ const theme = AgGrid.themeQuartz.withParams({
   spacing: 6,
 });
 
+// A sibling combinator next to `*` or `div`.
+const COSTLY = /(\*|\bdiv)\s*[+~]|[+~]\s*\*/;
+
+/**
+ * Removes rules of NiceGUI and Quasar with which a browser restyles all rows whenever one is added or removed:
+ * 1,400 elements in each frame of a scrolling list. console.css contains those that pages need, without their cost.
+ */
+function removeCostlyRules(sheet) {
+  for (let at = sheet.cssRules.length - 1; at >= 0; at--) {
+    const rule = sheet.cssRules[at];
+    if (rule.styleSheet) removeCostlyRules(rule.styleSheet);  // @import
+    else if (rule.selectorText === undefined && rule.cssRules) removeCostlyRules(rule);  // @layer
+    else if (COSTLY.test(rule.selectorText ?? "")) sheet.deleteRule(at);
+  }
+}
+
 const NARROW = window.matchMedia("(max-width: 700px)");
 const MOST_SELECTED = 1000;
 const KEPT_WHEN_NARROW = ["name", "state", "age"];
@@ -61,7 +77,7 @@ export default {
       </div>
       <div class="kw-grid-foot" role="status" data-testid="summary">{{ summary }}</div>
     </div>`,
-  props: { columns: Array, fields: Array, states: Object, path: String, label: String, sort: String, filter: String, wide: Boolean },
+  props: { columns: Array, fields: Array, states: Object, path: String, label: String, sort: String, filter: String, wide: Boolean, initial: String },
   data: () => ({ loaded: false, total: 0, shown: 0, selected: 0 }),
   computed: {
     summary() {
@@ -74,6 +90,7 @@ export default {
   },
   mounted() {
     this.text = this.filter || "";
+    for (const sheet of document.styleSheets) removeCostlyRules(sheet);
     const host = document.createElement("div");
     host.style.height = "100%";
     this.$refs.body.append(host);
@@ -111,6 +128,7 @@ export default {
     NARROW.addEventListener("change", this.widths);
     document.addEventListener("kubewright:move", this.moved);
     this.clock = setInterval(this.tick, 1000);
+    if (this.initial) this.change(this.initial);
     this.$emit("mounted");
   },
   unmounted() {
@@ -186,7 +204,7 @@ export default {
     },
     open(row, event) {
       if (event.ctrlKey || event.metaKey) window.open(this.address(row), "_blank", "noopener");
-      else window.location.href = this.address(row);
+      else window.open(this.address(row), "_self");
     },
     rows(packed) {
       return packed.map((values) => Object.fromEntries(this.fields.map((field, at) => [field, values[at]])));

@@ -94,7 +94,7 @@ export default {
         return;
       }
       this.close();
-      location.href = url;
+      window.open(url, "_self");
     },
   },
 };

@@ -40,21 +40,117 @@ function queueEarlyEvents() {
       }
     },
   });
+
+  return () => {
+    socket = undefined;
+    ready = false;
+    queue.length = 0;
+    window.clientId = undefined;
+  };
 }
 
-queueEarlyEvents();  // pages import this file before they are mounted
+const forgetSocket = queueEarlyEvents();  // pages import this file before they are mounted
+
+/**
+ * Opens pages without loading scripts and style sheets again: requests the page, and mounts it in this document. For the
+ * server, it is a page like any other. Whatever is not such a page, or not of this cluster, is loaded by the browser.
+ */
+const MOST_PAGES = 50;  // NiceGUI leaves a timer behind for each page
+const loadPage = (url) => location.assign(url);
+const openWindow = window.open.bind(window);
+let pages = 0, loading, unsaved = false;
+
+function isOfThisCluster(url) {
+  const prefix = `${window.path_prefix ?? ""}/`;
+  return url.origin === location.origin && url.pathname.startsWith(prefix) && !/^(contexts|sign-|_)/.test(url.pathname.slice(prefix.length));
+}
+
+/** Whether a document has what another page needs. Its import map contains the context and the versions. */
+function fits(page) {
+  const map = (one) => one.querySelector("script[type=importmap]")?.textContent;
+  return map(page) === map(document);
+}
+
+async function openPage(target, push) {
+  const url = new URL(target, location.href);
+  loading?.abort();
+  if (unsaved || ++pages > MOST_PAGES || !isOfThisCluster(url)) return loadPage(url);
+  const request = (loading = new AbortController());
+  try {
+    const response = await fetch(url, { headers: { accept: "text/html" }, redirect: "manual", signal: request.signal });
+    const isPage = response.headers.get("x-nicegui-content") === "page";
+    const page = isPage && new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!page || !fits(page)) return loadPage(url);
+    // Fetched before the page disappears, so that it is replaced at once.
+    await Promise.all([...page.querySelectorAll("link[rel=modulepreload]")].map((link) => import(link.getAttribute("href"))));
+    if (!request.signal.aborted) showPage(page, url, push);
+  } catch (error) {
+    if (!request.signal.aborted) loadPage(url);
+  }
+}
+
+/** Loads AG Grid, the largest script, before the first list needs it. */
+function fetchList() {
+  if (!navigator.connection?.saveData) import("nicegui-aggrid").catch(() => {});
+}
+
+function showPage(page, url, push) {
+  const again = url.href === location.href;
+  app.unmount();  // of NiceGUI; input that waits is sent
+  window.socket.off();
+  window.socket.disconnect();
+  forgetSocket();
+  if (push) history[again ? "replaceState" : "pushState"]({}, "", url);
+  for (const name of [...document.body.classList]) if (name.startsWith("kw-")) document.body.classList.remove(name);
+  document.title = page.title;
+  const known = new Set([...document.querySelectorAll("style")].map((style) => style.textContent));
+  for (const style of page.querySelectorAll("style")) if (!known.has(style.textContent) && !style.textContent.includes("#esm-fallback")) document.head.append(style);
+  const [main] = [...page.querySelectorAll("script[type=module]")].filter((script) => script.textContent.includes('app.mount("#app")'));
+  const script = document.createElement("script");
+  script.type = "module";
+  script.nonce = document.querySelector("script[nonce]").nonce;
+  script.textContent = main.textContent;
+  script.addEventListener("load", () => script.remove());
+  document.body.append(script);
+  scrollTo(0, 0);
+  announce(page.title);
+}
+
+/** Reads the title of the new page to users of screen readers, as a load of the browser would. */
+function announce(title) {
+  const place = document.getElementById("kw-announced") ?? document.createElement("div");
+  place.id = "kw-announced";
+  place.className = "kw-only-heard";
+  place.setAttribute("role", "status");
+  place.textContent = title;
+  document.body.append(place);
+}
+
+// NiceGUI navigates with `window.open` too.
+window.open = (url, target, ...more) => (target === "_self" ? void openPage(url, true) : openWindow(url, target, ...more));
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const url = new URL(link.href, location.href);
+  if ((link.target && link.target !== "_self") || link.hasAttribute("download") || url.hash || !isOfThisCluster(url)) return;
+  event.preventDefault();
+  openPage(url, true);
+});
 
 export default {
   template: "<div hidden></div>",
   props: { addresses: Object, namespace: String },
   mounted() {
     this.here = location.pathname + location.search;
+    (window.requestIdleCallback ?? setTimeout)(fetchList);
     if (typeof this.namespace === "string") this.scope(this.namespace);
     document.addEventListener("keydown", this.key);
     window.addEventListener("popstate", this.back);
     window.addEventListener("beforeunload", this.leave);
   },
   unmounted() {
+    unsaved = false;
     document.removeEventListener("keydown", this.key);
     window.removeEventListener("popstate", this.back);
     window.removeEventListener("beforeunload", this.leave);
@@ -72,7 +168,7 @@ export default {
       this.here = location.pathname + location.search;
     },
     unsaved(something) {
-      this.asks = something;
+      unsaved = something;
     },
     async reveal(id) {
       await this.$nextTick();  // groups that were expanded just now are drawn first
@@ -83,16 +179,18 @@ export default {
       field?.focus();
     },
     go(url) {
-      this.asks = false;
-      location.href = (window.path_prefix ?? "") + url;
+      unsaved = false;
+      openPage((window.path_prefix ?? "") + url, true);
     },
     leave(event) {
       // The browser shows its own message.
-      if (this.asks) event.preventDefault();
+      if (unsaved) event.preventDefault();
     },
     back() {
       // Ignores navigation within the page, such as the skip link.
-      if (location.pathname + location.search !== this.here) location.reload();
+      if (location.pathname + location.search === this.here) return;
+      if (unsaved) location.reload();
+      else openPage(location.href, false);
     },
     key(event) {
       if (!event.defaultPrevented && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
@@ -107,7 +205,7 @@ export default {
       }
       const second = this.first === "g" ? this.addresses[event.key] : undefined;
       this.first = event.key === "g" && !second ? "g" : undefined;
-      if (second) location.href = (window.path_prefix ?? "") + second;
+      if (second) openPage((window.path_prefix ?? "") + second, true);
       else if (event.key === "/") this.focus();
       else if (event.key === "?") this.$emit("help");
       else if (event.key in STEP) document.dispatchEvent(new CustomEvent("kubewright:move", { detail: STEP[event.key] }));

@@ -40,8 +40,19 @@ class Action:
     """The current number of replicas, if the action asks for a new one."""
 
 
-def actions_of(kind: Kind, namespace: str, name: str, obj: Mapping[str, Any], now: datetime) -> list[Action]:
-    """Returns the actions that the kind supports. Whether the viewer may perform them is another question."""
+def actions_of(
+    kind: Kind,
+    namespace: str,
+    name: str,
+    obj: Mapping[str, Any],
+    now: datetime,
+    *,
+    pause_annotation: str = PAUSE_ANNOTATION,
+) -> list[Action]:
+    """Returns the actions that the kind supports. Whether the viewer may perform them is another question.
+
+    `pause_annotation` is the one that the kind's operator uses.
+    """
     target = f"{_resource(kind)}/{quote(name)}" + (f" --namespace {quote(namespace)}" if namespace else "")
     stamp = now.isoformat(timespec="seconds").replace("+00:00", "Z")
     found: list[Action] = []
@@ -57,7 +68,7 @@ def actions_of(kind: Kind, namespace: str, name: str, obj: Mapping[str, Any], no
                 command=f"kubectl annotate {target} --overwrite {RECONCILE_ANNOTATION}={stamp}",
             )
         )
-        found.append(_pause_or_resume(target, obj))
+        found.append(_pause_or_resume(target, obj, pause_annotation))
     if "scale" in info_of(kind.resource).subresources:
         replicas = (obj.get("spec") or {}).get("replicas")
         current = replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else 1
@@ -86,17 +97,17 @@ def actions_of(kind: Kind, namespace: str, name: str, obj: Mapping[str, Any], no
     return found
 
 
-def _pause_or_resume(target: str, obj: Mapping[str, Any]) -> Action:
+def _pause_or_resume(target: str, obj: Mapping[str, Any], annotation: str) -> Action:
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    if pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}):
+    if pause_of({name: value for name, value in annotations.items() if isinstance(value, str)}, annotation):
         return Action(
             "resume",
             "Resume",
             "play_arrow",
             "Removes the annotation that pauses the object. An operator that is built with Kubewright then reconciles "
             "the object immediately.",
-            {"metadata": {"annotations": {PAUSE_ANNOTATION: None}}},
-            command=f"kubectl annotate {target} {PAUSE_ANNOTATION}-",
+            {"metadata": {"annotations": {annotation: None}}},
+            command=f"kubectl annotate {target} {annotation}-",
         )
     return Action(
         "pause",
@@ -104,8 +115,8 @@ def _pause_or_resume(target: str, obj: Mapping[str, Any]) -> Action:
         "pause",
         "Sets an annotation. An operator that is built with Kubewright then does not reconcile the object until it is "
         "resumed, and does not run its finalizers.",
-        {"metadata": {"annotations": {PAUSE_ANNOTATION: "true"}}},
-        command=f"kubectl annotate {target} --overwrite {PAUSE_ANNOTATION}=true",
+        {"metadata": {"annotations": {annotation: "true"}}},
+        command=f"kubectl annotate {target} --overwrite {annotation}=true",
     )
 
 

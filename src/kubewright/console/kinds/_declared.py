@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubewright.api.kinds import FORM_ANNOTATION, STATES_ANNOTATION
+from kubewright.api.kinds import FORM_ANNOTATION, STATES_ANNOTATION, DeletionConfirmation
 from kubewright.api.schema import parse_path as parse_members
 from kubewright.columns import PathError, parse_path
 
@@ -73,6 +73,7 @@ class DeclaredForm(NamedTuple):
     initial: Mapping[tuple[str, ...], Any] = MappingProxyType({})
     newest: tuple[tuple[str, ...], ...] = ()
     labels: Mapping[tuple[str, ...], str] = MappingProxyType({})
+    confirm_deletion: DeletionConfirmation = "name"
 
 
 class _Section(msgspec.Struct):
@@ -87,6 +88,7 @@ class _Form(msgspec.Struct):
     initial: dict[str, Any] = {}
     newest: list[str] = []
     labels: dict[str, str] = {}
+    confirm_deletion: DeletionConfirmation = "name"
 
 
 def declared_form(definition: Mapping[str, Any]) -> DeclaredForm:
@@ -104,6 +106,7 @@ def declared_form(definition: Mapping[str, Any]) -> DeclaredForm:
             {_members(path): value for path, value in found.initial.items()},
             tuple(map(_members, found.newest)),
             {_members(path): label for path, label in found.labels.items()},
+            found.confirm_deletion,
         )
     except (msgspec.DecodeError, ValueError, RecursionError):
         return DeclaredForm()

@@ -1,4 +1,4 @@
-"""The page that deletes an object: it shows dependents and finalizers, and asks for the name."""
+"""The page that deletes an object: it shows dependents and finalizers, and asks for what confirms the deletion."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class _Delete:
         self.kind = kind
         self.namespace = namespace
         self.name = name
+        with_namespace = bool(namespace) and kind.form.confirm_deletion == "namespace/name"
+        self.expected = f"{namespace}/{name}" if with_namespace else name
+        """The string that the viewer must type."""
+        self.asked_for = "namespace and name" if with_namespace else "name"
         record = ctx.backend.primary.audit.of(ctx.viewer.name, kind)
         self.writer = Writer(ctx.viewer.client, kind.resource, record)
         self.asked = False
@@ -78,11 +82,11 @@ class _Delete:
             notice("Finalizers will block the deletion", [*finalizers, text], "kw-warn").props("data-testid=finalizers")
         self.propagation = ui.radio(_PROPAGATION, value="Background").props("dense")
         labeled(self.propagation, "Propagation policy")
-        self.typed = ui.input(f"Type the name {self.name} to delete it").props(
+        self.typed = ui.input(f"Type the {self.asked_for} {self.expected} to delete it").props(
             "outlined dense stack-label hide-bottom-space autocomplete=off spellcheck=false"
         )
         self.typed.classes("w-full").without_auto_validation()
-        labeled(self.typed, "Name of the object to delete")
+        labeled(self.typed, f"{self.asked_for.capitalize()} of the object to delete")
         with ui.row().classes("w-full items-center gap-2"):
             self.button = ui.button("Delete", icon="delete", color=None, on_click=self._delete)
             self.button.classes("kw-danger").props("unelevated no-caps")
@@ -94,7 +98,7 @@ class _Delete:
         self.typed.on("keydown.enter", self._delete)
 
     def _update_button(self) -> None:
-        self.button.set_enabled(not self.reason.text and self.typed.value == self.name)
+        self.button.set_enabled(not self.reason.text and self.typed.value == self.expected)
 
     async def _check_permission(self) -> None:
         viewer, kind = self.ctx.viewer, self.kind
@@ -154,7 +158,7 @@ class _Delete:
     # Deletion
 
     async def _delete(self) -> None:
-        if self.reason.text or self.typed.value != self.name:
+        if self.reason.text or self.typed.value != self.expected:
             return
         propagation: Propagation = self.propagation.value
         self.button.props("loading")

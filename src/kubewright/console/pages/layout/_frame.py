@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from nicegui import ui
 
+from kubewright.client import ApiError
 from kubewright.console.caches import ObjectCache
 from kubewright.console.kinds import Kind
 from kubewright.console.objects import elapsed
@@ -28,6 +29,7 @@ from kubewright.console.pages.layout._header import (
     namespace_field,
     search_field,
     theme_button,
+    visible_namespaces,
 )
 from kubewright.console.pages.layout._navigation import navigation
 from kubewright.console.pages.layout._palette import Palette
@@ -39,6 +41,7 @@ __all__ = ["Frame", "failed", "frame"]
 
 _HEALTH_SECONDS: Final = 1.0
 
+ui.menu_item.default_props("role=menuitem")  # Quasar's items are those of lists
 ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "console.css").read_text(), shared=True)
 
 
@@ -132,7 +135,7 @@ def frame(
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")
         cluster_name(ctx, "kw-narrow-only")
-        namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")
+        offer = [namespace_field(ctx, kind, namespace, in_namespace, "kw-narrow-only")]
         navigation(backend.known_kinds, kind.path if kind else here, namespace, backend.extensions)
     with ui.header().classes("kw-header") as header:
         if backend.is_production(backend.name):
@@ -142,7 +145,7 @@ def frame(
         cluster_name(ctx, "kw-wide-only")
         ui.space()
         search_field(ctx, open_palette)
-        namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only")
+        offer.append(namespace_field(ctx, kind, namespace, in_namespace, "kw-wide-only"))
         if ctx.viewer.read_only:
             ui.label("read-only").classes("kw-badge kw-wide-only")
         show_live = _live()
@@ -165,8 +168,13 @@ def frame(
             show_live(*state)
             banner.show(state[1])
 
+    async def load_namespaces() -> None:
+        with suppress(ApiError, OSError):  # the frame reports the lost connection
+            names = await visible_namespaces(ctx, kind)
+            for show in offer:
+                show(names)
+
     refresh()
-    ui.timer(_HEALTH_SECONDS, refresh)
     with content:
         try:
             yield made
@@ -174,6 +182,10 @@ def frame(
             content.clear()
             with content:
                 draw(error)
+    refresh()  # the content may have shown that the server does not answer
+    # Timers are last: NiceGUI delivers a page when a timer waits for the browser, and would send the rest as messages.
+    ui.timer(_HEALTH_SECONDS, refresh)
+    ui.timer(0, load_namespaces, once=True)
 
 
 def failed(ctx: PageContext, error: BaseException) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from nicegui import ui
 
-from kubewright.client import ApiError
 from kubewright.console._contexts import context_prefix
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._addresses import ListView, home_address, search_address
@@ -15,7 +14,7 @@ from kubewright.console.pages._context import PageContext
 from kubewright.console.pages.layout._shortcuts import Shell
 from kubewright.console.pages.widgets import icon, labeled
 
-__all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button"]
+__all__ = ["account_menu", "cluster_name", "namespace_field", "search_field", "theme_button", "visible_namespaces"]
 
 _THEMES: Final = {"auto": ("brightness_auto", None), "light": ("light_mode", False), "dark": ("dark_mode", True)}
 _EVERYWHERE: Final = "All namespaces"
@@ -71,9 +70,9 @@ def account_menu(ctx: PageContext) -> None:
     with button:
         ui.label(ctx.viewer.name).classes("kw-viewer")
         with ui.menu():
-            ui.item(f"Signed in as {ctx.viewer.name}").classes("kw-muted")
+            ui.item(f"Signed in as {ctx.viewer.name}").classes("kw-muted").props("role=none")
             if ctx.viewer.read_only:
-                ui.item("This console is read-only").classes("kw-muted")
+                ui.item("This console is read-only").classes("kw-muted").props("role=none")
             ui.menu_item("Sign out", ctx.sign_out)
 
 
@@ -118,10 +117,10 @@ def search_field(ctx: PageContext, open_palette: Callable[[], None]) -> None:
 
 def namespace_field(
     ctx: PageContext, kind: Kind | None, namespace: str, in_namespace: Callable[[str], str] | None, where: str
-) -> None:
-    """Draws the namespace selector; nothing for a cluster-scoped kind."""
+) -> Callable[[Sequence[str]], None]:
+    """Draws the namespace selector; nothing for a cluster-scoped kind. Returns the function that offers namespaces."""
     if kind is not None and not kind.namespaced:
-        return
+        return lambda names: None
 
     def choose() -> None:
         chosen = field.value or ""
@@ -133,11 +132,7 @@ def namespace_field(
             address = ListView(namespace=chosen).address(kind.path) if kind else home_address(chosen)
         ui.navigate.to(address)
 
-    async def load() -> None:
-        try:
-            names = await _visible_namespaces(ctx, kind)
-        except (ApiError, OSError):
-            return  # the frame reports the lost connection
+    def offer(names: Sequence[str]) -> None:
         field.set_options({"": _EVERYWHERE} | {name: name for name in sorted({*names, namespace} - {""})})
 
     options = {"": _EVERYWHERE} | ({namespace: namespace} if namespace else {})
@@ -146,10 +141,10 @@ def namespace_field(
     )
     field.props("outlined dense options-dense")
     labeled(field, "Namespace")
-    ui.timer(0, load, once=True)
+    return offer
 
 
-async def _visible_namespaces(ctx: PageContext, kind: Kind | None) -> list[str]:
+async def visible_namespaces(ctx: PageContext, kind: Kind | None) -> list[str]:
     """Returns the namespaces that the viewer may list, or in which the viewer may list the kind."""
     everywhere = await ctx.backend.all_namespaces()
     namespaces = await ctx.backend.kind("core/namespaces")

@@ -84,12 +84,22 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.on("sorted", lambda event: on_sort(_sort_of(event)))
         self.on("selected", lambda event: on_select(_ids_of(event)))
 
+    def start(self, rows: Iterable[Row], *, last: bool) -> None:
+        """Sets the rows that the page contains when it is delivered. `last`: the list is complete."""
+        self.props["initial"] = self._packed(rows, (), last=last)
+
+    def started(self) -> None:
+        """Forgets the rows of the page: each update of the element would send them again."""
+        dict.pop(self.props, "initial", None)  # without sending an update
+
     def change(self, put: Iterable[Row], gone: Sequence[str] = (), *, last: bool = True) -> None:
         """Adds, replaces and removes rows. `last`: the list is complete."""
+        self.run_method("change", self._packed(put, gone, last=last))
+
+    def _packed(self, put: Iterable[Row], gone: Sequence[str], *, last: bool) -> str:
         packed = [[row.get(field) for field in self.fields] for row in put]
         # As one string: browsers parse JSON much faster than they evaluate JavaScript.
-        text = msgspec.json.encode({"put": packed, "gone": list(gone), "last": last}).decode()
-        self.run_method("change", text)
+        return msgspec.json.encode({"put": packed, "gone": list(gone), "last": last}).decode()
 
     def search(self, text: str) -> None:
         """Shows only rows that contain all these words."""

@@ -11,7 +11,7 @@ from fastapi import Query
 from nicegui import ui
 
 from kubewright.api import Selector, SelectorError
-from kubewright.cache import CacheSyncError
+from kubewright.cache import CacheSyncError, ObjectKey
 from kubewright.client import ApiError
 from kubewright.console.actions import Target
 from kubewright.console.caches import Batch, ObjectCache, Row
@@ -95,6 +95,17 @@ class _List:
         self.empty = ui.column().classes("w-full kw-empty")
         self.grid = LiveGrid(kind, self.view, on_ready=self.fill, on_sort=self.sort, on_select=self.selection.show)
         self.grid.props["data-testid"] = "grid"
+        if self.cache.synced:
+            await self._draw_first_rows()
+
+    async def _draw_first_rows(self) -> None:
+        """Puts the first rows into the page, so that they appear before the browser has connected its socket."""
+        with suppress(ApiError):  # the frame reports the lost connection
+            keys = await self._visible_keys()
+            rows = await self.cache.rows_of(self.ctx.viewer, keys[:_FIRST])
+            if rows:
+                self.sent.update((row["id"], row) for row in rows)
+                self.grid.start(rows, last=len(keys) <= _FIRST)
 
     def _toolbar(self) -> None:
         with ui.row().classes("kw-toolbar"):
@@ -209,6 +220,7 @@ class _List:
 
     async def fill(self) -> None:
         """Sends the visible rows in parts. Unchanged rows are not sent again."""
+        self.grid.started()
         try:
             await self.cache.wait_for_sync()
         except (ApiError, CacheSyncError) as error:
@@ -233,8 +245,7 @@ class _List:
         await self.show_state()
 
     async def _compare(self) -> None:
-        seen = await self.cache.visible(self.ctx.viewer, self.view.namespace or None)
-        keys = [one.key for one in seen if self.selector.matches(dict(one.label_items))]
+        keys = await self._visible_keys()
         gone = [*(self.sent.keys() - {str(key) for key in keys})]
         ends = [_FIRST, *range(_FIRST + _PART, len(keys) + _PART, _PART)]
         for start, end in zip([0, *ends], ends, strict=False):
@@ -242,6 +253,10 @@ class _List:
                 rows = await self.cache.rows_of(self.ctx.viewer, keys[start:end])
                 self._send(rows, gone if start == 0 else [], last=end >= len(keys))
             await asyncio.sleep(0)  # yields to other pages
+
+    async def _visible_keys(self) -> list[ObjectKey]:
+        seen = await self.cache.visible(self.ctx.viewer, self.view.namespace or None)
+        return [one.key for one in seen if self.selector.matches(dict(one.label_items))]
 
     async def follow(self, batch: Batch) -> None:
         """Sends the changes of a batch."""

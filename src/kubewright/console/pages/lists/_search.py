@@ -63,7 +63,7 @@ async def search(ctx: PageContext, q: str = "") -> None:
 def _table(found: Found, wanted: str) -> None:
     kind = found.kind
     ui.label(str(kind)).classes("kw-section")
-    with ui.element("table").classes("kw-kinds"):
+    with ui.element("table").classes("kw-kinds kw-found"):
         for _, row in found.rows:
             with ui.element("tr"):
                 with ui.element("td"):

@@ -14,6 +14,7 @@ from kubewright.console.extensions import Action as Added
 from kubewright.console.forms import Writer
 from kubewright.console.pages.extensions import ask_action, extension_actions
 from kubewright.console.pages.widgets import CopyButton, command, labeled
+from kubewright.pausing import PAUSE_ANNOTATION
 
 __all__ = ["ActionsMenu"]
 
@@ -56,7 +57,16 @@ class ActionsMenu:
 
     def _actions(self) -> list[Action]:
         view = self._view
-        return actions_of(view.kind, view.key.namespace, view.key.name, view.obj or {}, datetime.now(UTC))
+        controllers = view.backend.operators.controllers_of(view.kind.group, view.kind.kind)
+        annotation = controllers[0].controller.pause_annotation if controllers else PAUSE_ANNOTATION
+        return actions_of(
+            view.kind,
+            view.key.namespace,
+            view.key.name,
+            view.obj or {},
+            datetime.now(UTC),
+            pause_annotation=annotation,
+        )
 
     def _copy(self) -> None:
         view = self._view

@@ -1,0 +1,87 @@
+"""Links, history and shortcuts open pages in the same document."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, expect
+
+from kubewright.client import Client
+from kubewright.cluster import Cluster
+from kubewright.console import Console
+from kubewright.crd import install
+from tests.console.gadgets import PATH, Gadget, gadget
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+async def client(cluster: Cluster, cluster_namespace: str) -> AsyncIterator[Client]:
+    async with cluster.client() as made:
+        await install(made, Gadget)
+        await made.create(gadget("first", cluster_namespace))
+        yield made
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "Links, shortcuts and the history of the browser open pages without loading scripts and style sheets again.",
+)
+async def test_opens_pages_in_the_same_document(
+    client: Client, cluster_namespace: str, console: Console, console_url: str, page: Page
+) -> None:
+    await page.goto(f"{console_url}/?namespace={cluster_namespace}")
+    await page.evaluate("window.sameDocument = true")
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    await page.locator(f"main a[href*='/kinds/{PATH}']").first.click()
+    row = page.get_by_role("gridcell", name="first")
+    await expect(row).to_be_visible()
+    await expect(page).to_have_title("Gadget · Kubewright")
+    await expect(page.locator("#kw-announced")).to_have_text("Gadget · Kubewright")
+    await expect(page.locator("body.kw-fill")).to_be_attached()
+
+    await row.get_by_role("link").click()
+    await expect(page).to_have_url(f"{console_url}/objects/{PATH}/{cluster_namespace}/first")
+    await expect(page.get_by_test_id("conditions")).to_be_visible()
+    await expect(page.locator("body.kw-fill")).not_to_be_attached()
+    await page.get_by_role("button", name="Edit").click()
+    await expect(page.get_by_role("button", name="Review and")).to_be_visible()
+
+    await page.go_back()
+    await expect(page.get_by_test_id("conditions")).to_be_visible()
+    await page.go_back()
+    await expect(row).to_be_visible()
+    await page.keyboard.press("g")
+    await page.keyboard.press("p")
+    await expect(page).to_have_url(f"{console_url}/problems")
+    await expect(page.get_by_role("link", name="Problems")).to_have_attribute("aria-current", "page")
+
+    assert await page.evaluate("window.sameDocument")
+    assert not [url for url in requested if "quasar" in url or "vue.esm" in url]
+    # The list is up to date, although it was mounted in a document that had others before.
+    await page.go_back()
+    await client.create(gadget("second", cluster_namespace))
+    await expect(page.get_by_role("gridcell", name="second")).to_be_visible()
+
+
+@pytest.mark.promise("Lists and layout of the console", "The page of a list contains the first rows.")
+async def test_page_of_a_list_contains_rows(
+    client: Client, cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    address = f"{console_url}/kinds/{PATH}?namespace={cluster_namespace}"
+    await page.goto(address)
+    await expect(page.get_by_role("gridcell", name="first")).to_be_visible()  # the cache is in sync
+    answer = await page.context.request.get(address)
+    assert f"{cluster_namespace}/first" in await answer.text()
+
+
+async def test_link_leads_to_sign_in_after_session_has_ended(client: Client, console_url: str, page: Page) -> None:
+    await page.goto(console_url)
+    link = page.get_by_role("link", name="Problems")
+    await expect(link).to_be_visible()
+    await page.context.clear_cookies()
+    await link.click()
+    await expect(page.get_by_label("Bearer token")).to_be_visible()
+    await expect(page).to_have_url(f"{console_url}/sign-in?next=%2Fproblems")
