@@ -69,6 +69,7 @@ async def sync(memcached: Memcached, ctx: kw.Context[Memcached]) -> None:
         ctx.record("NotOwned", str(error), type="Warning")
         raise  # retried with backoff
     if ctx.changed:
+        ctx.log.info("Deployment %s has the size %s", deployment.metadata.name, size)
         ctx.record("Deployed", f"Deployment {deployment.metadata.name} has the size {size}")
 
     up = deployment.status.available_replicas or 0
@@ -90,6 +91,7 @@ async def clean_up(memcached: Memcached, ctx: kw.Context[Memcached]) -> kw.Resul
     ctx.set_condition("Degraded", True, "Finalizing", "the Memcached is being deleted and its nodes are stopping")
     for deployment in deployments:
         if deployment.metadata.deletion_timestamp is None:
+            ctx.log.info("stopping the nodes before the Memcached is removed")
             ctx.record("Deleting", f"Memcached {memcached.metadata.name} is being deleted", type="Warning")
             await ctx.delete(deployment, propagation="Foreground")  # removed after its pods
     return kw.Result(requeue_after=60)  # the deletion of the Deployment usually comes first

@@ -95,6 +95,7 @@ async def ensure_secret(password: Password, ctx: kw.Context[Password]) -> None:
         content = {"password": generate(password.spec).encode()}
         try:
             secret = await ctx.create(core.Secret(metadata=meta.ObjectMeta(name=name), data=content))
+            ctx.log.info("Secret %s has a new password of %s characters", name, password.spec.length)
         except AlreadyExists:  # the cache is behind
             secret = await ctx.client.get(core.Secret, name, namespace)
     if not is_controlled_by(secret, password):

@@ -39,6 +39,7 @@ def test_form_is_an_annotation_of_the_definition() -> None:
         initial={".spec.seats": 2, ".spec.crew": ["cook"]},
         newest=[".spec.version", ".spec.grade"],
         labels={".spec.team": "Owner"},
+        confirm_deletion="namespace/name",
     )
     text = crd_of(boat(form)).metadata.annotations["console.kubewright.dev/form"]
     assert msgspec.json.decode(text) == {
@@ -46,7 +47,9 @@ def test_form_is_an_annotation_of_the_definition() -> None:
         "initial": {".spec.seats": 2, ".spec.crew": ["cook"]},
         "newest": [".spec.version", ".spec.grade"],
         "labels": {".spec.team": "Owner"},
+        "confirm_deletion": "namespace/name",
     }
+    assert "confirm_deletion" not in kw.Form(newest=[".spec.version"]).annotation()
     assert not crd_of(boat(None)).metadata.annotations
 
 
@@ -77,6 +80,8 @@ def test_rejects_invalid_form() -> None:
         kw.Form([kw.FormSection("A", [".spec.team"]), kw.FormSection("B", [".spec.team"])])
     with pytest.raises(ValueError, match="both initial and newest"):
         kw.Form(initial={".spec.version": "17"}, newest=[".spec.version"])
+    with pytest.raises(ValueError, match="confirm_deletion of Form is 'name' or 'namespace/name', not 'uid'"):
+        kw.Form(confirm_deletion="uid")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="newest of Form is a tuple"):
         kw.Form(newest=".spec.version")
     with pytest.raises(TypeError, match="fields of FormSection 'A' are paths"):

@@ -33,4 +33,5 @@ FORM = kw.Form(
         ".spec.enableMasterLoadBalancer": "Load balancer of the primary",
         ".spec.enableReplicaLoadBalancer": "Load balancer of the replicas",
     },
+    confirm_deletion="namespace/name",
 )

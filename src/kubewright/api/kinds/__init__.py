@@ -3,7 +3,7 @@
 - `resource` is the decorator that users know as `kubewright.resource`. (`kubewright.api.resource` is the API group
   `resource.k8s.io`.)
 - `definition_of` returns the `Definition` of a kind: everything that its CustomResourceDefinition says beyond its names
-  and schema. `column_type` returns the type of one of its printer columns.
+  and schema. `column_type` returns the type of one of its printer columns. `DeletionConfirmation` is a form's.
 - `new_status` and `status_names` describe the status of a kind.
 - `BUILT_IN_GROUPS` are the API groups that Kubernetes itself serves. `builtin_kind` returns the class of one of their
   kinds.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubewright.api._spec_status import new_status, status_names
     from kubewright.api.kinds._builtin import builtin_kind
     from kubewright.api.kinds._definition import Definition, column_type
-    from kubewright.api.kinds._form import FORM_ANNOTATION
+    from kubewright.api.kinds._form import FORM_ANNOTATION, DeletionConfirmation
     from kubewright.api.kinds._resource import definition_of, pluralize, resource
     from kubewright.api.kinds._states import STATES_ANNOTATION
 
@@ -29,6 +29,7 @@ _MODULES = {
     "FORM_ANNOTATION": "_form",
     "STATES_ANNOTATION": "_states",
     "Definition": "_definition",
+    "DeletionConfirmation": "_form",
     "builtin_kind": "_builtin",
     "column_type": "_definition",
     "definition_of": "_resource",
@@ -43,6 +44,7 @@ __all__ = [
     "FORM_ANNOTATION",
     "STATES_ANNOTATION",
     "Definition",
+    "DeletionConfirmation",
     "builtin_kind",
     "column_type",
     "definition_of",

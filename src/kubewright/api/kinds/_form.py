@@ -1,18 +1,21 @@
-"""`Form`: how the console arranges the form of a kind, and what a new object starts with."""
+"""`Form`: how the console arranges the form of a kind, what a new object starts with, and what confirms a deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
 from kubewright.api.schema._paths import parse_path
 
-__all__ = ["FORM_ANNOTATION", "Form", "FormSection"]
+__all__ = ["FORM_ANNOTATION", "DeletionConfirmation", "Form", "FormSection"]
 
 FORM_ANNOTATION: Final = "console.kubewright.dev/form"
 """The annotation of the CustomResourceDefinition that declares the form, as JSON."""
+
+DeletionConfirmation = Literal["name", "namespace/name"]
+"""The string that a user types to confirm a deletion: `acid-shop`, or `default/acid-shop`."""
 
 _NOT_EDITED: Final = ("apiVersion", "kind", "metadata", "status")
 
@@ -56,12 +59,15 @@ class Form(msgspec.Struct, frozen=True):
         newest: paths of fields with choices. A new object starts with the greatest one; numbers in strings are compared
             as numbers, so "17" is newer than "9.6".
         labels: what the form shows instead of the name of a field, by path.
+        confirm_deletion: what users type on the page that deletes an object: its name, or `NAMESPACE/NAME`. The
+            namespace protects users who have equal names in several namespaces from deleting the wrong object.
     """
 
     sections: Sequence[FormSection] = ()
     initial: Mapping[str, Any] = {}
     newest: Sequence[str] = ()
     labels: Mapping[str, str] = {}
+    confirm_deletion: DeletionConfirmation = "name"
 
     def __post_init__(self) -> None:
         for what, given in (("sections", self.sections), ("newest", self.newest)):
@@ -70,6 +76,10 @@ class Form(msgspec.Struct, frozen=True):
         for what, mapped in (("initial", self.initial), ("labels", self.labels)):
             if not isinstance(mapped, Mapping):
                 raise TypeError(f"{what} of Form are values by path, not {mapped!r}")
+        confirmations = get_args(DeletionConfirmation)
+        if self.confirm_deletion not in confirmations:
+            choices = " or ".join(map(repr, confirmations))
+            raise ValueError(f"confirm_deletion of Form is {choices}, not {self.confirm_deletion!r}")
         for section in self.sections:
             if not isinstance(section, FormSection):
                 raise TypeError(f'sections of Form are FormSection("Title", (".spec.size",)), not {section!r}')
@@ -102,6 +112,8 @@ class Form(msgspec.Struct, frozen=True):
         parts["sections"] = [
             {key: value for key, value in section.items() if value} for section in parts.get("sections", ())
         ]
+        if self.confirm_deletion == "name":
+            del parts["confirm_deletion"]
         return msgspec.json.encode({key: value for key, value in parts.items() if value}).decode()
 
 
