@@ -14,9 +14,13 @@ import pytest
 from kubewright.testing import SetupError
 from kubewright.testing.binaries import Go, cache_directory, find_go, lock, platform_name, scratch
 
-__all__ = ["GoProgram"]
+__all__ = ["GoMissing", "GoProgram"]
 
 _FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+
+
+class GoMissing(SetupError):
+    """There is no Go to build a program with, and none can be installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +49,15 @@ class GoProgram:
     values: Mapping[str, str] = field(default_factory=dict)
     beside: Callable[[Go, Path], None] | None = None
 
-    def binary(self) -> Path:
+    def binary_for_test(self) -> Path:
         """Returns the path of the program, and builds it if necessary. Skips the test if Go cannot be installed."""
+        try:
+            return self.binary()
+        except GoMissing as error:
+            pytest.skip(str(error))
+
+    def binary(self) -> Path:
+        """Returns the path of the program, and builds it if necessary. Raises GoMissing if Go cannot be installed."""
         binary = self._path()
         folder = binary.parent
         if binary.is_file():
@@ -54,7 +65,7 @@ class GoProgram:
         try:
             go = find_go()
         except SetupError as error:
-            pytest.skip(f"{self.name} cannot be built: {error}")
+            raise GoMissing(f"{self.name} cannot be built: {error}") from error
         with lock(folder, lambda: None):
             if not binary.is_file():
                 with scratch(folder) as new:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-import kubewright
+from tests.sources import PACKAGE, parsed
 
-PACKAGE = Path(kubewright.__file__).parent
 # From the top of the house to its foundations; rooms on one floor do not know each other.
 FLOORS = [
     {"cli"},
@@ -304,9 +303,9 @@ def test_test_files_have_at_most_400_lines() -> None:
     assert {file for file, length in lengths.items() if length > 400} <= LONG_FILES
 
 
-def released_ports(file: Path) -> Iterator[str]:
+def released_ports(file: Path, tree: ast.Module) -> Iterator[str]:
     """Yields places where a socket is closed after its number was read: another program may take the port."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.With) and all(
             isinstance(each, ast.Assign | ast.AnnAssign | ast.Return) and "getsockname" in ast.unparse(each)
             for each in node.body
@@ -317,7 +316,7 @@ def released_ports(file: Path) -> Iterator[str]:
 def test_tests_do_not_use_ports_that_they_released() -> None:
     """A server on port 0 keeps its port. Otherwise, `unused_port` of `tests/ports.py` returns one."""
     files = [*TESTS.rglob("*.py"), *(TESTS.parent / "examples").rglob("*.py")]
-    assert [place for file in sorted(files) for place in released_ports(file)] == []
+    assert [place for file, tree in parsed("getsockname", files=files) for place in released_ports(file, tree)] == []
 
 
 # A wait of some seconds on this machine: too long on a fast one, too short on a busy one.

@@ -10,7 +10,6 @@ import ast
 import asyncio
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import kubewright
@@ -21,8 +20,7 @@ from kubewright.client import MergePatch
 from kubewright.cluster import Cluster
 from kubewright.controller import Context
 from kubewright.operator import ExitCode, Operator
-
-SOURCE = Path(kubewright.__file__).parent
+from tests.sources import PACKAGE, parsed
 
 METRICS = {
     "controller_runtime_active_workers",
@@ -179,22 +177,22 @@ async def test_names_of_metrics() -> None:
     assert ours == METRICS
 
 
-def strings_in_source() -> Iterator[str]:
-    for file in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def strings_with(text: str) -> Iterator[str]:
+    for _, tree in parsed(text):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
 
 
 def test_keys_of_annotations_and_labels() -> None:
     key = re.compile(r"[a-z.]*kubewright\.dev/[A-Za-z0-9._-]+")
-    assert {found for text in strings_in_source() for found in key.findall(text)} == KEYS
+    assert {found for text in strings_with("kubewright.dev/") for found in key.findall(text)} == KEYS
 
 
 def test_names_of_webhook_metrics() -> None:
     name = re.compile(r"(?:controller_runtime|kubewright)_webhook_\w+")
     # Dashboards use the names of samples: counters end with _total.
-    found = {text.removesuffix("_total") for text in strings_in_source() if name.fullmatch(text)}
+    found = {text.removesuffix("_total") for text in strings_with("_webhook_") if name.fullmatch(text)}
     assert found == METRICS_OF_WEBHOOKS
 
 
@@ -202,9 +200,9 @@ def test_reasons_of_events() -> None:
     """Reasons that the runtime records itself; those of the embedded cluster mirror Kubernetes' own."""
     calls = (
         node
-        for file in SOURCE.rglob("*.py")
-        if file.relative_to(SOURCE).parts[0] != "cluster"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for file, tree in parsed(*(f".{method}(" for method in RECORDING))
+        if file.relative_to(PACKAGE).parts[0] != "cluster"
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RECORDING
     )
     reasons = {

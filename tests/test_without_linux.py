@@ -33,7 +33,7 @@ def without_proc(path, *arguments, **named):
         raise FileNotFoundError(path)
     return real(path, *arguments, **named)
 builtins.open = without_proc
-program = {program!r}
+program = __file__ = {program!r}
 exec(compile(real(program).read(), program, "exec"))
 """
 

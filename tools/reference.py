@@ -19,6 +19,7 @@ import kubewright as kw
 from kubewright.catalog import catalog
 from kubewright.cli import cli
 from kubewright.cluster import Cluster
+from kubewright.documentation import Page
 from kubewright.operator.settings import SETTINGS
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
@@ -51,6 +52,11 @@ def prose(text: str) -> str:
     return " ".join(text.replace("<", "\\<").split())
 
 
+def link(target: str) -> str:
+    """Returns a link from a generated page with the title of the page that it leads to as its text."""
+    return f"[{Page(target, (FOLDER / target.partition('#')[0]).read_text(encoding='utf-8')).title}]({target})"
+
+
 # Commands
 
 
@@ -59,8 +65,8 @@ def commands() -> str:
     parts = [
         "# Commands and options\n",
         _NOTE,
-        "Every command with its options, as `--help` shows them. [](../command-line.md) describes what they have in\n"
-        "common, [](../exit-codes.md) the exit codes.\n",
+        f"Every command with its options, as `--help` shows them. {link('../command-line.md')} describes what they\n"
+        f"have in common, {link('../exit-codes.md')} the exit codes.\n",
     ]
     with click.Context(cli, info_name="kubewright") as top:
         for name in cli.list_commands(top):
@@ -107,7 +113,7 @@ def settings() -> str:
             _NOTE,
             "Each setting is a flag of `kubewright run` and of a program that calls `operator.run()`, a variable, and\n"
             "an argument of `kw.Operator`. A flag overrides a variable, and a variable overrides the program.\n"
-            "[](../running.md) describes them by topic.\n",
+            f"{link('../running.md')} describes them by topic.\n",
             "| argument | flag | variable | meaning |\n|---|---|---|---|",
             *rows,
             "",
@@ -148,8 +154,8 @@ def metrics() -> str:
             "# Metrics\n",
             _NOTE,
             "The metrics of an operator with leader election and a webhook, as `/metrics` serves them. Labels are\n"
-            "shown for metrics that have a value when the operator starts. [](../observability.md#metrics) describes\n"
-            "them by topic.\n",
+            f"shown for metrics that have a value when the operator starts. {link('../observability.md#metrics')}\n"
+            "describes them by topic.\n",
             "| name | type | labels | meaning |\n|---|---|---|---|",
             *rows,
             "",
@@ -193,7 +199,7 @@ def errors() -> str:
             parts.append(f"## {group}\n")
         parts.append(f"### {entry.code}: {entry.name}\n")
         parts.append(f"`{entry.error}`\n\n**Cause.** {entry.cause}\n\n**Fix.** {entry.fix}\n")
-        parts.append(f"More: [](../{entry.page}.md)\n")
+        parts.append(f"More: {link(f'../{entry.page}.md')}\n")
     return "\n".join(parts)
 
 

@@ -53,11 +53,10 @@ def test_prints_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("# Exit codes")
 
 
-def test_prints_titles_of_links_and_no_notes_for_tests(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_no_notes_for_tests(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "docs", "tutorials/first-operator", "--text")
     assert code == 0
     assert "<!--" not in out
-    assert "[](" not in out
     assert "[Reconcile](../reconcile.md)" in out
 
 

@@ -55,6 +55,12 @@ def test_all_python_of_a_page_is_python(page: Path) -> None:
             block.compiled()
 
 
+def test_every_link_has_a_text() -> None:
+    """Sphinx fills in an empty text, a plain Markdown viewer shows nothing."""
+    texts = subprocess.run(["git", "grep", "-nF", "[](", "--", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout
+    assert texts == ""
+
+
 @pytest.mark.promise("The control plane for tests", "Pages of the documentation do what they say.")
 async def test_the_page_of_the_client_works_on_a_real_server(control_plane: ControlPlane, namespace: str) -> None:
     ran = 0

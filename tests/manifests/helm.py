@@ -49,4 +49,4 @@ def helm(*arguments: str | Path, cache: Path | None = None) -> subprocess.Comple
 @functools.cache
 def helm_binary() -> Path:
     """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
-    return HELM.binary()
+    return HELM.binary_for_test()

@@ -47,7 +47,7 @@ VALIDATOR = GoProgram(
 
 @functools.cache
 def _validator() -> Path:
-    return VALIDATOR.binary()
+    return VALIDATOR.binary_for_test()
 
 
 def theirs(

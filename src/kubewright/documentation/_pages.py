@@ -11,9 +11,8 @@ from pathlib import Path
 __all__ = ["Page", "pages", "readable"]
 
 _GENERATED = ("api", "_build")  # built by `make docs`, from docstrings
-_FOR_READERS = re.compile(
-    r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`[^`\n]+`|(?P<note><!--.*?-->\n?)|\[\]\((?P<target>[^)\s]+)\)",
-    re.DOTALL | re.MULTILINE,
+_NOTES = re.compile(
+    r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`[^`\n]+`|(?P<note><!--.*?-->\n?)", re.DOTALL | re.MULTILINE
 )
 
 
@@ -49,18 +48,9 @@ def pages() -> Mapping[str, Page]:
     return {name: Page(name, file.read_text(encoding="utf-8")) for name, file in zip(names, kept, strict=True)}
 
 
-def readable(page: Page, among: Mapping[str, Page]) -> str:
-    """Returns a page's Markdown without notes for tests. Links without a label get the title of their page."""
-
-    def replaced(found: re.Match[str]) -> str:
-        if found["note"]:
-            return ""
-        if not found["target"]:
-            return found[0]
-        other = among.get(page.linked(found["target"]))
-        return f"[{other.title if other else found['target']}]({found['target']})"
-
-    return _FOR_READERS.sub(replaced, page.text)
+def readable(page: Page) -> str:
+    """Returns a page's Markdown without notes for tests."""
+    return _NOTES.sub(lambda found: "" if found["note"] else found[0], page.text)
 
 
 def _folder() -> Path | None:

@@ -19,4 +19,4 @@ CA_INJECTOR = GoProgram(
 @functools.cache
 def ca_injector() -> Path:
     """The program, built if it is not there. Skips the test where there is no Go and none can be installed."""
-    return CA_INJECTOR.binary()
+    return CA_INJECTOR.binary_for_test()

@@ -51,7 +51,7 @@ def command(page: str | None, search: str | None, text: bool, listed: bool, outp
         output.line("\n".join(f"{one.name:<{width}}  {one.title}" for one in found.values()))
         output.document(pages=[{"name": one.name, "title": one.title} for one in found.values()])
     elif text or output.json:
-        output.line(readable(found[name], found).rstrip())
+        output.line(readable(found[name]).rstrip())
         output.document(name=name, title=found[name].title, text=found[name].text)
     else:
         _open(name, output)
