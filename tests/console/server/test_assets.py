@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+from pathlib import Path
 
 import nicegui
+import pytest
 from starlette.datastructures import Headers
-from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import FileResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kubewright.console.server import AssetMiddleware
+from kubewright.console.server import AssetMiddleware, CompressionMiddleware
 
 FOREVER = "public, max-age=31536000, immutable"
 FILES = f"/_nicegui/{nicegui.__version__}"
@@ -30,7 +33,7 @@ class Files:
         await Response(SCRIPT if status == 200 else "", status, media_type=kind)(scope, receive, send)
 
 
-async def get(application: AssetMiddleware, path: str, *, root: str = "", **headers: str) -> tuple[int, Headers, bytes]:
+async def get(application: ASGIApp, path: str, *, root: str = "", **headers: str) -> tuple[int, Headers, bytes]:
     """Requests a path, and returns status, headers and body."""
     sent: list[Message] = []
 
@@ -38,7 +41,7 @@ async def get(application: AssetMiddleware, path: str, *, root: str = "", **head
         sent.append(message)
 
     async def receive() -> Message:
-        return {"type": "http.request"}
+        return await asyncio.Future()  # the browser stays connected
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "GET", "path": root + path, "root_path": root, "headers": raw}
@@ -87,3 +90,21 @@ async def test_files_that_change_with_a_release_are_not_cached_indefinitely() ->
     for path in (f"{FILES}/components/shell.js", "/_nicegui/0.0.1/static/vue.js", "/kinds/core/pods"):
         _, headers, body = await get(assets, path, accept_encoding="gzip")
         assert ("cache-control" in headers, body.decode()) == (False, SCRIPT)
+
+
+@pytest.mark.parametrize("path", [f"{FILES}/static/vue.js", "/_nicegui/0.0.1/static/vue.js"])
+async def test_a_compressed_file_cannot_be_continued_with_uncompressed_bytes(tmp_path: Path, path: str) -> None:
+    file = tmp_path / "vue.js"
+    file.write_text(SCRIPT)
+
+    async def files(scope: Scope, receive: Receive, send: Send) -> None:
+        await FileResponse(file)(scope, receive, send)
+
+    application = CompressionMiddleware(AssetMiddleware(files))
+    status, headers, body = await get(application, path, accept_encoding="gzip")
+    assert (status, gzip.decompress(body).decode()) == (200, SCRIPT)
+    assert headers["content-encoding"] == "gzip"
+    assert not {"etag", "last-modified", "accept-ranges"} & set(headers), "a browser would request the rest"
+    _, headers, body = await get(application, path)
+    assert "etag" in headers
+    assert body.decode() == SCRIPT

@@ -3,9 +3,10 @@
 A request passes these layers:
 
 1. `_listener.py` accepts connections within `Limits`; `_connections.py` decides which connection to close.
-2. `SecurityMiddleware` checks `Host` and `Origin`, and sets the security headers of responses.
-3. `AuthenticationMiddleware` finds the session, or redirects to the sign-in page.
-4. `HeadMiddleware` answers `HEAD` requests, `AssetMiddleware` requests for scripts. NiceGUI serves everything else.
+2. `CompressionMiddleware` compresses responses.
+3. `SecurityMiddleware` checks `Host` and `Origin`, and sets the security headers of responses.
+4. `AuthenticationMiddleware` finds the session, or redirects to the sign-in page.
+5. `HeadMiddleware` answers `HEAD` requests, `AssetMiddleware` requests for scripts. NiceGUI serves everything else.
 
 Importing this package imports NiceGUI, which takes seconds.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
+from kubewright.console.server._compression import CompressionMiddleware
 from kubewright.console.server._connections import Connection, Connections
 from kubewright.console.server._open_pages import KNOWN_EVENTS, guard_socket_events, guarded_handlers, open_pages_of
 from kubewright.console.server._page_builds import PageBuilds
@@ -25,6 +27,7 @@ __all__ = [
     "AllowedHosts",
     "AssetMiddleware",
     "AuthenticationMiddleware",
+    "CompressionMiddleware",
     "Connection",
     "Connections",
     "PageBuilds",

@@ -17,13 +17,13 @@ import uvicorn
 from fastapi import FastAPI
 from nicegui import Client as Page
 from nicegui import app, background_tasks, ui
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse
 
 from kubewright.clock import Clock
 from kubewright.console import pages
 from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
+from kubewright.console.server._compression import CompressionMiddleware
 from kubewright.console.server._connections import Connections
 from kubewright.console.server._listener import accepting
 from kubewright.console.server._open_pages import HeadMiddleware, guard_socket_events, owner_of
@@ -92,7 +92,7 @@ async def serve(
     guard = SecurityMiddleware(door, names, secure=certificate is not None, trusted_proxies=trusted_proxies)
     limits = console.limits
     config = uvicorn.Config(
-        GZipMiddleware(guard, minimum_size=1_000, compresslevel=4),
+        CompressionMiddleware(guard),
         log_config=None,
         log_level="warning",
         access_log=False,  # paths contain names of objects
