@@ -20,6 +20,7 @@ from tests.patience import PATIENCE
 from tests.yaml_files import load_yaml
 
 HERE = Path(__file__).parent
+POD_SECURITY = "pod-security.kubernetes.io/"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -125,6 +126,8 @@ class Run:
         target = self._filled(step[method])
         request = self._request(method, target, step, None if body is None else self._filled(body))
         way = self._way(step)
+        if ("resourceVersion", "0") in request.query:
+            await self._up_to_date(request.path)
         response = await way.send(request)
         while "until" in step and response.status != step["until"]:
             await response.read()
@@ -151,7 +154,36 @@ class Run:
             except ValueError:
                 answer["body"] = content.decode()
             self._save(step, answer["body"])
+        if method == "PATCH" and target == f"/api/v1/namespaces/{self.namespace}" and response.status == 200:
+            await self._enforced(answer["body"]["metadata"]["labels"])
         self.answers.append(answer)
+
+    async def _up_to_date(self, path: str) -> None:
+        """Waits until the watch cache has every write so far: `resourceVersion=0` reads it as it is."""
+        response = await self.transport.send(self._request("GET", f"{path}?limit=1", {}, None))
+        revision = json.loads(await response.read())["metadata"]["resourceVersion"]
+        query = f"limit=1&resourceVersionMatch=NotOlderThan&resourceVersion={revision}"
+        response = await self.transport.send(self._request("GET", f"{path}?{query}", {}, None))
+        assert response.status == 200, await response.read()
+        await response.read()
+
+    async def _enforced(self, labels: dict[str, str]) -> None:
+        """Waits until admission has the Pod Security labels: it reads namespaces from a cache of its own."""
+        level, version, status = "", "", 201
+        for mode, expected in (("warn", 201), ("enforce", 403)):
+            if labels.get(POD_SECURITY + mode, "privileged") != "privileged":
+                level, status = labels[POD_SECURITY + mode], expected
+                version = labels.get(f"{POD_SECURITY}{mode}-version", "latest")
+        path = f"/api/v1/namespaces/{self.namespace}/pods?dryRun=All"
+        container = {"name": "a", "image": "b", "securityContext": {"privileged": True}}
+        body = json.dumps({"metadata": {"generateName": "probe-"}, "spec": {"containers": [container]}})
+        while True:
+            response = await self.transport.send(self._request("POST", path, {}, body))
+            problem = (await response.read()).decode()
+            text = (problem if response.status == 403 else "".join(response.warnings())).replace('\\"', '"')
+            if response.status == status and (f'"{level}:{version}"' in text if level else not text):
+                return
+            await asyncio.sleep(0.02)  # real: nothing announces that the cache has a change
 
     def _save(self, step: dict[str, Any], body: Any) -> None:
         for name, path in step.get("save", {}).items():
