@@ -58,20 +58,17 @@ class Operated(Pods):
         return [f"{each.reason}: {each.message}" for each in found]
 
 
+_ACCESS = {"user": "zalando", "database": "foo"}
+_INSERT = "INSERT INTO writes SELECT coalesce(max(number), 0) + 1 FROM writes RETURNING number"
+
+
 async def write(pods: Operated) -> int:
-    """Writes a number through the master Service, and returns it."""
-    async with pods.login(user="zalando", database="foo") as connection:
-        await connection.execute("CREATE TABLE IF NOT EXISTS writes (number int PRIMARY KEY)")
-        cursor = await connection.execute(
-            "INSERT INTO writes SELECT coalesce(max(number), 0) + 1 FROM writes RETURNING number"
-        )
-        row = await cursor.fetchone()
-        assert row is not None
-        return int(row[0])
+    """Writes a number through the master Service, and returns it. Retries while no primary is reachable."""
+    await pods.query("CREATE TABLE IF NOT EXISTS writes (number int PRIMARY KEY)", **_ACCESS)
+    [(number,)] = await pods.query(_INSERT, **_ACCESS)
+    return int(number)
 
 
-async def numbers(pods: Operated, service: str = "") -> list[int]:
-    """Returns the numbers that were written."""
-    async with pods.login(service, user="zalando", database="foo") as connection:
-        cursor = await connection.execute("SELECT number FROM writes ORDER BY 1")
-        return [number for (number,) in await cursor.fetchall()]
+async def numbers(pods: Operated) -> list[int]:
+    """Returns the numbers that were written. Retries while no primary is reachable."""
+    return [number for (number,) in await pods.query("SELECT number FROM writes ORDER BY 1", **_ACCESS)]

@@ -91,12 +91,13 @@ class Pods:
 
         return await until(check, "a healthy cluster", every=0.5)
 
-    async def leader(self, *, other_than: str = "") -> Member:
-        """Waits for a primary."""
+    async def leader(self, *, other_than: str = "", after: int | None = None) -> Member:
+        """Waits for a primary. `after` is a timeline: a promotion starts a later one, and Patroni reports it later."""
 
         async def check() -> Member | None:
             running = [each for each in await self.members() if each.is_leader and each.is_running]
-            return next((each for each in running if each.name != other_than), None)
+            others = [each for each in running if each.name != other_than]
+            return next((each for each in others if after is None or (each.timeline or 0) > after), None)
 
         return await until(check, "a primary", every=0.5)
 
@@ -132,12 +133,14 @@ class Pods:
         finally:
             await connection.close()
 
-    async def query(self, statement: str, service: str = "") -> list[tuple[Any, ...]]:
+    async def query(
+        self, statement: str, service: str = "", *, user: str = "postgres", database: str = "postgres"
+    ) -> list[tuple[Any, ...]]:
         """Runs a statement through a Service. Retries while the connection fails."""
 
         async def attempt() -> list[list[tuple[Any, ...]]] | None:
-            with contextlib.suppress(psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
-                async with asyncio.timeout(30), self.login(service) as connection:
+            with contextlib.suppress(TimeoutError, psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
+                async with asyncio.timeout(30), self.login(service, user, database) as connection:
                     cursor = await connection.execute(statement.encode())
                     return [await cursor.fetchall() if cursor.description else []]
             return None
