@@ -1,21 +1,13 @@
-"""Removes the traces of commands that run inside the test process."""
+"""Removes the traces of commands that run inside the test process; tests/conftest.py removes the imported programs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def nothing_imported_stays(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Removes imported programs: the next test may use the same module name for another one."""
+def _own_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restores the import path, to which commands add the folder of a program."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
-    temporary = tmp_path_factory.getbasetemp()
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and temporary in Path(file).parents:
-            del sys.modules[name]

@@ -1,22 +1,36 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 
 import pytest
 
 import kubewright
+from kubewright import cli
 from kubewright.cli import COMMANDS
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "kubewright.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    """Runs a command in this process, which saves the start of another one."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = cli.run(arguments)
+    return subprocess.CompletedProcess(arguments, code, output.getvalue(), errors.getvalue())
 
 
-def test_the_version_is_one_line() -> None:
-    done = run("--version")
-    assert (done.returncode, done.stdout) == (0, f"kubewright {kubewright.__version__}\n")
+@pytest.mark.parametrize("module", ["kubewright", "kubewright.cli"])
+def test_the_version_is_one_line(module: str) -> None:
+    command = [sys.executable, "-m", module, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"kubewright {kubewright.__version__}\n", "")
+
+
+def test_an_invalid_command_ends_with_an_exit_code() -> None:
+    done = subprocess.run([sys.executable, "-m", "kubewright", "xyz"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: No such command 'xyz'.")
 
 
 def test_the_version_command_also_names_what_is_pinned() -> None:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,7 +32,8 @@ class Scenario:
     file: str
 
 
-def scenarios() -> list[Scenario]:
+@cache
+def scenarios() -> tuple[Scenario, ...]:
     found = []
     for path in sorted((HERE / "scenarios").glob("*.yaml")):
         for entry in load_yaml(path):
@@ -40,7 +42,7 @@ def scenarios() -> list[Scenario]:
             found.append(Scenario(entry["name"], entry["steps"], path.stem))
     names = [scenario.name for scenario in found]
     assert len(set(names)) == len(names), "two scenarios have one name"
-    return found
+    return tuple(found)
 
 
 @dataclass
