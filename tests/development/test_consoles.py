@@ -23,7 +23,7 @@ from tests.patience import PATIENCE
 
 @pytest.fixture
 async def target() -> AsyncIterator[TargetCluster]:
-    async with embedded_target(rbac=False, nodes=1, images=None, kubeconfig=None) as made:
+    async with embedded_target(rbac=False, kubeconfig=None) as made:
         yield made
 
 

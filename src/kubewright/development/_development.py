@@ -35,7 +35,7 @@ from kubewright.development.messages import (
 from kubewright.development.views import View
 
 if TYPE_CHECKING:
-    from kubewright.cluster.processes import Images
+    from kubewright.cluster.workloads import Workloads
 
 __all__ = ["Development", "Plan"]
 
@@ -54,10 +54,7 @@ class Plan:
         context: the context of the kubeconfig.
         samples: files and folders of objects to apply.
         rbac: whether the embedded cluster enforces RBAC; the operator then has its generated roles only.
-        nodes: the number of nodes of the embedded cluster.
-        images: the images whose pods run as processes on the embedded cluster. Default: none.
-        host_root: the folder that hostPath volumes of such pods are in. Default: they are refused.
-        storage: the folder of their persistent volume claims. Default: a folder that is removed at the end.
+        workloads: the nodes of the embedded cluster. Default: one, which runs no processes.
         write_kubeconfig: the path of the embedded cluster's kubeconfig. Default: a temporary file.
         namespaces: the only namespaces that the operator watches.
         console_port: the port of the web console; 0 for a free one, None for no console.
@@ -69,10 +66,7 @@ class Plan:
     context: str | None = None
     samples: Sequence[Path] = ()
     rbac: bool = False
-    nodes: int = 1
-    images: Images | None = None
-    host_root: Path | None = None
-    storage: Path | None = None
+    workloads: Workloads | None = None
     write_kubeconfig: Path | None = None
     namespaces: Sequence[str] = ()
     console_port: int | None = 0
@@ -145,14 +139,7 @@ class Development:
     def _target(self) -> AbstractAsyncContextManager[TargetCluster]:
         plan = self._plan
         if plan.embedded:
-            return embedded_target(
-                rbac=plan.rbac,
-                nodes=plan.nodes,
-                images=plan.images,
-                host_root=plan.host_root,
-                storage=plan.storage,
-                kubeconfig=plan.write_kubeconfig,
-            )
+            return embedded_target(rbac=plan.rbac, workloads=plan.workloads, kubeconfig=plan.write_kubeconfig)
         return kubeconfig_target(plan.kubeconfig, plan.context)
 
     # One version of the program

@@ -13,7 +13,7 @@ from kubewright.client import Client, RetryPolicy, load_config
 from kubewright.files import remove_own
 
 if TYPE_CHECKING:
-    from kubewright.cluster.processes import Images
+    from kubewright.cluster.workloads import Workloads
 
 __all__ = ["TargetCluster", "embedded_target", "kubeconfig_target"]
 
@@ -36,23 +36,12 @@ class TargetCluster:
 
 @asynccontextmanager
 async def embedded_target(
-    *,
-    rbac: bool,
-    nodes: int,
-    images: Images | None,
-    host_root: Path | None = None,
-    storage: Path | None = None,
-    kubeconfig: Path | None,
+    *, rbac: bool, workloads: Workloads | None = None, kubeconfig: Path | None
 ) -> AsyncIterator[TargetCluster]:
-    """Runs an embedded cluster with workloads on loopback. Its data is lost at the end.
-
-    Pods with one of these images run as processes. `host_root` has their hostPath volumes, `storage` their claims.
-    """
+    """Runs an embedded cluster with workloads on loopback. Its data is lost at the end."""
     from kubewright.cluster import Cluster
-    from kubewright.cluster.workloads import Workloads
 
-    workloads = Workloads(nodes=nodes, processes=images, host_root=host_root, storage=storage)
-    async with Cluster(workloads=workloads, rbac=rbac) as cluster:
+    async with Cluster(workloads=True if workloads is None else workloads, rbac=rbac) as cluster:
         server = await cluster.serve()
         path = cluster.kubeconfig(kubeconfig).absolute()
         written = path.read_bytes()

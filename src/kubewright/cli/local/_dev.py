@@ -20,7 +20,7 @@ from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._project_command import ProjectCommand
 from kubewright.cli.common._targets import targets_argument, targets_or_current_project
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
-from kubewright.cli.local._run_pods import PodOptions, run_pods_options
+from kubewright.cli.local._run_pods import PodOptions, run_pods_options, workloads_of
 from kubewright.operator.loading import LoadError
 
 __all__ = ["command"]
@@ -120,17 +120,14 @@ def command(
         check_targets(chosen)
     except LoadError as error:
         raise click.UsageError(str(error)) from error
-    processes = pods.settings()
+    settings = pods.settings()
     plan = Plan(
         targets=chosen,
         kubeconfig=os.path.abspath(kubeconfig) if kubeconfig else None,
         context=context,
         samples=() if no_samples else [*samples] or samples_beside(chosen, Path()),
         rbac=rbac,
-        nodes=nodes,
-        images=processes.images if processes is not None else None,
-        host_root=processes.host_root if processes is not None else None,
-        storage=processes.storage if processes is not None else None,
+        workloads=workloads_of(nodes, settings) if kubeconfig is None and context is None else None,
         write_kubeconfig=write_kubeconfig,
         namespaces=namespaces,
         console_port=console_port if console else None,

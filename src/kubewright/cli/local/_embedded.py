@@ -9,18 +9,15 @@ import shlex
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from kubewright.cli.common._numbers import PORT, up_to
 from kubewright.cli.common._output import Output, output_option
 from kubewright.cli.local._kubeconfig_file import check_replaceable, write_kubeconfig_option
-from kubewright.cli.local._run_pods import PodOptions, RunPods, run_pods_options
+from kubewright.cli.local._run_pods import PodOptions, run_pods_options, workloads_of
 from kubewright.files import remove_own
-
-if TYPE_CHECKING:
-    from kubewright.cluster.workloads import Workloads
 
 __all__ = ["command"]
 
@@ -105,7 +102,7 @@ def start(
     processes = pods.settings()
     try:
         settings: dict[str, Any] = {  # arguments of Cluster
-            "workloads": _workloads((nodes or 1) if workloads else 0, processes),
+            "workloads": workloads_of(nodes or 1, processes) if workloads else False,
             "controllers": controllers == "all",
             "snapshot": snapshot,
             "audit_log": audit_log,
@@ -134,16 +131,6 @@ def _run(serving: Coroutine[None, None, None]) -> None:
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(serving)
-
-
-def _workloads(nodes: int, pods: RunPods | None) -> Workloads | bool:
-    if not nodes:
-        return False
-    from kubewright.cluster.workloads import Workloads
-
-    if pods is None:
-        return Workloads(nodes=nodes)
-    return Workloads(nodes=nodes, processes=pods.images, storage=pods.storage, host_root=pods.host_root)
 
 
 async def _serve(output: Output, port: int, write_kubeconfig: Path | None, settings: dict[str, Any]) -> None:

@@ -16,8 +16,9 @@ from kubewright.scaffold import Record, ScaffoldError
 
 if TYPE_CHECKING:
     from kubewright.cluster.processes import Images
+    from kubewright.cluster.workloads import Workloads
 
-__all__ = ["PodOptions", "RunPods", "run_pods_options"]
+__all__ = ["PodOptions", "RunPods", "run_pods_options", "workloads_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +66,15 @@ class _Folder(click.Path):
             problem = "is not a folder" if folder.exists() else "does not exist; create the folder first"
             self.fail(f"{str(folder)!r} {problem}", param, ctx)
         return folder
+
+
+def workloads_of(nodes: int, pods: RunPods | None) -> Workloads:
+    """Returns the settings of the nodes of an embedded cluster."""
+    from kubewright.cluster.workloads import Workloads
+
+    if pods is None:
+        return Workloads(nodes=nodes)
+    return Workloads(nodes=nodes, processes=pods.images, storage=pods.storage, host_root=pods.host_root)
 
 
 def run_pods_options(command: F) -> F:
