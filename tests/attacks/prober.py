@@ -29,6 +29,8 @@ __all__ = ["Outcome", "Target"]
 _PAUSE_SECONDS: Final = 0.1
 _POLL_SECONDS: Final = 0.05
 _TIMEOUT_SECONDS: Final = 190.0
+_SILENT_SECONDS: Final = 0.1
+"""`ServerLimits.silent_seconds`: a server at its limit keeps a connection for so long that has sent nothing."""
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 
@@ -134,7 +136,20 @@ class Prober:
             time.sleep(_POLL_SECONDS)  # real: a process of its own, without an event loop
 
     def _request(self, method: str, url: str, body: bytes | None = None, kind: str = "") -> tuple[int, bytes]:
-        """Sends a request on a new connection."""
+        """Sends a request on a new connection.
+
+        Repeats it if the connection was closed while this process had no CPU: servers promise a response to clients
+        that send immediately.
+        """
+        while True:
+            watch = Stopwatch([os.getpid()])
+            try:
+                return self._attempt(method, url, body, kind)
+            except (ConnectionResetError, BrokenPipeError):
+                if watch.starved() < _SILENT_SECONDS:
+                    raise
+
+    def _attempt(self, method: str, url: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
         parts = urlsplit(url)
         address = (parts.hostname or "", parts.port or 0)
         plain = socket.create_connection(address, _TIMEOUT_SECONDS)

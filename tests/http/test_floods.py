@@ -101,6 +101,18 @@ async def test_connections_that_wait_have_their_own_limit() -> None:
         assert [(await client.response())[2] for client in busy[-2:]] == [b"ok"] * 2
 
 
+async def test_requests_that_were_not_read_yet_are_not_closed_for_newer_connections() -> None:
+    """A server without a CPU accepts many connections in one turn, and reads their requests in the next one."""
+    async with Server(echo, limits=ServerLimits(waiting=2, silent_seconds=0)) as server, AsyncExitStack() as stack:
+        clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10)]  # before the loop turns
+        for client in clients:
+            client.sendall(GET)
+        for client in clients:
+            opened = Wire(*await asyncio.open_connection(sock=client))
+            stack.callback(opened.writer.close)
+            assert (await opened.response())[0] == 200
+
+
 async def test_bodies_of_all_connections_together_are_bounded() -> None:
     limits = ServerLimits(body_bytes=100_000)
     async with Server(echo, limits=limits) as server, AsyncExitStack() as stack:

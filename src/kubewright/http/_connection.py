@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections import deque
 from typing import Any, Final, cast
 
@@ -46,7 +47,8 @@ _LINGER_BYTES: Final = 256 * 1024  # as in Go: a client that sends without end m
 class ServerConnection(asyncio.Protocol):
     """One connection: it reads requests, runs the handler for one at a time, and writes the responses in order."""
 
-    def __init__(self, host: Host[ServerConnection]) -> None:
+    def __init__(self, host: Host[ServerConnection], accepted: socket.socket) -> None:
+        self.socket = accepted
         self.transport: asyncio.Transport | None = None
         self.state: State = "handshake"
         self.since = host.clock.monotonic()

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import math
+import select
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -94,7 +95,7 @@ class Server:
         self._orphans: set[asyncio.Task[None]] = set()
         """Handlers that run although their connection has closed."""
         self._arrivals: set[Arrival] = set()
-        self._waiting: Waiting[ServerConnection | Arrival] = Waiting(self.limits)
+        self._waiting: Waiting[ServerConnection | Arrival] = Waiting(self.limits, _has_unread)
         self._dropped: set[ServerConnection] = set()  # they end in the next turn of the loop
         self._sweeping: Timer | None = None
         self._resuming: asyncio.TimerHandle | None = None
@@ -268,7 +269,7 @@ class Server:
 
     def _open(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
-        connection = ServerConnection(self)
+        connection = ServerConnection(self, accepted)
         self.connections.add(connection)
         stage: Stage = "silent" if self._tls is None else "started"
         self._waiting.add(connection, stage, asyncio.get_running_loop().time())
@@ -383,6 +384,15 @@ class Server:
             arrival.abort()
         self._listeners.clear()
         self._held.clear()
+
+
+def _has_unread(waiting: ServerConnection | Arrival) -> bool:
+    number = waiting.socket.fileno()
+    if number < 0:
+        return False
+    poller = select.poll()
+    poller.register(number, select.POLLIN)
+    return bool(poller.poll(0))
 
 
 def _receives_body(waiting: ServerConnection | Arrival) -> bool:

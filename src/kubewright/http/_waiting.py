@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from kubewright.http._limits import ServerLimits
@@ -25,10 +25,15 @@ class Waiting(Generic[T]):
     Guarantees: a connection that was never served makes room before one that was, so that a flood does not close the
     kept connections of an API server. Within a stage, the one that has waited longest goes first. Each has a grace time
     in which it is safe, so that a client that sends its request immediately is served during a flood: `grace_seconds`
-    once it has started, `silent_seconds` before that and after its last response.
+    once it has started, `silent_seconds` before that and after its last response. A busy machine can keep this process
+    from reading for longer than that, so a silent connection whose client has sent is safe until it is read.
+
+    Args:
+        has_unread: whether the system has received bytes of a connection that were not read yet.
     """
 
-    def __init__(self, limits: ServerLimits) -> None:
+    def __init__(self, limits: ServerLimits, has_unread: Callable[[T], bool]) -> None:
+        self._has_unread = has_unread
         self._stages: dict[Stage, dict[T, float]] = {"answered": {}, "silent": {}, "started": {}, "served": {}}
         self._grace: dict[Stage, float] = {
             "answered": limits.silent_seconds,
@@ -57,12 +62,25 @@ class Waiting(Generic[T]):
     def next_to_close(self, now: float) -> T | None:
         """Returns the connection that makes room now; None if each is safe, or none waits."""
         for stage in _ORDER:
-            oldest = next(iter(self._stages[stage].items()), None)
-            if oldest is not None and oldest[1] + self._grace[stage] <= now:
-                return oldest[0]
+            if (found := self._oldest(stage, now)) is not None:
+                return found
         if any(self._stages[stage] for stage in _ORDER):
             return None
         return next(iter(self._stages["served"]), None)
+
+    def _oldest(self, stage: Stage, now: float) -> T | None:
+        unread, found = [], None
+        for connection, since in self._stages[stage].items():
+            if since + self._grace[stage] > now:
+                break
+            if stage != "silent" or not self._has_unread(connection):
+                found = connection
+                break
+            unread.append(connection)
+        for connection in unread:  # to the end of the stage
+            self.remove(connection)
+            self.add(connection, stage, now)
+        return found
 
     def safe_for(self, now: float) -> float | None:
         """Returns the seconds until a connection may be closed; None if none waits."""
