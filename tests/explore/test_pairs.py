@@ -14,6 +14,7 @@ from kubewright.explore.runner import Pool
 from kubewright.explore.search import (
     CIRCUMSTANCES,
     Baseline,
+    judge_hash_seed,
     judge_plan,
     judge_scene,
     judge_undisturbed,
@@ -24,6 +25,7 @@ from kubewright.explore.workloads import (
     aging_of,
     bystanders_of,
     changes_of,
+    fresh_of,
     hasty_life_of,
     life_of,
     postponed_of,
@@ -74,7 +76,9 @@ PAIRS: dict[str, tuple[str | tuple[str, Fault], str]] = {
     "external_duplicates": (("life", Fault("external-crash", 1, after=True)), "same-end-state"),
     "finalizer_despite_failure": (("life", Fault("fail", 5, status=500)), "same-end-state"),
     "generation_if_changed": ("set spec.owner", "observed-generation"),
+    "generated_unrelated": ("set spec.user to", "generated-again"),
     "generated_token": (("life", Fault("crash", 2, after=True)), "generated-again"),
+    "hash_order": ("another hash seed", "same-end-state"),
     "invariant_primaries": ("undisturbed", "invariant"),
     "leadership_cache": (("life", Fault("takeover", 1, after=True, seconds=30)), "same-end-state"),
     "leadership_memory": (("life", Fault("takeover", 1, after=True, seconds=30)), "same-end-state"),
@@ -124,6 +128,7 @@ CLASSES = {
     "observed generation": ("generation", "generation_if_changed"),
     "ready": ("ready", "ready_first_child"),
     "exceptions": ("exception_empty_list", "exception_removed_key"),
+    "generated values": ("generated_token", "generated_unrelated"),
     "permissions": ("rbac_secret", "rbac_verb", "permission_to_read"),
     "decode errors": ("decode_number", "decode_quantity"),
     "lost leadership": ("leadership_cache", "leadership_memory"),
@@ -209,7 +214,8 @@ def test_finds_the_fault_in_a_pair(pool: Pool, name: str) -> None:
 def test_finds_the_story_in_a_pair(pool: Pool, name: str) -> None:
     title, oracle = PAIRS[name]
     assert isinstance(title, str)
-    found = {variant: in_scene(pool, name, variant, title) for variant in ("broken", "correct")}
+    learns = oracle == "generated-again"
+    found = {variant: in_scene(pool, name, variant, title, learns=learns) for variant in ("broken", "correct")}
     assert oracle in [finding.oracle for finding in found["broken"]]
     assert found["correct"] == []
 
@@ -232,6 +238,23 @@ def test_accepts_that_an_object_ages_while_the_operator_is_down(pool: Pool) -> N
 @pytest.mark.parametrize("title", ["and ConfigMap settings later", "set spec.settings to 'settings-2'"])
 def test_accepts_settings_that_are_missing(pool: Pool, title: str) -> None:
     assert in_scene(pool, "changed_settings", "correct", title) == []
+
+
+def test_accepts_a_choice_that_outlives_a_restart_with_another_hash_seed(pool: Pool) -> None:
+    assert in_scene(pool, "hash_order", "settled", "another hash seed") == []
+
+
+def test_restart_with_another_hash_seed_has_the_same_journal_each_time(pool: Pool) -> None:
+    target, subject = pair_of("hash_order", "settled")
+    run = partial(pool.run, target=target)
+    _, plan = judge_hash_seed(subject, fresh_of(subject), 1, Masks(), run, Conditions())
+    assert plan is not None  # the choices of both processes differ
+    assert plan.conditions.hash_seed == 1
+    assert run(plan).journal == run(plan, fresh=True).journal
+
+
+def test_accepts_that_a_user_asks_for_another_password(pool: Pool) -> None:
+    assert in_scene(pool, "generated_unrelated", "correct", "set spec.rotation to", learns=True) == []
 
 
 def test_finds_settings_that_come_too_late(pool: Pool) -> None:
@@ -274,6 +297,8 @@ def in_scene(pool: Pool, name: str, variant: str, title: str, *, learns: bool = 
     if title == "undisturbed":
         story = life_of(subject, changes_of(subject.object, subject.schema)[0])
         return judge_undisturbed(subject, run(Plan(story)), deletes=True)
+    if title == "another hash seed":
+        return judge_hash_seed(subject, fresh_of(subject), 1, Masks(), run, Conditions())[0]
     if title == "beside objects of a user":
         world = run(Plan(life_of(subject, None))).checkpoints[0].world
         children = [("ConfigMap", obj) for key, obj in world.items() if key[0] == "configmaps"]

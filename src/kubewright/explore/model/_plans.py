@@ -91,8 +91,16 @@ class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="do"):
     seconds: float
 
 
-class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="do"):
-    """The operator is killed, and started again after a second."""
+class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="do", omit_defaults=True):
+    """The operator is killed, and started again after a second.
+
+    With `left`, it then finds these objects, which a process with another hash seed has left, in place of `made`.
+    """
+
+    left: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """Resources and objects."""
+    made: tuple[tuple[str, str, str], ...] = ()
+    """Resource, namespace and name of objects that the other process did not make."""
 
 
 Step: TypeAlias = Create | Apply | Revise | Delete | Wait | Pause | Restart
@@ -143,6 +151,8 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which ranges the cluster allocates addresses from."""
     unready: bool = False
     """Whether pods run but never become ready."""
+    hash_seed: int = 0
+    """The PYTHONHASHSEED of the operator's process: the order of sets of strings, and what `hash()` returns."""
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):

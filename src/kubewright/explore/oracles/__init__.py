@@ -18,6 +18,7 @@ from kubewright.explore.oracles._readiness import (
     refuses,
     unobserved_generation,
 )
+from kubewright.explore.oracles._regenerated import regenerated
 from kubewright.explore.oracles._rest import written_at_rest
 from kubewright.explore.oracles._stability import created_again, generated_again
 
@@ -41,6 +42,7 @@ __all__ = [
     "ready_too_early",
     "ready_while_children_are_not",
     "refuses",
+    "regenerated",
     "undeclared",
     "unobserved_generation",
     "written_at_rest",

@@ -57,7 +57,8 @@ def step_words(step: Step) -> str:
         case Delete():
             return f"the user deletes {step.kind} {step.namespace}/{step.name}"
         case Restart():
-            return "the operator is restarted"
+            others = " with another hash seed, and finds what it made before" if step.left or step.made else ""
+            return f"the operator is restarted{others}"
         case Pause():
             return f"{format_duration(step.seconds)} pass"
         case Wait():

@@ -73,6 +73,22 @@ class Actor:
         """Applies a JSON Patch. Raises `Refused`."""
         await self._send("patch", "PATCH", self._path(resource, namespace, name), patch)
 
+    async def restore(self, resource: str, obj: dict[str, Any]) -> None:
+        """Creates an object, or replaces its content and its status. Raises `Refused`."""
+        metadata = obj["metadata"]
+        path = self._path(resource, metadata.get("namespace", ""), metadata["name"])
+        try:
+            await self._send("get", "GET", path, None)
+        except Refused:
+            plain = {name: value for name, value in metadata.items() if name not in ("uid", "resourceVersion")}
+            await self._send("create", "POST", path.rpartition("/")[0], {**obj, "metadata": plain})
+        for subresource in ("", "/status") if "status" in obj and "." in resource.partition(".")[2] else ("",):
+            current = msgspec.json.decode(await (await self._send("get", "GET", path, None)).read())
+            changing = {name: current["metadata"][name] for name in ("uid", "resourceVersion")}
+            types = {name: current[name] for name in ("apiVersion", "kind")}
+            changed = {**obj, **types, "metadata": {**metadata, **changing}}
+            await self._send("update", "PUT", f"{path}{subresource}", changed)
+
     async def delete(self, resource: str, namespace: str, name: str) -> None:
         """Deletes an object. Raises `Refused`."""
         await self._send("delete", "DELETE", self._path(resource, namespace, name), None)

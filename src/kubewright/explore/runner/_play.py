@@ -211,6 +211,10 @@ class Run:
             await self.clock.advance(step.seconds)
         elif isinstance(step, Restart):
             self.operator.kill()
+            try:
+                await self.clock.run(self._leave(step), 60)
+            except Refused as error:
+                self._refused.append((number, str(error)))
             await self.clock.advance(_DOWN)
             self.operator.start()
         else:
@@ -238,6 +242,13 @@ class Run:
         replace = "replace" if isinstance(step.path[-1], int) else "add"  # add would insert into a list
         change = {"op": "remove", "path": path} if step.remove else {"op": replace, "path": path, "value": step.value}
         await self.user.json_patch(type_.qualified, step.namespace, step.name, [change])
+
+    async def _leave(self, step: Restart) -> None:
+        """Replaces what this process has made by what another one left."""
+        for key in step.made:
+            await self.stage.other.delete(*key)
+        for resource, obj in step.left:
+            await self.stage.other.restore(resource, obj)
 
     # Waiting
 

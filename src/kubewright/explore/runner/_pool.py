@@ -26,8 +26,8 @@ class RunnerError(Exception):
 class _Server:
     """One server process."""
 
-    def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONASYNCIODEBUG": ""}
+    def __init__(self, hash_seed: int) -> None:
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONASYNCIODEBUG": ""}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "kubewright.explore.runner"],
             stdin=subprocess.PIPE,
@@ -66,6 +66,25 @@ class _Server:
         self._process.stdout.close()
 
 
+class _Worker:
+    """Runs one plan at a time, in a server with the hash seed of the plan."""
+
+    def __init__(self) -> None:
+        self._servers = {0: _Server(0)}
+
+    def run(self, target: str, plan: Plan, fresh: bool) -> Outcome:
+        """Runs a plan."""
+        seed = plan.conditions.hash_seed
+        if seed not in self._servers:
+            self._servers[seed] = _Server(seed)
+        return self._servers[seed].run(target, plan, fresh)
+
+    def close(self) -> None:
+        """Ends the servers."""
+        for server in self._servers.values():
+            server.close()
+
+
 class Pool:
     """Runs plans: `with Pool("foo.py", workers=2) as pool: pool.run(plan)`. `run` may be called from several threads.
 
@@ -75,19 +94,19 @@ class Pool:
     def __init__(self, target: str, *, workers: int) -> None:
         self._target = target
         self.workers = workers
-        self._free: queue.SimpleQueue[_Server] = queue.SimpleQueue()
-        self._servers: list[_Server] = []
+        self._free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._started: list[_Worker] = []
         self.runs = 0
         """How many plans were run."""
 
     def __enter__(self) -> Self:
         with ThreadPoolExecutor(max_workers=self.workers) as threads:
-            started = [threads.submit(_Server) for _ in range(self.workers)]
+            started = [threads.submit(_Worker) for _ in range(self.workers)]
         try:
             for future in started:
-                server = future.result()
-                self._servers.append(server)
-                self._free.put(server)
+                worker = future.result()
+                self._started.append(worker)
+                self._free.put(worker)
         except RunnerError:
             self.close()
             raise
@@ -100,8 +119,8 @@ class Pool:
 
     def close(self) -> None:
         """Ends the servers."""
-        for server in self._servers:
-            server.close()
+        for worker in self._started:
+            worker.close()
 
     def run(self, plan: Plan, target: str = "", *, fresh: bool = False) -> Outcome:
         """Runs a plan and waits for its outcome. `target` names another operator.
@@ -109,9 +128,9 @@ class Pool:
         A run continues a process that has played the same first steps before, if there is one. A `fresh` run begins at
         the beginning; its outcome is the same.
         """
-        server = self._free.get()
+        worker = self._free.get()
         try:
             self.runs += 1
-            return server.run(target or self._target, plan, fresh)
+            return worker.run(target or self._target, plan, fresh)
         finally:
-            self._free.put(server)
+            self._free.put(worker)

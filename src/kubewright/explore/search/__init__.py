@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
 from kubewright.explore.search._exploration import Budget, Exploration
+from kubewright.explore.search._hash_seeds import judge_hash_seed
 from kubewright.explore.search._judges import judge_plan, judge_scene
 from kubewright.explore.search._novelty import Novelty, unreached
 from kubewright.explore.search._saved import Saved, fingerprint, load_saved, save
@@ -21,6 +22,7 @@ __all__ = [
     "Novelty",
     "Saved",
     "fingerprint",
+    "judge_hash_seed",
     "judge_plan",
     "judge_scene",
     "judge_undisturbed",

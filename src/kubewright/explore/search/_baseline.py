@@ -19,7 +19,7 @@ from kubewright.explore.oracles import (
     written_at_rest,
 )
 from kubewright.explore.workloads import Subject
-from kubewright.explore.worlds import Masks, canonical, learn, scheduled
+from kubewright.explore.worlds import Masks, canonical, learn, learn_identifiers, scheduled
 
 __all__ = ["CIRCUMSTANCES", "Baseline", "judge_undisturbed", "learn_masks"]
 
@@ -53,7 +53,8 @@ def learn_masks(outcomes: Sequence[Outcome]) -> Masks:
                 canonical(outcome.checkpoints[number].world, outcome.writes, names=found.names) for outcome in outcomes
             ]
             found = Masks(names=found.names).merged(learn(named))
-        masks = masks.merged(found)
+        identifiers = learn_identifiers([outcome.checkpoints[number].world for outcome in outcomes])
+        masks = masks.merged(found).merged(identifiers)
     return masks.merged(Masks(timed=scheduled(outcomes)))
 
 

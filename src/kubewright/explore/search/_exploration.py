@@ -9,16 +9,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
 from kubewright.explore.faults import crashes_of, late_faults_of, misses_of, outdated_of, pairs_of, plans_of
-from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Story
+from kubewright.explore.model import Conditions, Create, Finding, Outcome, Plan, Report, Revise, Story
 from kubewright.explore.oracles import actions_after_a_time, converged
 from kubewright.explore.reports import story_lines
 from kubewright.explore.runner import Pool
 from kubewright.explore.search._baseline import CIRCUMSTANCES, Baseline, judge_undisturbed, learn_masks
+from kubewright.explore.search._hash_seeds import HASH_SEEDS, judge_hash_seed, judge_rehashed
 from kubewright.explore.search._judges import judge_plan, judge_scene
 from kubewright.explore.search._novelty import Novelty, unreached
 from kubewright.explore.search._saved import Saved
@@ -30,6 +32,7 @@ from kubewright.explore.workloads import (
     Subject,
     aging_of,
     changes_of,
+    fresh_of,
     hasty_life_of,
     life_of,
     operation_of,
@@ -195,8 +198,12 @@ class Exploration:
     def _scene_work(self, baseline: Baseline) -> Iterator[Callable[[], None]]:
         subject = baseline.subject
         operations = (operation_of(subject, each) for each in self._operations)
+        for hash_seed in HASH_SEEDS:
+            yield partial(self._rehash, baseline, fresh_of(subject), hash_seed)
         for scene in (*operations, *bystander_scenes(baseline), *scenes_of(subject)):
-            yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
+            yield partial(self._scene, baseline, scene)
+            if any(isinstance(step, Revise) and isinstance(step.value, list | dict) for step in scene.story.steps):
+                yield partial(self._rehash, baseline, scene.references[0], HASH_SEEDS[0])
 
     def _fault_work(self, baseline: Baseline, hasty: Baseline, aged: Baseline | None) -> Iterator[Callable[[], None]]:
         plans = plans_of(baseline.story, baseline.outcome, baseline.subject.key)
@@ -205,7 +212,7 @@ class Exploration:
         yield from self._plan_work(hasty, crashes)
         subject = baseline.subject
         for scene in postponed_scenes(baseline):
-            yield lambda scene=scene: self._scene(baseline, scene)  # type: ignore[misc]
+            yield partial(self._scene, baseline, scene)
         yield from self._plan_work(baseline, plans[: len(plans) // 2])
         reborn = self._undisturbed(baseline, rebirth_of(subject))
         if reborn is not None:
@@ -217,7 +224,7 @@ class Exploration:
 
     def _plan_work(self, baseline: Baseline, plans: Sequence[Plan]) -> Iterator[Callable[[], None]]:
         for plan in plans:
-            yield lambda plan=plan: self._plan(baseline, plan)  # type: ignore[misc]
+            yield partial(self._plan, baseline, plan)
 
     def _undisturbed(self, baseline: Baseline, story: Story) -> Baseline | None:
         """Returns the baseline of a further story, with additional masks; None if it is of no use."""
@@ -285,6 +292,17 @@ class Exploration:
             plan = Plan(scene.story, (), conditions)
             self._confirm(finding, [again], plan, self.run(plan), None)
 
+    def _rehash(self, baseline: Baseline, story: Story, hash_seed: int) -> None:
+        conditions = Conditions(seed=100 * self._budget.seed)
+        if not self._begins(Plan(story, (), msgspec.structs.replace(conditions, hash_seed=hash_seed))):
+            return
+        judge = partial(judge_hash_seed, baseline.subject, story, hash_seed, baseline.masks, self.run)
+        found, plan = judge(conditions)
+        for finding in found:
+            assert plan is not None
+            again, _ = judge(msgspec.structs.replace(conditions, seed=conditions.seed + 7, start=3))
+            self._confirm(finding, [again], plan, self.run(plan), None)
+
     def _plan(self, baseline: Baseline, plan: Plan) -> None:
         if not self._begins(plan):
             return
@@ -348,6 +366,8 @@ class Exploration:
             if baseline is not None and plan.faults:
                 known = self._baseline(subject, plan.story, threads) or baseline
                 found += judge_plan(known, plan, self._pool.run(plan))
+            elif baseline is not None and plan.conditions.hash_seed:
+                found += judge_rehashed(subject, plan, baseline.masks, self.run)
             elif baseline is not None:
                 scenes = [*bystander_scenes(baseline), *scenes_of(subject), *postponed_scenes(baseline)]
                 for scene in scenes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubewright.explore.model import Conditions, Fault, Finding, Outcome, Pause, Plan
+from kubewright.explore.model import Checkpoint, Conditions, Fault, Finding, Outcome, Pause, Plan, Revise
+from kubewright.explore.model._outcomes import Key
 from kubewright.explore.oracles import (
     broken_invariants,
     bystanders_kept,
@@ -24,6 +25,7 @@ from kubewright.explore.oracles import (
     ready_too_early,
     ready_while_children_are_not,
     refuses,
+    regenerated,
     unobserved_generation,
 )
 from kubewright.explore.search._baseline import Baseline, judge_undisturbed
@@ -37,6 +39,7 @@ _STALE = frozenset({"slow-watch", "reordered-watch", "takeover"})
 """Faults after which the operator acts on an earlier state, about which its status is right."""
 _BRIEF = frozenset({"crash", "fail", "lost"})
 """Faults that take no time, unless they have a duration."""
+_CONFLICT = 409
 _HOUR = 3600.0
 """Seconds of a fault in which an operator may have to renew what expires."""
 _LONG = 60.0
@@ -86,6 +89,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
             oracle="same-end-state",
             summary="the end state differs from the undisturbed run",
             subject=baseline.subject.key,
+            only=_known(expected, outcome) if "slow-garbage" in kinds else None,
         )
         findings += unlike
         if unlike:
@@ -93,6 +97,16 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
         if not unobserved_generation(expected, baseline.subject.key, baseline.subject.schema):
             findings += unobserved_generation(actual, baseline.subject.key, baseline.subject.schema)
     return findings
+
+
+def _known(expected: Checkpoint, outcome: Outcome) -> frozenset[Key]:
+    """Returns the objects whose deletion by a late garbage collector the operator can notice.
+
+    It watches them, or the server refused to create them because the former ones still existed.
+    """
+    refused = {sent.key for sent in outcome.requests if sent.verb == "create" and sent.status == _CONFLICT}
+    keys = {*expected.world, *outcome.checkpoints[-1].world}
+    return frozenset(key for key in keys if key[0] in outcome.watched or key in refused)
 
 
 def _foreign_keys(faults: tuple[Fault, ...]) -> frozenset[tuple[str, str, str]]:
@@ -125,6 +139,8 @@ def judge_scene(subject: Subject, scene: Scene, masks: Masks, run: Run, conditio
         case "postponed":
             limit = sum(step.seconds for step in scene.story.steps if isinstance(step, Pause))
             return postponed(references[0], outcome, subject.key, limit)
+        case "tried":
+            return []
         case "isolated":
             return _isolated(subject, outcome, references, masks.timeless(subject.resource))
         case _:
@@ -150,6 +166,10 @@ def _like_references(
         references = references[1:]
         if not references or references[-1].failures or converged(references[-1]):
             return []
+    if not back and fresh is not None and (field := _changed_field(scene)):
+        findings = regenerated(outcome, fresh, references[0], masks, field)
+        if findings:
+            return findings
     oracles = ("changed-spec", "rolled-back-spec") if scene.history else ("recreated", "recreated")
     texts = scene.summaries if scene.history else ("the object that was created again differs from the first one",) * 2
     count = len(references)
@@ -171,6 +191,12 @@ def _like_references(
         if findings:
             return findings
     return []
+
+
+def _changed_field(scene: Scene) -> tuple[str | int, ...]:
+    """Returns the field that a story changes and changes back; empty for other stories."""
+    changes = [step for step in scene.story.steps if isinstance(step, Revise)]
+    return changes[0].path if scene.value and len(scene.references) > 1 else ()
 
 
 def _isolated(subject: Subject, outcome: Outcome, references: list[Outcome], masks: Masks) -> list[Finding]:

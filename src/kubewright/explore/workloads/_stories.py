@@ -20,6 +20,7 @@ __all__ = [
     "Scene",
     "bystanders_of",
     "company_of",
+    "fresh_of",
     "hasty_life_of",
     "life_of",
     "rebirth_of",
@@ -38,8 +39,11 @@ _QUICK: Final = 3
 _LONG: Final = 50
 _FIRST: Final = 10
 
-Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed"]
-"""How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on."""
+Judged = Literal["alone", "reference", "gone", "isolated", "unready", "bystanders", "postponed", "tried"]
+"""How a story is judged: by itself, by a reference story, as an empty end, by what is missing, and so on.
+
+`tried` is judged by nothing but mistakes of the program.
+"""
 
 
 class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,6 +70,11 @@ class Scene(msgspec.Struct, frozen=True, omit_defaults=True):
         "the spec was changed back, but the state was not",
     )
     """What is wrong if the middle of a story with a history differs, and what if the end does."""
+
+
+def fresh_of(subject: Subject) -> Story:
+    """Returns the story in which the sample is created."""
+    return Story(f"create {subject.title}", (*company_of(subject), subject.create(), Wait()))
 
 
 def life_of(subject: Subject, change: Change | None) -> Story:
@@ -129,7 +138,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
         for change in changes_of(subject.object, subject.schema)
         if not exempt.exempts(subject.resource, change.path)
     ]
-    fresh = Story(f"create {subject.title}", (*company_of(subject), subject.create(), Wait()))
+    fresh = fresh_of(subject)
     yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")
     rest = (*company_of(subject), subject.create(), Wait(rest=_REST))
     yield Scene(Story(f"create {subject.title} and let an hour pass", rest), "alone")
@@ -175,7 +184,7 @@ def _change_scene(subject: Subject, change: Change, fresh: Story) -> Scene:
     )
     return Scene(
         story,
-        "reference",
+        "tried" if change.odd else "reference",
         (reference, fresh),
         history=True,
         value=change.title,
@@ -242,7 +251,8 @@ def _title(obj: dict[str, Any]) -> str:
 
 def _quick_scenes(subject: Subject, changes: list[Change], fresh: Story) -> Iterator[Scene]:
     """Changes in quick succession must end like the last one."""
-    chosen = [change for change in changes if not change.remove and isinstance(change.path[-1], str)][:_QUICK]
+    usable = (change for change in changes if not change.remove and not change.odd)
+    chosen = [change for change in usable if isinstance(change.path[-1], str)][:_QUICK]
     if not chosen:
         return
     last = chosen[-1]

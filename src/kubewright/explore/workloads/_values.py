@@ -36,6 +36,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     existed: bool = True
     same: bool = False
     """Whether it is another spelling of the same quantity."""
+    odd: bool = False
+    """Whether it is an empty string where one is needed. Operators need not be able to use it."""
 
     @property
     def title(self) -> str:
@@ -124,7 +126,7 @@ def _changes(
     if depth:
         for new in _values(schema, value):
             if absent or new != value or type(new) is not type(value):
-                yield Change(path, new, before=before, existed=not absent)
+                yield Change(path, new, before=before, existed=not absent, odd=required and new == "")
         if isinstance(value, str) and (spelled := _spelled(value, schema)) is not None:
             yield Change(path, spelled, before=before, same=True)
         if not required and not absent and isinstance(path[-1], str):

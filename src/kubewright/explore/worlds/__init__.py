@@ -6,9 +6,18 @@ between undisturbed runs; `Masks` hides them. `differences` lists what differs b
 
 from __future__ import annotations
 
-from kubewright.explore.worlds._canonical import DATA, EXTERNAL, Canonical, canonical, creators, scrubbed, unlike
+from kubewright.explore.worlds._canonical import (
+    DATA,
+    EXTERNAL,
+    Canonical,
+    canonical,
+    creators,
+    decoded,
+    scrubbed,
+    unlike,
+)
 from kubewright.explore.worlds._differences import Difference, differences
-from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn
+from kubewright.explore.worlds._masks import Masks, TooManyMasks, learn, learn_identifiers
 from kubewright.explore.worlds._schedules import IDLE_SECONDS, scheduled
 
 __all__ = [
@@ -21,8 +30,10 @@ __all__ = [
     "TooManyMasks",
     "canonical",
     "creators",
+    "decoded",
     "differences",
     "learn",
+    "learn_identifiers",
     "scheduled",
     "scrubbed",
     "unlike",

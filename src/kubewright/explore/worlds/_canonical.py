@@ -13,7 +13,7 @@ import msgspec
 from kubewright.explore.model import Write
 from kubewright.explore.model._outcomes import Key, World
 
-__all__ = ["DATA", "EXTERNAL", "Canonical", "canonical", "creators", "scrubbed", "unlike"]
+__all__ = ["DATA", "EXTERNAL", "UID", "Canonical", "canonical", "creators", "decoded", "scrubbed", "unlike"]
 
 EXTERNAL: Final = "external/"
 """How the resource of a simulated external system in a world begins; its name follows."""
@@ -24,7 +24,7 @@ Canonical: TypeAlias = dict[Key, Any]
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 _DATE: Final = re.compile(r"(19|20)\d\d-\d\d-\d\d")
-_UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _EPOCH: Final = (1_600_000_000, 2_400_000_000)
 _DROPPED_METADATA: Final = frozenset(
     {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp"}
@@ -167,7 +167,7 @@ def _unordered(value: Any) -> Any:
     Identifiers and orders in external systems depend on when an item was made.
     """
     if isinstance(value, dict):
-        if any(_UID.fullmatch(str(name)) for name in value):
+        if any(UID.fullmatch(str(name)) for name in value):
             return _unordered(list(value.values()))
         return {name: _unordered(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -228,18 +228,18 @@ def _replaced_string(value: str, tokens: Mapping[str, str]) -> str:
         if len(name) > 5 and name in value:
             value = value.replace(name, token)
     if len(value) >= 10:
-        value = _UID.sub("<uid>", _DATE.sub("<date>", _TIME.sub("<time>", value)))
+        value = UID.sub("<uid>", _DATE.sub("<date>", _TIME.sub("<time>", value)))
         if re.fullmatch(r"\d{10}(\.\d+)?|\d{13}", value) and _EPOCH[0] <= float(value[:10]) <= _EPOCH[1]:
             return "<time>"
-        decoded = _decoded(value)
-        if decoded is not None and (_TIME.search(decoded) or _UID.search(decoded)):
-            return f"base64:{_replaced_string(decoded, tokens)}"
+        content = decoded(value)
+        if content is not None and (_TIME.search(content) or UID.search(content)):
+            return f"base64:{_replaced_string(content, tokens)}"
     return value
 
 
-def _decoded(value: str) -> str | None:
-    """Returns the content of a base64 string with text, as in a Secret."""
-    if len(value) < 16 or len(value) % 4:
+def decoded(value: str, shortest: int = 16) -> str | None:
+    """Returns the content of a base64 string with text, as in a Secret. Shorter strings may be words."""
+    if len(value) < shortest or len(value) % 4:
         return None
     try:
         return base64.b64decode(value, validate=True).decode()

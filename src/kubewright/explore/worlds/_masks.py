@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kubewright.explore.model._outcomes import Key
-from kubewright.explore.worlds._canonical import Canonical
+from kubewright.explore.model._outcomes import Key, World
+from kubewright.explore.worlds._canonical import UID, Canonical, decoded
 from kubewright.operator.definition import Exemption
 
-__all__ = ["Masks", "TooManyMasks", "learn", "pointer"]
+__all__ = ["Masks", "TooManyMasks", "learn", "learn_identifiers", "pointer"]
 
 _MOST: Final = 60
 _ANY: Final = "*"
@@ -114,6 +114,31 @@ def learn(worlds: Sequence[Canonical]) -> Masks:
             " deterministic, for instance with ctx.clock instead of the machine's time"
         )
     return Masks(frozenset(leaves), names, frozenset(objects))
+
+
+def learn_identifiers(worlds: Sequence[World]) -> Masks:
+    """Returns masks for UUIDs that an operator generates. They are never compared, but may be generated again.
+
+    Args:
+        worlds: the objects at the same checkpoint of undisturbed runs, as they are stored.
+    """
+    found: list[dict[tuple[Key, tuple[str, ...]], str]] = []
+    for world in worlds:
+        uids = {obj["metadata"].get("uid") for obj in world.values()}
+        values = {(key, path): held for key, obj in world.items() for path, held in _identifiers((), obj)}
+        found.append({place: held for place, held in values.items() if held not in uids})
+    first, *others = found
+    unlike = [place for place in first if all(first[place] != other.get(place, first[place]) for other in others)]
+    return Masks(frozenset((key[0], path) for key, path in unlike if path[0] not in ("metadata", "status")))
+
+
+def _identifiers(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yields the strings in an object that contain a UUID, with the UUID."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _identifiers((*path, name), inner)
+    elif isinstance(value, str) and (found := UID.search(decoded(value) or value)):
+        yield path, found[0]
 
 
 def _generated_names(worlds: Sequence[Canonical]) -> dict[str, str]:
