@@ -9,7 +9,7 @@ from kubewright.api import core, meta
 class SiteSpec(kw.Model):
     """The desired state."""
 
-    hosts: list[str] = []
+    hosts: list[str] | None = None
 
 
 class SiteStatus(kw.Model):
@@ -28,6 +28,11 @@ correct = kw.Operator("site-operator")
 settled = kw.Operator("site-operator")
 
 
+def hosts_of(site: Site) -> list[str]:
+    """Returns the hosts, or a word for none."""
+    return site.spec.hosts or ["none"]
+
+
 async def lead(site: Site, ctx: kw.Context[Site], leader: str) -> None:
     """Writes the leader, and removes the former one."""
     await ctx.set_status(SiteStatus(leader=leader))
@@ -39,19 +44,19 @@ async def lead(site: Site, ctx: kw.Context[Site], leader: str) -> None:
 @broken.reconciles(Site, owns=[core.ConfigMap])
 async def sync_broken(site: Site, ctx: kw.Context[Site]) -> None:
     """Takes any host."""
-    await lead(site, ctx, next(iter(set(site.spec.hosts)), "none"))
+    await lead(site, ctx, next(iter(set(hosts_of(site)))))
 
 
 @correct.reconciles(Site, owns=[core.ConfigMap])
 async def sync_correct(site: Site, ctx: kw.Context[Site]) -> None:
     """Takes the first host."""
-    await lead(site, ctx, min(site.spec.hosts, default="none"))
+    await lead(site, ctx, min(hosts_of(site)))
 
 
 @settled.reconciles(Site, owns=[core.ConfigMap])
 async def sync_settled(site: Site, ctx: kw.Context[Site]) -> None:
     """Takes any host once, and keeps it."""
     leader = site.status.leader if site.status is not None else ""
-    if leader not in {*site.spec.hosts, "none"}:
-        leader = next(iter(set(site.spec.hosts)), "none")
+    if leader not in hosts_of(site):
+        leader = next(iter(set(hosts_of(site))))
     await lead(site, ctx, leader)

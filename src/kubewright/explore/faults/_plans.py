@@ -17,6 +17,8 @@ __all__ = ["crashes_of", "late_faults_of", "misses_of", "outdated_of", "pairs_of
 _HOUR: Final = 3600.0
 _ONE_SHOT: Final = frozenset({"jobs.batch", "pods", "events", "persistentvolumeclaims", "namespaces"})
 """Children that an operator need not create again."""
+_FINISHING: Final = frozenset({"jobs.batch", "pods"})
+"""Children that are done at some time. A late watch shows that of a deleted object as that of the present one."""
 _CONTROLLERS: Final = "kube-controller-manager"
 _BLINK: Final = 0.2
 _ERROR: Final = 300
@@ -142,7 +144,7 @@ def _at_steps(story: Story, outcome: Outcome, subject: Key) -> Iterator[tuple[in
         # Until an operator knows that its object is gone, it creates the children again, as often as they are deleted.
         blind = _is_deleted_before_rest(story.steps[number:])
         for resource in watched:
-            short = blind and resource == subject[0]
+            short = blind and (resource == subject[0] or resource in _FINISHING)
             yield 2, Fault("slow-watch", number, resource=resource, seconds=_BLINK if short else 60.0)
         if blind:
             yield 2, Fault("slow-garbage", number, seconds=60.0)

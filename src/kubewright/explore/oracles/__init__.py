@@ -20,7 +20,7 @@ from kubewright.explore.oracles._readiness import (
 )
 from kubewright.explore.oracles._regenerated import regenerated
 from kubewright.explore.oracles._rest import written_at_rest
-from kubewright.explore.oracles._stability import created_again, generated_again
+from kubewright.explore.oracles._stability import created_again, generated_again, ran_again
 
 __all__ = [
     "actions_after_a_time",
@@ -39,6 +39,7 @@ __all__ = [
     "made_by_operator",
     "orphans",
     "postponed",
+    "ran_again",
     "ready_too_early",
     "ready_while_children_are_not",
     "refuses",

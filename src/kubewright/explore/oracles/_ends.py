@@ -72,7 +72,8 @@ def compared(
         oracle: the name of the finding.
         summary: what is wrong if they differ.
         subject: the custom resource. Explanations in its status may differ.
-        history: whether the run has a past that the reference has not: counters and lists in the status may differ.
+        history: whether the run has a past that the reference has not: counters and lists in the status may differ,
+            and Jobs that are done may be left.
         only: the objects to compare. Default: all.
     """
     wanted = canonical(expected.world, expected_run.writes, names=masks.names)
@@ -84,7 +85,7 @@ def compared(
         difference
         for difference in differences(wanted, found, masks)
         if not _is_explanation(difference, subject)
-        and not (history and _is_history(difference, subject))
+        and not (history and (_is_history(difference, subject) or _is_finished_job(difference)))
         and not _is_former_default(difference, wanted)
     ]
     if not unlike:
@@ -114,6 +115,14 @@ def _is_history(difference: Difference, subject: Key) -> bool:
         return True
     values = (difference.expected, difference.actual)
     return any(isinstance(each, int | float | list) and not isinstance(each, bool) for each in values)
+
+
+def _is_finished_job(difference: Difference) -> bool:
+    """Returns whether a Job is left that is done: an operator may keep the Job of a former value as a record."""
+    if difference.path or not difference.extra or difference.key[0] != "jobs.batch":
+        return False
+    conditions = difference.actual.get("status", {}).get("conditions", [])
+    return any(each["type"] in ("Complete", "Failed") and each["status"] == "True" for each in conditions)
 
 
 def _is_former_default(difference: Difference, wanted: Canonical) -> bool:

@@ -12,7 +12,7 @@ from kubewright.explore.model import Finding, Outcome
 from kubewright.explore.model._outcomes import Key
 from kubewright.explore.worlds import IDLE_SECONDS, Masks, scrubbed
 
-__all__ = ["created_again", "generated_again"]
+__all__ = ["created_again", "generated_again", "ran_again"]
 
 _ADDRESS: Final = re.compile(r"\b10\.\d{1,3}\.\d{1,3}\.\d{1,3}\b")
 """Addresses of pods and Services, which change with each pod."""
@@ -41,6 +41,34 @@ def created_again(expected: Outcome, actual: Outcome, timed: frozenset[str]) -> 
                 )
             ]
     return []
+
+
+def ran_again(expected: Outcome, actual: Outcome) -> list[Finding]:
+    """No more Jobs of the operator are done than in the undisturbed run, also if it deletes them afterwards."""
+    usual, found = _done(expected), _done(actual)
+    more = {name: uids for name, uids in found.items() if len(uids) > len(usual.get(name, ()))}
+    if not more or sum(map(len, found.values())) <= sum(map(len, usual.values())):
+        return []
+    name = min(more)
+    return [
+        Finding(
+            "duplicates",
+            f"the Job {name} ran {len(more[name])} times, and {len(usual.get(name, ()))} times without the fault",
+            subject="jobs.batch",
+        )
+    ]
+
+
+def _done(outcome: Outcome) -> dict[str, set[str]]:
+    """Returns the uids of the operator's Jobs that are done, by name."""
+    made = {write.key for write in outcome.writes if write.actor == "operator" and write.before is None}
+    found: dict[str, set[str]] = {}
+    for write in outcome.writes:
+        if write.resource == "jobs.batch" and write.key in made and write.after is not None:
+            job = msgspec.json.decode(write.after)
+            if job.get("status", {}).get("completionTime"):
+                found.setdefault(write.name, set()).add(job["metadata"]["uid"])
+    return found
 
 
 def _created(outcome: Outcome, resource: str) -> dict[str, float]:

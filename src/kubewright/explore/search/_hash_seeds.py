@@ -20,7 +20,7 @@ from kubewright.explore.worlds import EXTERNAL, Masks, canonical, differences
 
 __all__ = ["HASH_SEEDS", "judge_hash_seed", "judge_rehashed"]
 
-HASH_SEEDS: Final = (1, 2, 3)
+HASH_SEEDS: Final = (1, 2)
 """The hash seeds of restarted operators. The usual one is 0."""
 _MOST: Final = 20
 """Objects that may differ."""

@@ -22,6 +22,7 @@ from kubewright.explore.oracles import (
     made_by_operator,
     orphans,
     postponed,
+    ran_again,
     ready_too_early,
     ready_while_children_are_not,
     refuses,
@@ -73,6 +74,7 @@ def judge_plan(baseline: Baseline, plan: Plan, outcome: Outcome) -> list[Finding
     findings += fields_kept(outcome)
     if kinds <= _BRIEF and not any(fault.seconds for fault in plan.faults):
         findings += created_again(baseline.outcome, outcome, masks.timed)
+        findings += ran_again(baseline.outcome, outcome) if "jobs.batch" not in masks.timed else []
     if not foreign and "takeover" not in kinds and not any(fault.seconds >= _HOUR for fault in plan.faults):
         findings += generated_again(baseline.outcome, outcome, baseline.masks)
     if not kinds & _STALE and not foreign:
