@@ -20,8 +20,10 @@ from kubewright.explore.oracles import (
     generated_again,
     orphans,
     postponed,
+    ran_again,
     ready_too_early,
     refuses,
+    regenerated,
     undeclared,
     unobserved_generation,
     written_at_rest,
@@ -129,6 +131,47 @@ def test_status_is_ready_only_after_the_workload_was_ready() -> None:
     late = Outcome([at({})], writes=[write(WORKLOAD, waiting), write(WORKLOAD, works, waiting, actor=""), ready])
     assert ready_too_early(early, SITE)[0].oracle == "ready-too-early"
     assert ready_too_early(late, SITE) == []
+
+
+def test_status_is_ready_without_the_children_of_other_objects() -> None:
+    other = write(("users.example.com", "default", "ann"), obj("9"), actor="user")
+    ready = write(SITE, obj(status={"phase": "Ready"}), obj())
+    for owner, findings in (("9", 0), ("1", 1)):
+        made = obj("2")
+        made["metadata"]["ownerReferences"] = [{"uid": owner}]
+        assert len(ready_too_early(Outcome([at({})], writes=[other, ready, write(CHILD, made)]), SITE)) == findings
+
+
+def test_job_runs_as_often_as_without_faults() -> None:
+    key = ("jobs.batch", "default", "migration")
+
+    def runs(*uids: str) -> Outcome:
+        done = [write(key, obj(uid, {"completionTime": "now"}), obj(uid), actor="") for uid in uids]
+        return Outcome([at({})], writes=[write(key, obj("1")), *done])
+
+    assert ran_again(runs("1"), runs("1")) == []
+    assert ran_again(runs("1"), runs("1", "2"))[0].oracle == "duplicates"
+    assert ran_again(runs("1", "2"), runs("1", "2")) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "first", "fresh", "after", "findings"),
+    [
+        ("replicas", "kJx", "kJx", "pQy", 1),
+        ("replicas", "kJx", "kJx", "kJx", 0),
+        ("length", "kJx", "kJxz", "pQyw", 0),  # a start with this length generates another one, too
+        ("rotation", "kJx", "kJx", "pQy", 0),
+        ("passwordVersion", "kJx", "kJx", "pQy", 0),
+        ("replicas", "10.96.0.7", "10.96.0.7", "10.96.0.8", 0),
+    ],
+)
+def test_password_stays_if_another_field_changes(field: str, first: str, fresh: str, after: str, findings: int) -> None:
+    def end(*passwords: str) -> Outcome:
+        return Outcome([at({CHILD: obj(data={"password": each})}) for each in passwords])
+
+    masks = Masks(frozenset({("configmaps", ("data", "password"))}))
+    found = regenerated(end(first, after), end(first), end(fresh), masks, ("spec", field))
+    assert len(found) == findings
 
 
 def test_status_is_ready_only_after_all_children_exist() -> None:

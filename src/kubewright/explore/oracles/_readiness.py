@@ -56,6 +56,7 @@ def ready_too_early(outcome: Outcome, subject: Key, *, disturbed: bool = False) 
         disturbed: whether the run has faults. Children that another client deletes may then be missing.
     """
     created: dict[Key, str] = {}
+    others = _others(outcome, subject)
     worked: set[Key] = set()
     workloads: dict[Key, dict[str, Any]] = {}
     ready_at: dict[str, int] = {}
@@ -68,7 +69,8 @@ def ready_too_early(outcome: Outcome, subject: Key, *, disturbed: bool = False) 
             continue
         if write.resource in _WORKLOADS and created.get(write.key) == "operator":
             obj = msgspec.json.decode(write.after)
-            workloads[write.key] = obj
+            if not others & _owners(obj):
+                workloads[write.key] = obj
             if _works(write.resource, obj):
                 worked.add(write.key)
         if write.key != subject or write.actor != "operator":
@@ -89,16 +91,32 @@ def ready_too_early(outcome: Outcome, subject: Key, *, disturbed: bool = False) 
                 )
             ]
         ready_at.setdefault(after["metadata"]["uid"], number)
-    return [] if disturbed else _created_later(outcome, ready_at, subject)
+    return [] if disturbed else _created_later(outcome, ready_at, subject, others)
 
 
-def _created_later(outcome: Outcome, ready_at: dict[str, int], subject: Key) -> list[Finding]:
+def _others(outcome: Outcome, subject: Key) -> set[str]:
+    """Returns the uids of the user's other objects, which may have children, too."""
+    return {
+        msgspec.json.decode(write.after)["metadata"]["uid"]
+        for write in outcome.writes
+        if write.before is None and write.after is not None and write.actor == "user" and write.key != subject
+    }
+
+
+def _owners(obj: dict[str, Any]) -> set[str]:
+    """Returns the uids of the owners of an object."""
+    return {owner["uid"] for owner in obj["metadata"].get("ownerReferences", [])}
+
+
+def _created_later(outcome: Outcome, ready_at: dict[str, int], subject: Key, others: set[str]) -> list[Finding]:
     for first in ready_at.values():
         step = outcome.writes[first].step
         time = outcome.writes[first].time
         for write in outcome.writes[first:]:
             late = write.before is None and write.actor == "operator" and write.resource not in _LATE
             if late and write.time - time < 30 and _same_wait(outcome, step, write.step) and write.key != subject:
+                if write.after is not None and others & _owners(msgspec.json.decode(write.after)):
+                    continue
                 return [
                     Finding(
                         "ready-too-early",
@@ -121,8 +139,9 @@ def ready_while_children_are_not(checkpoint: Checkpoint, outcome: Outcome, subje
     if obj is None or not is_ready(obj) or "deletionTimestamp" in obj["metadata"]:
         return []
     made = {write.key for write in outcome.writes if write.before is None and write.actor == "operator"}
+    others = _others(outcome, subject)
     for key, child in checkpoint.world.items():
-        if key in made and key[0] in _WORKLOADS and not _works(key[0], child):
+        if key in made and not others & _owners(child) and key[0] in _WORKLOADS and not _works(key[0], child):
             resource, namespace, name = key
             return [
                 Finding(
