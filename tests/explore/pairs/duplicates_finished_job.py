@@ -37,14 +37,14 @@ def migration(site: Site) -> batch.Job:
 
 def is_done(job: batch.Job) -> bool:
     """Returns whether the Job has succeeded."""
-    return job.status is not None and bool(job.status.succeeded)
+    return bool(job.status.succeeded)
 
 
 @broken.reconciles(Site, owns=[batch.Job])
 async def sync_broken(site: Site, ctx: kw.Context[Site]) -> None:
     """Deletes the Job, and notes it afterwards."""
     job = ctx.get(batch.Job, f"{site.metadata.name}-migration")
-    if site.status is not None and site.status.migrated == site.spec.version:
+    if site.status.migrated == site.spec.version:
         return
     if job is None:
         await ctx.create(migration(site))
@@ -57,7 +57,7 @@ async def sync_broken(site: Site, ctx: kw.Context[Site]) -> None:
 async def sync_correct(site: Site, ctx: kw.Context[Site]) -> None:
     """Notes that the Job is done, and deletes it afterwards."""
     job = ctx.get(batch.Job, f"{site.metadata.name}-migration")
-    is_noted = site.status is not None and site.status.migrated == site.spec.version
+    is_noted = site.status.migrated == site.spec.version
     if job is None:
         if not is_noted:
             await ctx.create(migration(site))

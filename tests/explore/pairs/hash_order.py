@@ -56,7 +56,7 @@ async def sync_correct(site: Site, ctx: kw.Context[Site]) -> None:
 @settled.reconciles(Site, owns=[core.ConfigMap])
 async def sync_settled(site: Site, ctx: kw.Context[Site]) -> None:
     """Takes any host once, and keeps it."""
-    leader = site.status.leader if site.status is not None else ""
+    leader = site.status.leader
     if leader not in hosts_of(site):
         leader = next(iter(set(hosts_of(site))))
     await lead(site, ctx, leader)
