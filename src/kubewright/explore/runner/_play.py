@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from kubewright.api import DecodeError, core, decode
+from kubewright.api import core
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster
 from kubewright.cluster.nodes import HEARTBEAT_SECONDS, PodPlan
@@ -136,9 +135,6 @@ class Run:
         await self.clock.advance(_PACE)  # so that what the operator creates at its start precedes the story
         if self.operator.error is not None:
             raise self.operator.error
-        for registration in self._loaded.registrations():
-            with contextlib.suppress(DecodeError):
-                decode(registration.kind, b"{}")  # makes the decoder once for all runs that branch off
 
     async def proceed(self, steps: Sequence[Step]) -> None:
         """Plays further steps, unless the operator has exceeded its budget of writes."""
