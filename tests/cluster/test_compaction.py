@@ -100,3 +100,10 @@ async def test_keeps_history_without_writes(raw: Raw, clock: VirtualClock) -> No
 def test_rejects_invalid_interval(given: float) -> None:
     with pytest.raises(ValueError, match="compaction"):
         Cluster(compaction=given)
+
+
+@pytest.mark.promise("The embedded cluster", "A list that outlives its revision continues with an inconsistent token.")
+async def test_compaction_takes_a_revision(raw: Raw, clock: VirtualClock) -> None:
+    before = int((await raw("GET", MAPS)).body["metadata"]["resourceVersion"])
+    await clock.advance(INTERVAL)
+    assert int((await raw("GET", MAPS)).body["metadata"]["resourceVersion"]) == before + 1

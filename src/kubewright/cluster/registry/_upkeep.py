@@ -43,6 +43,7 @@ class Upkeep:
 
         def compact() -> None:
             state.storage.compact(revision)
+            state.storage.advance()  # kube-apiserver writes the compacted revision to etcd
             self._wait(state, seconds)
 
         # Deferrable: nothing that waits for something in virtual time may wait for a compaction.

@@ -118,6 +118,7 @@ class Storage:
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
+        self._forgotten = 0  # the revision of the last event that was discarded
         """History up to this revision is compacted: watches cannot start before it."""
 
     def _table(self, storage: str) -> _Table:
@@ -186,7 +187,8 @@ class Storage:
 
     def events(self, storage: str, revision: int, namespace: str = "", name: str = "") -> list[Event]:
         """Returns the events after a revision. Raises `Compacted`."""
-        self._check(revision)
+        if revision < self._forgotten:
+            raise Compacted(revision, self.compacted)
         table = self._table(storage)
         newest_first = []
         for event in reversed(table.log):
@@ -275,10 +277,15 @@ class Storage:
         revision = self.revision if revision is None else min(revision, self.revision)
         while self._log and self._log[0].revision <= revision:
             event = self._log.popleft()
+            self._forgotten = event.revision
             self._log_bytes -= len(event.entry.raw)
             self._tables[event.storage].log.popleft()
         self.compacted = max(self.compacted, revision)
         return self.compacted
+
+    def advance(self) -> None:
+        """Takes a revision without an event, as a write outside of the API does."""
+        self.revision += 1
 
     # Subscribing
 
@@ -347,7 +354,7 @@ class Storage:
                 version,
             )
             self._table(storage).insert(entry)
-        self.revision = self.compacted = revision
+        self.revision = self.compacted = self._forgotten = revision
 
 
 def _current(table: _Table, start: str, prefix: str) -> Iterator[Entry]:
