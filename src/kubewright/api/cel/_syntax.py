@@ -75,6 +75,8 @@ def parse(text: str) -> Syntax:
         message = str(error).removeprefix(_PREFIX).removesuffix(_SUFFIX)
         for ours, theirs in _OTHER_WORDS.items():
             message = message.replace(ours, theirs)
+        if not text:
+            message = message.replace("<input>:1:1:", "<input>:1:0:")  # the server's parser counts from the line's end
         raise CompileError(message) from None
     parsed = _Message(_Message(serialized).bytes(2))
     syntax = Syntax(text, _node(_Message(parsed.bytes(2))), dict(_offsets(_Message(parsed.bytes(3)))))

@@ -89,6 +89,8 @@ def resource_claim(obj: JSONObject) -> None:
             put(device, allocationMode="ExactCount")
             if device["allocationMode"] == "ExactCount" and not device.get("count"):
                 device["count"] = 1
+            for toleration in each(device, "tolerations"):
+                put(toleration, operator="Equal")
 
 
 def resource_claim_template(obj: JSONObject) -> None:

@@ -129,7 +129,8 @@ def modified(type_: ResourceType, name: str) -> Failure:
 
 def invalid(type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:
     """422: the object is invalid."""
-    return _invalid(type_.group, type_.kind, name, errors)
+    group = type_.strategy.error_group
+    return _invalid(type_.group if group is None else group, type_.kind, name, errors)
 
 
 def invalid_as(kind: str, type_: ResourceType, name: str, errors: Sequence[FieldError]) -> Failure:

@@ -111,6 +111,8 @@ class Strategy:
     """The subresources whose writes change the status and the metadata, and nothing else."""
     spec_subresources: frozenset[str] = frozenset()
     """The subresources whose writes change a part of the spec. `prepare_update` keeps the rest."""
+    error_group: str | None = None
+    """The group that messages of invalid objects name. Default: that of the kind."""
     checks_name_last = False
     """Whether the name is only checked if there are no other errors: the real server has no rule for this kind."""
     randomizes_names = True

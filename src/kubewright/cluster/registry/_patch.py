@@ -32,7 +32,7 @@ from kubewright.cluster.registry._decoding import (
     media_type_of,
 )
 from kubewright.cluster.registry._field_managers import manager_name_of, manager_of, merge_failure
-from kubewright.cluster.registry._store import NAMESPACE_MISMATCH, check_path, object_response
+from kubewright.cluster.registry._store import check_path, check_path_namespace, object_response
 from kubewright.cluster.registry._update import update_object
 
 __all__ = ["APPLY", "PATCHES", "applied_config", "apply", "patch", "patched_document"]
@@ -126,8 +126,7 @@ def _check_patched(call: Call, obj: JSONObject) -> None:
     metadata = obj["metadata"]
     if metadata.get("name", "") != call.name:
         raise name_mismatch(metadata.get("name", ""), call.name)
-    if call.namespace and metadata.get("namespace") != call.namespace:
-        raise bad_request(NAMESPACE_MISMATCH)
+    check_path_namespace(call, obj)
 
 
 # Apply

@@ -47,6 +47,7 @@ def check_path(call: Call, obj: JSONObject) -> None:
 
 
 def check_path_namespace(call: Call, obj: JSONObject) -> None:
+    """Sets the namespace from the path. Raises `Failure` if the body has another one."""
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "")
     if not call.namespace:

@@ -33,6 +33,7 @@ _BY_CHANCE: Final = [
     (re.compile(r'("(?:healthCheckN|n)odePort":\s*)3\d{4}'), r'\1"<port>"'),
     (re.compile(r"\b(made-|m{58}|m{248}|Made_)[bcdfghjklmnpqrstvwxz2456789]{5}\b"), r"\1<generated>"),
     (re.compile(r'(resourceVersion\\+":\s*\\+")\d+'), r"\1<revision>"),
+    (re.compile(r"(does not match the ResourceVersion in record \()\d+"), r"\1<revision>"),
     (re.compile(r"(Too large resource version: \d+, current: )\d+"), r"\1<revision>"),
 ]
 _REVISION: Final = re.compile(r'(resourceVersion"?: ?)"\d+"')

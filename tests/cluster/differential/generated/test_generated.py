@@ -17,7 +17,7 @@ from tests.cluster.differential.generated.lifecycles import lifecycles, lived
 from tests.cluster.differential.generated.running import Findings, causes, on_both
 
 SAMPLE = 1500
-MOST_DIFFERENCES = 8_521
+MOST_DIFFERENCES = 4_989
 
 
 def test_generates_at_least_20000_distinct_requests_for_all_kinds() -> None:

@@ -14,6 +14,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._go_types import Reader, go_type_of, reader_of
 from kubewright.cluster.machinery._resources import JSONObject, ReadProblem, Strategy
 from kubewright.cluster.registry.strategies import _behavior
+from kubewright.cluster.registry.strategies._disabled_fields import drop_disabled_node_fields
 from kubewright.cluster.registry.validation._workloads import key_errors
 from kubewright.names import label_problems, path_segment_problems, subdomain_problems
 
@@ -111,6 +112,12 @@ class NodeStrategy(BuiltinStrategy):
         taints = obj["spec"].get("taints") or []
         if not any(all(each.get(name) == value for name, value in _NOT_READY.items()) for each in taints):
             obj["spec"]["taints"] = [*taints, dict(_NOT_READY)]
+        drop_disabled_node_fields(obj)
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """Drops fields that the real server does not store any more."""
+        super().prepare_update(obj, old, subresource)
+        drop_disabled_node_fields(obj)
 
 
 class NamespaceStrategy(BuiltinStrategy):

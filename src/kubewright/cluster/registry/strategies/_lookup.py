@@ -11,6 +11,13 @@ from kubewright.cluster.registry.strategies._builtin import (
     NodeStrategy,
     SecretStrategy,
 )
+from kubewright.cluster.registry.strategies._devices import (
+    DeviceClassStrategy,
+    ResourceClaimStrategy,
+    ResourceClaimTemplateStrategy,
+    ResourceSliceStrategy,
+)
+from kubewright.cluster.registry.strategies._events import EventStrategy
 from kubewright.cluster.registry.strategies._roles import ROLE_STRATEGIES
 from kubewright.cluster.registry.strategies._services import ServiceStrategy
 from kubewright.cluster.registry.strategies._specs import (
@@ -20,19 +27,21 @@ from kubewright.cluster.registry.strategies._specs import (
     BudgetStrategy,
     EndpointSliceStrategy,
     EndpointsStrategy,
+    IngressClassStrategy,
     IngressStrategy,
     LeaseStrategy,
+    LimitRangeStrategy,
     NetworkPolicyStrategy,
     PriorityClassStrategy,
     QuotaStrategy,
-    ResourceClaimStrategy,
-    ResourceClaimTemplateStrategy,
+    RevisionStrategy,
     RuntimeClassStrategy,
 )
 from kubewright.cluster.registry.strategies._volumes import (
     AttributesClassStrategy,
     ClaimStrategy,
     DriverStrategy,
+    NodeDriversStrategy,
     StorageCapacityStrategy,
     StorageClassStrategy,
     VolumeAttachmentStrategy,
@@ -54,6 +63,9 @@ __all__ = ["strategy_for"]
 
 _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "ConfigMap"): ImmutableDataStrategy,
+    ("", "Event"): EventStrategy,
+    ("events.k8s.io", "Event"): EventStrategy,
+    ("", "LimitRange"): LimitRangeStrategy,
     ("", "Namespace"): NamespaceStrategy,
     ("", "Node"): NodeStrategy,
     ("", "Secret"): SecretStrategy,
@@ -65,6 +77,7 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("", "PersistentVolume"): VolumeStrategy,
     ("", "PersistentVolumeClaim"): ClaimStrategy,
     ("", "ResourceQuota"): QuotaStrategy,
+    ("apps", "ControllerRevision"): RevisionStrategy,
     ("apps", "Deployment"): DeploymentStrategy,
     ("apps", "ReplicaSet"): ReplicaSetStrategy,
     ("apps", "StatefulSet"): StatefulSetStrategy,
@@ -77,13 +90,17 @@ _STRATEGIES: Final[dict[tuple[str, str], type[BuiltinStrategy]]] = {
     ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("networking.k8s.io", "IPAddress"): AddressStrategy,
     ("networking.k8s.io", "ServiceCIDR"): AddressRangeStrategy,
+    ("networking.k8s.io", "IngressClass"): IngressClassStrategy,
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("node.k8s.io", "RuntimeClass"): RuntimeClassStrategy,
+    ("resource.k8s.io", "DeviceClass"): DeviceClassStrategy,
+    ("resource.k8s.io", "ResourceSlice"): ResourceSliceStrategy,
     ("resource.k8s.io", "ResourceClaim"): ResourceClaimStrategy,
     ("resource.k8s.io", "ResourceClaimTemplate"): ResourceClaimTemplateStrategy,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClassStrategy,
     ("storage.k8s.io", "CSIDriver"): DriverStrategy,
+    ("storage.k8s.io", "CSINode"): NodeDriversStrategy,
     ("storage.k8s.io", "CSIStorageCapacity"): StorageCapacityStrategy,
     ("storage.k8s.io", "StorageClass"): StorageClassStrategy,
     ("storage.k8s.io", "VolumeAttributesClass"): AttributesClassStrategy,

@@ -16,7 +16,7 @@ from kubewright.cluster.registry.strategies._service_addresses import (
     Allocations,
 )
 from kubewright.cluster.registry.strategies._specs import AddressRangeStrategy, EndpointAddressStrategy
-from kubewright.cluster.registry.validation._services import service_errors
+from kubewright.cluster.registry.validation._services import balancer_errors, service_errors
 
 __all__ = ["ServiceStrategy", "track_services"]
 
@@ -68,7 +68,7 @@ class ServiceStrategy(BuiltinStrategy):
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
         """Validates the spec, unless a subresource is written; the cluster IP is immutable."""
         if subresource:
-            return []
+            return balancer_errors(obj, old)
         spec, before = obj["spec"], old["spec"]
         errors: list[FieldError] = []
         if not (_addressed(spec) and _addressed(before)) or spec.get("clusterIPs") == before.get("clusterIPs"):

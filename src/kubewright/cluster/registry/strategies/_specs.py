@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubewright.cluster._state import SERVICE_RANGE
 from kubewright.cluster.machinery._failures import unsupported
-from kubewright.cluster.machinery._field_errors import FieldError, invalid
+from kubewright.cluster.machinery._field_errors import FieldError, invalid, required
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.validation._addresses import (
@@ -16,9 +16,13 @@ from kubewright.cluster.registry.validation._addresses import (
 )
 from kubewright.cluster.registry.validation._autoscaling import autoscaler_errors
 from kubewright.cluster.registry.validation._coordination import lease_errors
-from kubewright.cluster.registry.validation._devices import immutable_claim_errors, immutable_claim_template_errors
 from kubewright.cluster.registry.validation._endpoints import endpoint_slice_errors, endpoints_errors
-from kubewright.cluster.registry.validation._networking import ingress_errors, network_policy_errors
+from kubewright.cluster.registry.validation._limit_ranges import limit_range_errors
+from kubewright.cluster.registry.validation._networking import (
+    ingress_class_errors,
+    ingress_errors,
+    network_policy_errors,
+)
 from kubewright.cluster.registry.validation._policy import budget_errors, budget_status_errors
 from kubewright.cluster.registry.validation._priority_classes import (
     priority_class_errors,
@@ -35,12 +39,13 @@ __all__ = [
     "EndpointAddressStrategy",
     "EndpointSliceStrategy",
     "EndpointsStrategy",
+    "IngressClassStrategy",
     "IngressStrategy",
     "LeaseStrategy",
+    "LimitRangeStrategy",
     "NetworkPolicyStrategy",
     "PriorityClassStrategy",
-    "ResourceClaimStrategy",
-    "ResourceClaimTemplateStrategy",
+    "RevisionStrategy",
     "RuntimeClassStrategy",
     "SpecStrategy",
 ]
@@ -62,22 +67,6 @@ class SpecStrategy(BuiltinStrategy):
         """Validates the spec, unless a subresource is written."""
         errors = super().validate_update(obj, old, subresource)
         return errors if subresource else [*errors, *self.rules(obj)]
-
-
-class ResourceClaimStrategy(BuiltinStrategy):
-    """ResourceClaims, whose spec is immutable."""
-
-    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Rejects every change of the spec; as on the real server, nothing else is validated."""
-        return [] if subresource else immutable_claim_errors(obj["spec"], old["spec"])
-
-
-class ResourceClaimTemplateStrategy(BuiltinStrategy):
-    """ResourceClaimTemplates, whose spec is immutable."""
-
-    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Rejects every change of the spec; as on the real server, nothing else is validated."""
-        return immutable_claim_template_errors(obj["spec"], old["spec"])
 
 
 class BudgetStrategy(SpecStrategy):
@@ -138,6 +127,51 @@ class IngressStrategy(SpecStrategy):
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
         return ingress_errors(obj["spec"])
+
+
+class IngressClassStrategy(SpecStrategy):
+    """IngressClasses, whose controller is immutable."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return ingress_class_errors(obj.get("spec") or {})
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects a change of the controller, too."""
+        given, before = ((each.get("spec") or {}).get("controller", "") for each in (obj, old))
+        errors = [] if given == before else [invalid("spec.controller", given, "field is immutable")]
+        return [*errors, *super().validate_update(obj, old, subresource)]
+
+
+class LimitRangeStrategy(SpecStrategy):
+    """LimitRanges."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the spec."""
+        return limit_range_errors(obj.get("spec") or {})
+
+
+class RevisionStrategy(BuiltinStrategy):
+    """ControllerRevisions, whose data are an object that is immutable."""
+
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the revision and the data."""
+        errors, data = self._errors(obj), obj.get("data")
+        if data is None:
+            return [*errors, required("data", "data is mandatory")]
+        return errors if isinstance(data, dict) else [*errors, required("data", "data must be a valid JSON object")]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects a change of the data."""
+        data, errors = obj.get("data"), [*super().validate_update(obj, old, subresource), *self._errors(obj)]
+        return errors if data == old.get("data") else [*errors, invalid("data", data, "field is immutable")]
+
+    @staticmethod
+    def _errors(obj: JSONObject) -> list[FieldError]:
+        revision = obj.get("revision", 0)
+        return [invalid("revision", revision, "must be greater than or equal to 0")] if revision < 0 else []
 
 
 class NetworkPolicyStrategy(SpecStrategy):
@@ -263,6 +297,6 @@ class RuntimeClassStrategy(SpecStrategy):
         return runtime_class_errors(obj)
 
     def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
-        """Rejects a change of the handler; as on the real server, nothing else is validated."""
-        given = obj.get("handler", "")
-        return [] if given == old.get("handler", "") else [invalid("handler", given, "field is immutable")]
+        """Rejects a change of the handler, too."""
+        given, errors = obj.get("handler", ""), super().validate_update(obj, old, subresource)
+        return errors if given == old.get("handler", "") else [*errors, invalid("handler", given, "field is immutable")]

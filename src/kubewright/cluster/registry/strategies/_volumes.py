@@ -9,7 +9,14 @@ from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._claims import claim_errors, claim_update_errors
-from kubewright.cluster.registry.validation._common import label_selector_errors
+from kubewright.cluster.registry.validation._drivers import (
+    attributes_class_errors,
+    attributes_class_update_errors,
+    capacity_errors,
+    capacity_update_errors,
+    node_driver_errors,
+    node_driver_update_errors,
+)
 from kubewright.cluster.registry.validation._persistent_volumes import (
     persistent_volume_errors,
     persistent_volume_update_errors,
@@ -20,6 +27,7 @@ __all__ = [
     "AttributesClassStrategy",
     "ClaimStrategy",
     "DriverStrategy",
+    "NodeDriversStrategy",
     "StorageCapacityStrategy",
     "StorageClassStrategy",
     "VolumeAttachmentStrategy",
@@ -58,6 +66,29 @@ class AttributesClassStrategy(BuiltinStrategy):
         """Sets the finalizer."""
         _protect(obj, "kubernetes.io/vac-protection")
 
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates the driver and the parameters."""
+        return [*super().validate_create(obj), *attributes_class_errors(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects changes of the driver and the parameters, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *attributes_class_update_errors(obj, old), *attributes_class_errors(obj)]
+
+
+class NodeDriversStrategy(SpecStrategy):
+    """CSINodes."""
+
+    @staticmethod
+    def rules(obj: JSONObject) -> list[FieldError]:
+        """Returns the errors of the drivers."""
+        return node_driver_errors(obj.get("spec") or {})
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Rejects changes of known drivers, too."""
+        errors = super().validate_update(obj, old, subresource)
+        return [*errors, *node_driver_update_errors(obj.get("spec") or {}, old.get("spec") or {})]
+
 
 class DriverStrategy(BuiltinStrategy):
     """CSIDrivers, whose generation counts from zero."""
@@ -73,13 +104,16 @@ def _protect(obj: JSONObject, finalizer: str) -> None:
         obj["metadata"]["finalizers"] = [*finalizers, finalizer]
 
 
-class StorageCapacityStrategy(SpecStrategy):
-    """CSIStorageCapacities."""
+class StorageCapacityStrategy(BuiltinStrategy):
+    """CSIStorageCapacities, whose topology and class are immutable."""
 
-    @staticmethod
-    def rules(obj: JSONObject) -> list[FieldError]:
-        """Validates the topology."""
-        return label_selector_errors(obj.get("nodeTopology"), "nodeTopology")
+    def validate_create(self, obj: JSONObject) -> list[FieldError]:
+        """Validates all fields."""
+        return [*super().validate_create(obj), *capacity_errors(obj)]
+
+    def validate_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> list[FieldError]:
+        """Validates all fields, and rejects changes of immutable ones."""
+        return [*self.validate_create(obj), *capacity_update_errors(obj, old)]
 
 
 class StorageClassStrategy(BuiltinStrategy):

@@ -8,6 +8,7 @@ from kubewright.cluster.defaults import TEMPLATE_GENERATION, complete_changed_po
 from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.strategies._builtin import BuiltinStrategy
+from kubewright.cluster.registry.strategies._disabled_fields import drop_disabled_pod_fields
 from kubewright.cluster.registry.strategies._pod_warnings import name_warnings, pod_warnings
 from kubewright.cluster.registry.strategies._specs import SpecStrategy
 from kubewright.cluster.registry.validation._job_statuses import job_status_errors
@@ -20,6 +21,7 @@ from kubewright.cluster.registry.validation._workloads import (
     daemon_set_errors,
     deployment_errors,
     job_errors,
+    job_selector_errors,
     pod_template_errors,
     replica_set_errors,
     replication_controller_errors,
@@ -85,6 +87,7 @@ class PodStrategy(BuiltinStrategy):
 
     def prepare_create(self, obj: JSONObject) -> None:
         """Sets the phase, and the fields that admission plugins or annotations stand for."""
+        drop_disabled_pod_fields(obj["spec"])
         complete_pod(obj)
         copy_app_armor(obj)
         if obj["spec"].get("terminationGracePeriodSeconds", 0) < 0:
@@ -106,9 +109,11 @@ class PodStrategy(BuiltinStrategy):
         super().prepare_update(obj, old, subresource)
         if not subresource:
             obj["spec"] = {**obj["spec"]}
+            drop_disabled_pod_fields(obj["spec"])
             complete_changed_pod(obj, old)
         elif subresource == "ephemeralcontainers":
             _keep_all_but_ephemeral_containers(obj, old)
+            drop_disabled_pod_fields(obj["spec"])
         elif subresource == "status" and not (obj.get("status") or {}).get("qosClass"):
             obj["status"] = {**(obj.get("status") or {}), "qosClass": (old.get("status") or {}).get("qosClass", "")}
 
@@ -146,13 +151,26 @@ class TemplateStrategy(SpecStrategy):
     names_pods = True
     """Whether the names of pods contain the name of the object, which may be no DNS label."""
 
+    def prepare_create(self, obj: JSONObject) -> None:
+        """Drops fields of the template that the real server does not store."""
+        drop_disabled_pod_fields(self._template_of(obj).get("spec") or {})
+
+    def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
+        """Drops fields of the template that the real server does not store."""
+        super().prepare_update(obj, old, subresource)
+        if not subresource:
+            drop_disabled_pod_fields(self._template_of(obj).get("spec") or {})
+
+    def _template_of(self, obj: JSONObject) -> JSONObject:
+        for part in self.template:
+            obj = obj.get(part) or {}
+        return obj
+
     def warnings(self, obj: JSONObject, old: JSONObject | None) -> list[str]:
         """Returns warnings for the template of a new or changed object."""
         if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return []
-        found = obj
-        for part in self.template:
-            found = found.get(part) or {}
+        found = self._template_of(obj)
         named = name_warnings(obj, "Pod names and hostnames") if old is None and self.names_pods else []
         return [*named, *pod_warnings(found, ".".join(self.template))]
 
@@ -239,6 +257,7 @@ class DaemonSetStrategy(SelectingStrategy):
 
     def prepare_create(self, obj: JSONObject) -> None:
         """Sets the first template generation."""
+        super().prepare_create(obj)
         obj["metadata"]["annotations"][TEMPLATE_GENERATION] = "1"
 
     def prepare_update(self, obj: JSONObject, old: JSONObject, subresource: str) -> None:
@@ -257,10 +276,11 @@ class JobStrategy(TemplateStrategy):
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:
         """Returns the errors of the spec."""
-        return job_errors(obj["spec"])
+        return [*job_errors(obj["spec"]), *job_selector_errors(obj["spec"])]
 
     def prepare_create(self, obj: JSONObject) -> None:
         """Sets selector and labels."""
+        super().prepare_create(obj)
         complete_job(obj)
 
     def canonicalize(self, obj: JSONObject) -> None:
@@ -286,8 +306,11 @@ class CronJobStrategy(TemplateStrategy):
         return cron_job_errors(obj)
 
 
-class PodTemplateStrategy(SpecStrategy):
+class PodTemplateStrategy(TemplateStrategy):
     """PodTemplates."""
+
+    template = ("template",)
+    names_pods = False
 
     @staticmethod
     def rules(obj: JSONObject) -> list[FieldError]:

@@ -16,6 +16,7 @@ __all__ = [
     "address_problems",
     "address_update_errors",
     "address_warnings",
+    "interface_problems",
     "parsed_address",
     "range_errors",
     "range_update_errors",
@@ -25,6 +26,7 @@ _IMMUTABLE: Final = "field is immutable"
 _ADDRESS_RULE: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _RANGE_RULE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _LEADING_ZEROS: Final = re.compile(r"(^|[./])0+(?=[0-9])")
+_INTERFACE_RULE: Final = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
 _PARENT_FIELDS: Final = ("group", "resource", "namespace", "name")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -93,6 +95,20 @@ def _range_problem(text: str) -> str:
     if network.network_address != parsed:
         return "must not have bits set beyond the prefix length"
     return "" if str(network) == text else f'must be in canonical form ("{network}")'
+
+
+def interface_problems(text: str) -> list[str]:
+    """Returns the problems of the address of an interface, with the length of its prefix."""
+    address, slash, length = text.partition("/")
+    parsed = parsed_address(address)
+    if parsed is None or not slash or not (length.isascii() and length.isdigit()) or len(length) > 9:
+        return [_INTERFACE_RULE]
+    if (bits := int(length)) > parsed.max_prefixlen:
+        return [_INTERFACE_RULE]
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed, bits = parsed.ipv4_mapped, bits - 96 if bits > 32 else bits
+    canonical = f"{parsed}/{bits}"
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
 
 
 def address_errors(spec: JSONObject) -> list[FieldError]:

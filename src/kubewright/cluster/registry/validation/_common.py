@@ -14,6 +14,7 @@ __all__ = [
     "MOST_SECONDS",
     "at_least_zero",
     "condition_errors",
+    "config_key_problems",
     "id_errors",
     "label_key_errors",
     "label_map_errors",
@@ -44,6 +45,13 @@ _PERCENT_RULE: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
     "regex used for validation is '[0-9]+%')"
 )
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_KEY_RULE: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+_MAX_KEY: Final = 253
 
 
 def at_least_zero(spec: JSONObject, field: str, path: str) -> list[FieldError]:
@@ -77,6 +85,16 @@ def condition_errors(conditions: Sequence[JSONObject], path: str) -> list[FieldE
         texts = (("reason", reason, _MAX_REASON), ("message", each.get("message", ""), _MAX_MESSAGE))
         errors += [too_long(f"{place}.{name}", most) for name, text, most in texts if len(text.encode()) > most]
     return errors
+
+
+def config_key_problems(key: str) -> list[str]:
+    """Returns the problems of a key of a ConfigMap or Secret, which becomes a file name."""
+    problems = [f"must be no more than {_MAX_KEY} characters"] if len(key) > _MAX_KEY else []
+    if not _KEY.fullmatch(key):
+        return [*problems, _KEY_RULE]
+    if key in (".", ".."):
+        return [*problems, f"must not be '{key}'"]
+    return [*problems, "must not start with '..'"] if key.startswith("..") else problems
 
 
 def id_errors(spec: JSONObject, field: str, path: str) -> list[FieldError]:

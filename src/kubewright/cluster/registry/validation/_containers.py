@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kubewright.cluster.machinery._field_errors import (
@@ -18,14 +19,16 @@ from kubewright.cluster.machinery._field_errors import (
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import (
     at_least_zero,
-    local_path_errors,
     name_errors,
     one_of,
     port_errors,
     port_name_problems,
     port_or_name_errors,
 )
-from kubewright.cluster.registry.validation._resources import amount_errors
+from kubewright.cluster.registry.validation._environment import source_errors, variable_errors
+from kubewright.cluster.registry.validation._mounts import device_errors, mount_errors
+from kubewright.cluster.registry.validation._resources import amount_errors, claim_name_errors
+from kubewright.cluster.registry.validation._restarts import resize_errors, restart_errors
 from kubewright.cluster.registry.validation._security import container_security_errors
 
 __all__ = ["container_errors"]
@@ -33,7 +36,6 @@ __all__ = ["container_errors"]
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
-_PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBE_NUMBERS: Final = (
     "initialDelaySeconds",
@@ -49,14 +51,12 @@ _NOT_EPHEMERAL: Final = (
     "readinessProbe",
     "resizePolicy",
     "resources",
+    "restartPolicy",
+    "restartPolicyRules",
     "startupProbe",
 )
 _NO_SIDECAR: Final = "may not be set for init containers without restartPolicy=Always"
-_ENV_NAME: Final = re.compile(r"[ -<>-~]+")
-_ENV_RULE: Final = "a valid environment variable name must consist only of printable ASCII characters other than '='"
-_ENV_SOURCES: Final = (
-    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-)
+_NO_RESTART: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
 _HEADER_RULE: Final = (
     "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', "
@@ -64,46 +64,73 @@ _HEADER_RULE: Final = (
 )
 
 
-def container_errors(spec: JSONObject, path: str, volumes: set[str]) -> list[FieldError]:
-    """Validates the containers of a pod; `volumes` are the names that they can mount."""
-    grace, host_users = spec.get("terminationGracePeriodSeconds"), spec.get("hostUsers") is not False
+@dataclass(frozen=True, slots=True)
+class _Pod:
+    """The parts of a pod that its containers refer to."""
+
+    volumes: Mapping[str, bool]
+    claims: frozenset[str]
+    restart_policy: str
+    grace: int | None
+    host_users: bool
+
+
+def container_errors(spec: JSONObject, path: str, volumes: Mapping[str, bool]) -> list[FieldError]:
+    """Validates the containers of a pod; `volumes` are the names that they can mount, and which of them are claims."""
+    pod = _Pod(
+        volumes,
+        claims=frozenset(claim.get("name", "") for claim in spec.get("resourceClaims") or ()),
+        restart_policy=spec.get("restartPolicy", ""),
+        grace=spec.get("terminationGracePeriodSeconds"),
+        host_users=spec.get("hostUsers") is not False,
+    )
     containers = spec.get("containers") or ()
     errors = [] if containers else [required(f"{path}.containers")]
     names: set[str] = set()
     for index, container in enumerate(containers):
         where = f"{path}.containers[{index}]"
-        errors += _container(container, where, volumes, host_users=host_users)
-        errors += _unique(container, where, names)
-        errors += _lifecycle(container, where, grace)
+        errors += _container(container, where, pod) + _unique(container, where, names)
+        errors += _lifecycle(container, where, pod.grace) + restart_errors(container, where)
     errors += _host_ports(containers, f"{path}.containers")
     for index, container in enumerate(spec.get("initContainers") or ()):
         where = f"{path}.initContainers[{index}]"
-        errors += _container(container, where, volumes, host_users=host_users)
+        errors += _container(container, where, pod)
+        errors += restart_errors(container, where, init=True)
         errors += _unique(container, where, names)
         errors += _host_ports([container], f"{path}.initContainers")
-        if container.get("restartPolicy") == "Always":
-            errors += _lifecycle(container, where, grace)
-        else:
-            fields = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-            errors += [forbidden(f"{where}.{field}", _NO_SIDECAR) for field in fields if container.get(field)]
-    return errors + _ephemeral(spec, path, volumes, names, host_users=host_users)
+        errors += _init_container(container, where, pod)
+    return errors + _ephemeral(spec, path, pod, names)
 
 
-def _ephemeral(
-    spec: JSONObject, path: str, volumes: set[str], names: set[str], *, host_users: bool
-) -> list[FieldError]:
+def _init_container(container: JSONObject, where: str, pod: _Pod) -> list[FieldError]:
+    if container.get("restartPolicy") == "Always":
+        return _lifecycle(container, where, pod.grace)
+    fields = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+    errors = [forbidden(f"{where}.{field}", _NO_SIDECAR) for field in fields if container.get(field) is not None]
+    return errors + [
+        invalid(f"{where}.resizePolicy[{index}].restartPolicy", "RestartContainer", _NO_RESTART)
+        for index, policy in enumerate(container.get("resizePolicy") or ())
+        if policy.get("restartPolicy") == "RestartContainer"
+    ]
+
+
+def _ephemeral(spec: JSONObject, path: str, pod: _Pod, names: set[str]) -> list[FieldError]:
     errors: list[FieldError] = []
+    others = {other.get("name") for other in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))}
+    text = "cannot be set for an Ephemeral Container"
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
-        where = f"{path}.ephemeralContainers[{index}]"
-        errors += _container(container, where, volumes, host_users=host_users)
+        where, image = f"{path}.ephemeralContainers[{index}]", container.get("image", "")
+        errors += _container(container, where, pod)
+        if image != image.strip():
+            errors.append(invalid(f"{where}.image", image, "must not have leading or trailing whitespace"))
         errors += _unique(container, where, names)
-        for field in _NOT_EPHEMERAL:
-            if container.get(field):
-                errors.append(forbidden(f"{where}.{field}", "cannot be set for an Ephemeral Container"))
         target = container.get("targetContainerName")
-        others = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-        if target and all(other.get("name") != target for other in others):
+        if target and target not in others:
             errors.append(not_found(f"{where}.targetContainerName", target))
+        errors += [forbidden(f"{where}.{field}", text) for field in _NOT_EPHEMERAL if container.get(field)]
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            place = f"{where}.volumeMounts[{number}]"
+            errors += [forbidden(f"{place}.{field}", text) for field in ("subPath", "subPathExpr") if mount.get(field)]
     return errors
 
 
@@ -114,19 +141,23 @@ def _unique(container: JSONObject, where: str, names: set[str]) -> list[FieldErr
     return errors
 
 
-def _container(container: JSONObject, path: str, volumes: set[str], *, host_users: bool) -> list[FieldError]:
+def _container(container: JSONObject, path: str, pod: _Pod) -> list[FieldError]:
+    resources = container.get("resources") or {}
     errors = name_errors(container, path)
     if not container.get("image"):
         errors.append(required(f"{path}.image"))
     errors += one_of(container, "terminationMessagePolicy", path, _MESSAGE_POLICIES)
     errors += _ports(container.get("ports") or (), f"{path}.ports")
-    errors += _variables(container.get("env") or (), f"{path}.env")
-    errors += _sources(container.get("envFrom") or (), f"{path}.envFrom")
-    errors += _mounts(container, f"{path}.volumeMounts", volumes)
+    errors += variable_errors(container.get("env") or (), f"{path}.env")
+    errors += source_errors(container.get("envFrom") or (), f"{path}.envFrom")
+    errors += mount_errors(container, f"{path}.volumeMounts", pod.volumes)
+    errors += device_errors(container, f"{path}.volumeDevices", pod.volumes)
     errors += one_of(container, "imagePullPolicy", path, _PULL_POLICIES)
-    errors += amount_errors(container.get("resources") or {}, f"{path}.resources")
+    errors += amount_errors(resources, f"{path}.resources")
+    errors += claim_name_errors(resources.get("claims") or (), f"{path}.resources.claims", pod.claims)
+    errors += resize_errors(container.get("resizePolicy") or (), f"{path}.resizePolicy", pod.restart_policy)
     return errors + container_security_errors(
-        container.get("securityContext"), f"{path}.securityContext", host_users=host_users
+        container.get("securityContext"), f"{path}.securityContext", host_users=pod.host_users
     )
 
 
@@ -204,41 +235,6 @@ def _action(kind: str, action: JSONObject, path: str, grace: int | None) -> list
     return port_or_name_errors(action.get("port"), f"{path}.port")
 
 
-def _sources(sources: Iterable[JSONObject], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, source in enumerate(sources):
-        where, prefix = f"{path}[{index}]", source.get("prefix", "")
-        if prefix and not _ENV_NAME.fullmatch(prefix):
-            errors.append(invalid(f"{where}.prefix", prefix, _ENV_RULE))
-        given = [field for field in ("configMapRef", "secretRef") if source.get(field) is not None]
-        errors += [required(f"{where}.{field}.name") for field in given if not source[field].get("name")]
-        if not given:
-            errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
-        elif len(given) > 1:
-            errors.append(invalid(path, "", "may not have more than one field specified at a time"))
-    return errors
-
-
-def _variables(variables: Iterable[JSONObject], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, variable in enumerate(variables):
-        name, where = variable.get("name"), f"{path}[{index}]"
-        if not name:
-            errors.append(required(f"{where}.name"))
-        elif not _ENV_NAME.fullmatch(name):
-            errors.append(invalid(f"{where}.name", name, _ENV_RULE))
-        source = variable.get("valueFrom")
-        if source is None:
-            continue
-        if not source:
-            errors.append(invalid(f"{where}.valueFrom", "", _ENV_SOURCES))
-        elif variable.get("value"):
-            errors.append(invalid(f"{where}.valueFrom", "", "may not be specified when `value` is not empty"))
-        elif len(source) > 1:
-            errors.append(invalid(f"{where}.valueFrom", "", "may not have more than one field specified at a time"))
-    return errors
-
-
 def _ports(ports: Iterable[JSONObject], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     names: set[str] = set()
@@ -257,34 +253,4 @@ def _ports(ports: Iterable[JSONObject], path: str) -> list[FieldError]:
         if port.get("hostPort"):
             errors += port_errors(port["hostPort"], f"{where}.hostPort")
         errors += one_of(port, "protocol", where, _PROTOCOLS)
-    return errors
-
-
-def _mounts(container: JSONObject, path: str, volumes: set[str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    taken: set[str] = set()
-    privileged = bool((container.get("securityContext") or {}).get("privileged"))
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        where, name, target = f"{path}[{index}]", mount.get("name", ""), mount.get("mountPath", "")
-        if not name:
-            errors.append(required(f"{where}.name"))
-        if name not in volumes:
-            errors.append(not_found(f"{where}.name", name))
-        if not target:
-            errors.append(required(f"{where}.mountPath"))
-        if target in taken:
-            errors.append(invalid(f"{where}.mountPath", target, "must be unique"))
-        taken.add(target)
-        errors += local_path_errors(mount.get("subPath", ""), f"{path}.subPath")
-        if expression := mount.get("subPathExpr"):
-            if mount.get("subPath"):
-                text = "subPathExpr and subPath are mutually exclusive"
-                errors.append(invalid(f"{where}.subPathExpr", expression, text))
-            errors += local_path_errors(expression, f"{path}.subPathExpr")
-        propagation = mount.get("mountPropagation")
-        if propagation is not None and propagation not in _PROPAGATIONS:
-            errors.append(not_supported(f"{path}.mountPropagation", propagation, _PROPAGATIONS))
-        if propagation == "Bidirectional" and not privileged:
-            text = "Bidirectional mount propagation is available only to privileged containers"
-            errors.append(forbidden(f"{path}.mountPropagation", text))
     return errors

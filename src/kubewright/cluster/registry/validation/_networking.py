@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from typing import Final
 
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import (
     label_selector_errors,
     port_or_name_errors,
 )
-from kubewright.names import label_problems, subdomain_problems
+from kubewright.names import label_problems, path_segment_problems, subdomain_problems
 
-__all__ = ["ingress_errors", "network_policy_errors"]
+__all__ = ["ingress_class_errors", "ingress_errors", "network_policy_errors"]
 
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
+_SCOPES: Final = ("Cluster", "Namespace")
+_MAX_CONTROLLER: Final = 250
+_HTTP_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_HTTP_PATH_RULE: Final = f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')"
 
 
 def ingress_errors(spec: JSONObject) -> list[FieldError]:
@@ -73,7 +78,7 @@ def _backend(backend: JSONObject, path: str) -> list[FieldError]:
     service = backend.get("service")
     if backend.get("resource") is not None:
         text = "cannot set both resource and service backends"
-        return [invalid(path, "", text)] if service is not None else []
+        return [invalid(path, "", text)] if service is not None else _reference(backend["resource"], f"{path}.resource")
     if service is None:
         return [invalid(path, "", "resource or service backend is required")]
     name, port = service.get("name", ""), service.get("port") or {}
@@ -89,6 +94,50 @@ def _backend(backend: JSONObject, path: str) -> list[FieldError]:
     else:
         errors.append(required(path, "port name or number is required"))
     return errors
+
+
+def _reference(reference: JSONObject, path: str) -> list[FieldError]:
+    """Validates a reference to an object of any kind."""
+    group, errors = reference.get("apiGroup"), list[FieldError]()
+    if group is not None:
+        errors += [invalid(f"{path}.apiGroup", group, problem) for problem in subdomain_problems(group)]
+    for field in ("kind", "name"):
+        value = reference.get(field, "")
+        errors += [invalid(f"{path}.{field}", value, problem) for problem in path_segment_problems(value)]
+        errors += [] if value else [required(f"{path}.{field}")]
+    return errors
+
+
+def ingress_class_errors(spec: JSONObject) -> list[FieldError]:
+    """Validates the spec of an IngressClass."""
+    controller, parameters = spec.get("controller", ""), spec.get("parameters")
+    errors = [too_long("spec.controller", _MAX_CONTROLLER)] if len(controller.encode()) > _MAX_CONTROLLER else []
+    errors += _controller(controller)
+    if parameters is None:
+        return errors
+    path, scope, namespace = "spec.parameters", parameters.get("scope"), parameters.get("namespace")
+    errors += _reference(parameters, path)
+    if scope is None:
+        return [*errors, required(f"{path}.scope")]
+    if scope not in _SCOPES:
+        return [*errors, not_supported(f"{path}.scope", scope, _SCOPES)]
+    if scope == "Cluster":
+        text = "`parameters.scope` is set to 'Cluster'"
+        return errors if namespace is None else [*errors, forbidden(f"{path}.namespace", text)]
+    if namespace is None:
+        return [*errors, required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")]
+    return errors + [invalid(f"{path}.namespace", namespace, problem) for problem in label_problems(namespace)]
+
+
+def _controller(name: str) -> list[FieldError]:
+    path = "spec.controller"
+    if not name:
+        return [required(path)]
+    host, _, rest = name.partition("/")
+    if not host or not rest:
+        return [invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = [invalid(path, host, problem) for problem in subdomain_problems(host)]
+    return errors if _HTTP_PATH.fullmatch(rest) else [*errors, invalid(path, rest, _HTTP_PATH_RULE)]
 
 
 def network_policy_errors(spec: JSONObject) -> list[FieldError]:

@@ -17,10 +17,18 @@ from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import label_key_errors, label_selector_errors
 from kubewright.names import label_problems, label_value_problems
 
-__all__ = ["affinity_errors", "node_selector_errors", "node_terms_errors", "spread_errors", "toleration_errors"]
+__all__ = [
+    "affinity_errors",
+    "gate_errors",
+    "node_selector_errors",
+    "node_terms_errors",
+    "spread_errors",
+    "toleration_errors",
+]
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
+_NODE_POLICIES: Final = ("Honor", "Ignore")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -155,10 +163,32 @@ def _pod_term(term: JSONObject, path: str) -> list[FieldError]:
     errors += label_selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector")
     for name in term.get("namespaces") or ():
         errors += [invalid(f"{path}.namespace", name, problem) for problem in label_problems(name)]
+    errors += _label_keys(term, path)
     key = term.get("topologyKey", "")
     if not key:
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     return errors + label_key_errors(key, f"{path}.topologyKey")
+
+
+def _label_keys(term: JSONObject, path: str) -> list[FieldError]:
+    """Validates the labels of the pod itself that a selector must match or must not match."""
+    selector, errors = term.get("labelSelector"), list[FieldError]()
+    wanted, unwanted = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
+    for field, keys in (("matchLabelKeys", wanted), ("mismatchLabelKeys", unwanted)):
+        if keys and selector is None:
+            errors.append(forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set"))
+        elif keys:
+            for index, key in enumerate(keys):
+                errors += label_key_errors(key, f"{path}.{field}[{index}]")
+    selected = set((selector or {}).get("matchLabels") or ())
+    for each in (selector or {}).get("matchExpressions") or ():
+        if (key := each.get("key", "")) in selected and key in wanted:
+            text = "exists in both matchLabelKeys and labelSelector"
+            errors.append(invalid(f"{path}[{len(wanted) - 1 - wanted[::-1].index(key)}]", key, text))
+        selected.add(key)
+    text = "exists in both matchLabelKeys and mismatchLabelKeys"
+    repeated = [(index, key) for index, key in enumerate(wanted) if key in unwanted]
+    return errors + [invalid(f"{path}.matchLabelKeys[{index}]", key, text) for index, key in repeated]
 
 
 def spread_errors(constraints: Iterable[JSONObject], path: str) -> list[FieldError]:
@@ -185,5 +215,26 @@ def spread_errors(constraints: Iterable[JSONObject], path: str) -> list[FieldErr
             if action != "DoNotSchedule":
                 text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
                 errors.append(invalid(f"{where}.minDomains", domains, text))
+        errors += [
+            not_supported(f"{where}.{field}", each[field], _NODE_POLICIES)
+            for field in ("nodeAffinityPolicy", "nodeTaintsPolicy")
+            if each.get(field) is not None and each[field] not in _NODE_POLICIES
+        ]
+        errors += _label_keys(each, where)
         errors += label_selector_errors(each.get("labelSelector"), f"{where}.labelSelector")
+    return errors
+
+
+def gate_errors(spec: JSONObject, path: str) -> list[FieldError]:
+    """Validates readiness gates and scheduling gates."""
+    errors: list[FieldError] = []
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        errors += label_key_errors(gate.get("conditionType", ""), f"{path}.readinessGates[{index}].conditionType")
+    seen: set[str] = set()
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        name, where = gate.get("name", ""), f"{path}.schedulingGates[{index}]"
+        errors += label_key_errors(name, where)
+        if name in seen:
+            errors.append(duplicate(where, name))
+        seen.add(name)
     return errors

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid
+from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, too_long
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import MOST_SECONDS, one_of
 from kubewright.cluster.registry.validation._containers import container_errors
+from kubewright.cluster.registry.validation._environment import file_reference_errors
 from kubewright.cluster.registry.validation._placement import (
     affinity_errors,
+    gate_errors,
     node_selector_errors,
     spread_errors,
     toleration_errors,
@@ -32,6 +34,7 @@ from kubewright.names import label_problems, subdomain_problems
 __all__ = ["ephemeral_update_errors", "new_pod_errors", "pod_errors", "pod_update_errors", "template_pod_errors"]
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_MAX_HOST_NAME: Final = 64
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MUTABLE: Final = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
@@ -43,7 +46,7 @@ _MUTABLE: Final = (
 def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[str] = ()) -> list[FieldError]:
     """Validates the spec of a pod. `other_volumes` are added later: the claims of a StatefulSet."""
     errors, volumes = volume_errors(spec.get("volumes") or (), f"{path}.volumes")
-    errors += container_errors(spec, path, volumes | set(other_volumes))
+    errors += container_errors(spec, path, volumes | dict.fromkeys(other_volumes, True))
     errors += _host_network(spec, path)
     errors += one_of(spec, "restartPolicy", path, _RESTART_POLICIES)
     errors += one_of(spec, "dnsPolicy", path, _DNS_POLICIES)
@@ -51,7 +54,9 @@ def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[
     errors += pod_security_errors(spec, path)
     errors += affinity_errors(spec.get("affinity"), f"{path}.affinity")
     errors += dns_errors(spec, f"{path}.dnsConfig")
+    errors += gate_errors(spec, path)
     errors += spread_errors(spec.get("topologySpreadConstraints") or (), f"{path}.topologySpreadConstraints")
+    errors += _host_name(spec, path)
     for field in ("serviceAccountName", "nodeName"):
         if value := spec.get(field):
             errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
@@ -67,7 +72,18 @@ def pod_errors(spec: JSONObject, path: str = "spec", *, other_volumes: Iterable[
     for field in ("priorityClassName", "runtimeClassName"):
         if value := spec.get(field):
             errors += [invalid(f"{path}.{field}", value, problem) for problem in subdomain_problems(value)]
-    return errors
+    return errors + file_reference_errors(spec, path)
+
+
+def _host_name(spec: JSONObject, path: str) -> list[FieldError]:
+    name, place = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if name is None:
+        return []
+    flags = ("setHostnameAsFQDN", "hostNetwork")
+    errors = [forbidden(place, f"may not be specified when {flag} is true") for flag in flags if spec.get(flag)]
+    if len(name.encode()) > _MAX_HOST_NAME:
+        errors.append(too_long(place, _MAX_HOST_NAME))
+    return errors + [invalid(place, name, problem) for problem in subdomain_problems(name)]
 
 
 def new_pod_errors(obj: JSONObject) -> list[FieldError]:

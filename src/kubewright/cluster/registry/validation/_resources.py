@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
 from kubewright.api import Quantity
-from kubewright.cluster.machinery._field_errors import FieldError, forbidden, invalid, required
+from kubewright.cluster.machinery._field_errors import FieldError, duplicate, forbidden, invalid, not_found, required
 from kubewright.cluster.machinery._resources import JSONObject
-from kubewright.names import qualified_name_problems
+from kubewright.names import label_problems, qualified_name_problems
 
-__all__ = ["amount_errors", "is_quota_resource", "quota_amount_errors", "resource_name_errors"]
+__all__ = [
+    "amount_errors",
+    "claim_name_errors",
+    "is_extended",
+    "is_overcommitted",
+    "is_quota_resource",
+    "quota_amount_errors",
+    "resource_name_errors",
+    "standard_name_errors",
+]
 
 _OF_CONTAINERS: Final = ("cpu", "memory", "ephemeral-storage")
 _COUNTED: Final = (
@@ -47,17 +58,43 @@ def amount_errors(resources: JSONObject, path: str) -> list[FieldError]:
     return errors
 
 
+def claim_name_errors(claims: Iterable[JSONObject], path: str, known: Collection[str]) -> list[FieldError]:
+    """Validates the ResourceClaims of a container, which must be claims of its pod."""
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    listed = f": {', '.join(sorted(known))}" if known else " which is empty"
+    for index, claim in enumerate(claims):
+        name, request, where = claim.get("name", ""), claim.get("request", ""), f"{path}[{index}]"
+        if not name:
+            errors.append(required(where))
+            continue
+        key = f"{name}/{request}" if request else name
+        if name in names:
+            errors.append(duplicate(where, name))
+        else:
+            errors += [invalid(f"{where}.request", request, problem) for problem in label_problems(request) if request]
+            if key in names:
+                errors.append(duplicate(where, key))
+            elif not request:
+                errors += [duplicate(where, name) for other in names if other.partition("/")[0] == name]
+            names.add(key)
+        if name not in known:
+            error, text = not_found(where, name), f"must be one of the names in pod.spec.resourceClaims{listed}"
+            errors.append(replace(error, message=f"{error.message}: {text}"))
+    return errors
+
+
 def _value(name: str, amount: str, path: str) -> list[FieldError]:
     value = Quantity(amount)
     errors = [invalid(path, amount, "must be greater than or equal to 0")] if value < Quantity("0") else []
-    if (name in _COUNTED or _is_extended(name)) and value.milli_value() % 1000:
+    if (name in _COUNTED or is_extended(name)) and value.milli_value() % 1000:
         errors.append(invalid(path, amount, "must be an integer"))
     return errors
 
 
 def _within_limit(name: str, amount: str, limit: str | None, path: str) -> list[FieldError]:
     """Validates a request. Devices and huge pages cannot be overcommitted: the request equals the limit."""
-    exact = not _is_native(name) or name.startswith(_HUGE_PAGES)
+    exact = not is_overcommitted(name)
     if limit is None:
         return [required(f"{path}.limits", "Limit must be set for non overcommitable resources")] if exact else []
     value, most = Quantity(amount), Quantity(limit)
@@ -68,11 +105,24 @@ def _within_limit(name: str, amount: str, limit: str | None, path: str) -> list[
     return []
 
 
+def standard_name_errors(name: str, path: str) -> list[FieldError]:
+    """Validates the name of any resource: a standard one, or one with a domain."""
+    problems = qualified_name_problems(name)
+    if not problems and "/" not in name and not (name == "storage" or is_quota_resource(name)):
+        problems = ["must be a standard resource type or fully qualified"]
+    return [invalid(path, name, problem) for problem in problems]
+
+
+def is_overcommitted(name: str) -> bool:
+    """Returns whether requests of a resource may be less than its limits."""
+    return _is_native(name) and not name.startswith(_HUGE_PAGES)
+
+
 def resource_name_errors(name: str, path: str) -> list[FieldError]:
     """Validates the name of a resource of containers: a standard one, or one with a domain."""
     problems = qualified_name_problems(name)
     if "/" in name:
-        odd = not _is_native(name) and not _is_extended(name)
+        odd = not _is_native(name) and not is_extended(name)
         problems = [*problems, *(["doesn't follow extended resource name standard"] if odd else [])]
     else:
         standard = name in _STANDARD or name.removeprefix("requests.").startswith(_HUGE_PAGES)
@@ -90,19 +140,18 @@ def is_quota_resource(name: str) -> bool:
 
 def quota_amount_errors(name: str, amount: str, path: str) -> list[FieldError]:
     """Validates a resource of a quota: its name, and its amount."""
-    problems = qualified_name_problems(name)
-    if not problems and "/" not in name and not (name == "storage" or is_quota_resource(name)):
-        problems = ["must be a standard resource type or fully qualified"]
+    errors = standard_name_errors(name, path)
     if "/" not in name and not is_quota_resource(name):
-        problems = [*problems, "must be a standard resource for quota"]
-    return [*(invalid(path, name, problem) for problem in problems), *_value(name, amount, path)]
+        errors.append(invalid(path, name, "must be a standard resource for quota"))
+    return [*errors, *_value(name, amount, path)]
 
 
 def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
+    """Returns whether a resource has a domain of its own."""
     if _is_native(name) or name.startswith("requests."):
         return False
     return not qualified_name_problems(f"requests.{name}")

@@ -14,14 +14,42 @@ from kubewright.cluster.machinery._field_errors import (
     required,
 )
 from kubewright.cluster.machinery._resources import JSONObject
+from kubewright.cluster.registry.validation._addresses import parsed_address
 from kubewright.cluster.registry.validation._common import label_key_errors, one_of, port_errors, port_or_name_errors
 from kubewright.names import label_problems, label_value_problems, subdomain_problems
 
-__all__ = ["service_errors"]
+__all__ = ["balancer_errors", "service_errors"]
 
 _SERVICE_TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_MODES: Final = ("Proxy", "VIP")
+_ADDRESS_RULE: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _AFFINITIES: Final = ("ClientIP", "None")
+
+
+def balancer_errors(obj: JSONObject, old: JSONObject) -> list[FieldError]:
+    """Validates the addresses of a load balancer in the status."""
+    given, before = (((each.get("status") or {}).get("loadBalancer") or {}).get("ingress") or () for each in (obj, old))
+    path = "status.loadBalancer.ingress"
+    if given and obj["spec"].get("type") != "LoadBalancer":
+        return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")]
+    known = {entry.get("ip") for entry in before}
+    errors: list[FieldError] = []
+    for index, entry in enumerate(given):
+        where, address, mode, name = f"{path}[{index}]", entry.get("ip", ""), entry.get("ipMode"), entry.get("hostname")
+        if address and address not in known and parsed_address(address) is None:
+            errors.append(invalid(f"{where}.ip", address, _ADDRESS_RULE))
+        if mode is None:
+            errors += [required(f"{where}.ipMode", "must be specified when `ip` is set")] if address else []
+        elif not address:
+            errors.append(forbidden(f"{where}.ipMode", "may not be specified when `ip` is not set"))
+        elif mode not in _MODES:
+            errors.append(not_supported(f"{where}.ipMode", mode, _MODES))
+        if name:
+            errors += [invalid(f"{where}.hostname", name, problem) for problem in subdomain_problems(name)]
+            if parsed_address(name) is not None:
+                errors.append(invalid(f"{where}.hostname", name, "must be a DNS name, not an IP address"))
+    return errors
 
 
 def service_errors(spec: JSONObject) -> list[FieldError]:

@@ -8,7 +8,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, duplicate, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import label_key_errors
 
-__all__ = ["storage_class_errors", "storage_class_update_errors"]
+__all__ = ["parameter_errors", "storage_class_errors", "storage_class_update_errors"]
 
 _POLICIES: Final = ("Delete", "Retain")
 _MODES: Final = ("Immediate", "WaitForFirstConsumer")
@@ -21,7 +21,7 @@ def storage_class_errors(obj: JSONObject) -> list[FieldError]:
     """Validates a StorageClass."""
     provisioner, policy, mode = obj.get("provisioner", ""), obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
     errors = label_key_errors(provisioner.lower(), "provisioner") if provisioner else [required("provisioner")]
-    errors += _parameters(obj.get("parameters") or {})
+    errors += parameter_errors(obj.get("parameters") or {})
     if policy and policy not in _POLICIES:
         errors.append(not_supported("reclaimPolicy", policy, _POLICIES))
     if mode is None:
@@ -37,7 +37,8 @@ def storage_class_update_errors(obj: JSONObject, old: JSONObject) -> list[FieldE
     return [invalid(name, obj.get(name), "field is immutable") for name in changed]
 
 
-def _parameters(parameters: JSONObject) -> list[FieldError]:
+def parameter_errors(parameters: JSONObject) -> list[FieldError]:
+    """Validates the number and the size of parameters."""
     if len(parameters) > _MAX_PARAMETERS:
         return [too_long("parameters", _MAX_PARAMETERS)]
     errors = [invalid("parameters", "", "field can not be empty.")] if "" in parameters else []

@@ -63,6 +63,9 @@ _SOURCES: Final = (
     "ephemeral",
     "image",
 )
+_CLAIMS: Final = ("persistentVolumeClaim", "ephemeral")
+_MISSPELLED: Final = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}
+"""Names of fields in errors of the real server."""
 _PROJECTIONS: Final = (
     "secret",
     "configMap",
@@ -73,10 +76,10 @@ _PROJECTIONS: Final = (
 )
 
 
-def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldError], set[str]]:
-    """Returns the errors of the volumes, and the names that can be mounted."""
+def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldError], dict[str, bool]]:
+    """Returns the errors of the volumes, and the names that can be mounted, with whether they are claims."""
     errors: list[FieldError] = []
-    names: set[str] = set()
+    names: dict[str, bool] = {}
     for index, volume in enumerate(volumes):
         place = f"{path}[{index}]"
         found = _source_errors(volume, place)
@@ -84,7 +87,7 @@ def volume_errors(volumes: Iterable[JSONObject], path: str) -> tuple[list[FieldE
         if volume.get("name") in names:
             found.append(duplicate(f"{place}.name", volume["name"]))
         if not found:
-            names.add(volume["name"])
+            names[volume["name"]] = any(volume.get(field) is not None for field in _CLAIMS)
         errors += found
     return errors, names
 
@@ -97,7 +100,8 @@ def _source_errors(volume: JSONObject, path: str) -> list[FieldError]:
         if given is None:
             continue
         if not first:
-            errors.append(forbidden(f"{path}.{source}", "may not specify more than 1 volume type"))
+            shown = _MISSPELLED.get(source, source)
+            errors.append(forbidden(f"{path}.{shown}", "may not specify more than 1 volume type"))
         elif source in _RULES:
             errors += _RULES[source](given, f"{path}.{source}")
         first = False

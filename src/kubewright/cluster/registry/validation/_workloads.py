@@ -11,6 +11,7 @@ from kubewright.cluster.machinery._field_errors import FieldError, forbidden, in
 from kubewright.cluster.machinery._resources import JSONObject
 from kubewright.cluster.registry.validation._common import (
     at_least_zero,
+    config_key_problems,
     label_map_errors,
     label_selector_errors,
     number_or_percent_errors,
@@ -23,6 +24,7 @@ __all__ = [
     "daemon_set_errors",
     "deployment_errors",
     "job_errors",
+    "job_selector_errors",
     "key_errors",
     "pod_template_errors",
     "replica_set_errors",
@@ -30,32 +32,14 @@ __all__ = [
     "stateful_set_errors",
 ]
 
-_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
-_KEY_RULE: Final = (
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
-    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-)
 _PERCENT: Final = re.compile("[0-9]+%")
-_MAX_KEY: Final = 253
 _MAX_CRON_JOB: Final = 52
 _CONCURRENCY: Final = ("Allow", "Forbid", "Replace")
 
 
 def key_errors(data: JSONObject | None, field: str) -> list[FieldError]:
     """Validates the keys of ConfigMaps and Secrets, which become file names."""
-    errors = []
-    for key in data or ():
-        problems = [f"must be no more than {_MAX_KEY} characters"] if len(key) > _MAX_KEY else []
-        if not _KEY.fullmatch(key):
-            problems.append(_KEY_RULE)
-        elif key == "..":
-            problems.append("must not be '..'")
-        elif key == ".":
-            problems.append("must not be '.'")
-        elif key.startswith(".."):
-            problems.append("must not start with '..'")
-        errors += [invalid(f"{field}[{key}]", key, problem) for problem in problems]
-    return errors
+    return [invalid(f"{field}[{key}]", key, problem) for key in data or () for problem in config_key_problems(key)]
 
 
 def deployment_errors(spec: JSONObject) -> list[FieldError]:
@@ -231,6 +215,13 @@ def job_errors(spec: JSONObject, path: str = "spec") -> list[FieldError]:
     elif policy != "Never" and spec.get("podFailurePolicy") is not None:
         errors.append(invalid(place, policy, 'only "Never" is supported when podFailurePolicy is specified'))
     return errors
+
+
+def job_selector_errors(spec: JSONObject) -> list[FieldError]:
+    """Validates that the selector of a Job matches its template; no selector matches nothing."""
+    if (selector := spec.get("selector")) is None:
+        return [required("spec.selector"), *_mismatch(spec)]
+    return label_selector_errors(selector, "spec.selector") or _mismatch(spec)
 
 
 def _time_zone(name: str | None) -> list[FieldError]:
