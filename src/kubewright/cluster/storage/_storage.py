@@ -118,8 +118,8 @@ class Storage:
         self.revision = _FIRST_REVISION
         """The revision of the last write."""
         self.compacted = 0
-        self._forgotten = 0  # the revision of the last event that was discarded
-        """History up to this revision is compacted: watches cannot start before it."""
+        """History up to this revision is compacted: lists cannot continue from before it."""
+        self._forgotten = 0  # watches cannot start before it: the revision of the last event that was discarded
 
     def _table(self, storage: str) -> _Table:
         table = self._tables.get(storage)
@@ -327,7 +327,7 @@ class Storage:
         Notifies subscribers of all differences after the restore.
         """
         self.revision += 1
-        self.compact()
+        self._forgotten = self.compact()
         for storage in {**self._tables, **objects}:
             table, wanted = self._table(storage), objects.get(storage, {})
             for key in [key for key in table.keys if key not in wanted]:
