@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
 import nicegui
-from nicegui import ui
+from nicegui import background_tasks, ui
+from nicegui.client import ClientConnectionTimeout
 
 from kubewright.console._backend import Backend
 from kubewright.console.access import Session, Viewer
@@ -24,6 +26,7 @@ __all__ = ["PageContext"]
 NAMESPACE_COOKIE: Final = "kubewright-namespace"
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LAST_SECONDS: Final = 2.0
+_PATIENCE_SECONDS: Final = 1.0
 _CONNECT_SECONDS: Final = 60.0
 
 
@@ -97,9 +100,24 @@ class PageContext:
             raise KindNotFound(path, await self.backend.kinds())
         return kind
 
-    async def wait_for_browser(self) -> None:
-        """Waits until the browser is connected. Input before that would be lost, so the form is drawn afterwards."""
+    @contextmanager
+    def spinner_if_slow(self) -> Iterator[None]:
+        """Delivers the page with a spinner if the block takes longer than a second; otherwise together with the block's
+        elements, which saves a round trip.
+        """
         with ui.element("div").classes("kw-form-part") as waiting:
             ui.spinner()
-        await self.browser.connected(timeout=_CONNECT_SECONDS)
-        waiting.delete()
+
+        async def deliver() -> None:
+            await asyncio.sleep(_PATIENCE_SECONDS)
+            # NiceGUI delivers a page that waits for its browser. The rest follows through the socket.
+            with suppress(ClientConnectionTimeout):
+                await self.browser.connected(timeout=_CONNECT_SECONDS)
+
+        delivering = background_tasks.create(deliver(), name="deliver a slow page")
+        try:
+            yield
+        finally:
+            delivering.cancel()
+            if not self.browser.is_deleted:
+                waiting.delete()

@@ -7,7 +7,6 @@ from typing import Any, Final
 import msgspec
 from nicegui import ui
 
-from kubewright.cache import CacheSyncError
 from kubewright.client import ApiError, Conflict, NotFound
 from kubewright.console.caches import Batch
 from kubewright.console.forms import (
@@ -122,11 +121,12 @@ class ChangePage(EditPage):
     # Concurrent changes
 
     async def _follow(self) -> None:
-        """Follows changes of the object while the page is open."""
+        """Follows changes of the object while the page is open. Does not wait until the cache is in sync."""
         try:
-            cache = await self.ctx.cache(self.kind)
-        except (ApiError, CacheSyncError, OSError):
-            return  # the console may not read this kind; the review detects concurrent changes
+            cache = await self.ctx.backend.open_cache(self.kind)
+        except (ApiError, OSError):
+            return  # unknown whether the console may read this kind; the review detects concurrent changes
+        self.ctx.on_close(cache.release)
 
         def on_batch(batch: Batch) -> None:
             key = (self.namespace, self.name)

@@ -35,8 +35,7 @@ async def delete(ctx: PageContext, group: str, plural: str, namespace: str, name
     """Deletes an object."""
     kind = await ctx.find_kind(group, plural)
     place = namespace if kind.namespaced else ""
-    with frame(ctx, f"Delete {name}", kind=kind):
-        await ctx.wait_for_browser()
+    with frame(ctx, f"Delete {name}", kind=kind), ctx.spinner_if_slow():
         await _Delete(ctx, kind, place, name).draw()
 
 
@@ -208,9 +207,10 @@ class _Delete:
     async def _follow(self) -> None:
         """Shows progress until the object is deleted."""
         try:
-            cache = await self.ctx.cache(self.kind)
-        except (ApiError, CacheSyncError, OSError):
+            cache = await self.ctx.backend.open_cache(self.kind)
+        except (ApiError, OSError):
             return
+        self.ctx.on_close(cache.release)
         key = (self.namespace, self.name)
 
         def on_batch(batch: Batch) -> None:

@@ -28,8 +28,7 @@ async def new(ctx: PageContext, group: str, plural: str, namespace: str = "", co
     `copy` is the namespace and name of an object whose fields it starts with, `values` are others, as JSON.
     """
     kind = await ctx.find_kind(group, plural)
-    with frame(ctx, f"New {kind.kind}", kind=kind) as around:
-        await ctx.wait_for_browser()
+    with frame(ctx, f"New {kind.kind}", kind=kind) as around, ctx.spinner_if_slow():
         await NewPage(ctx, around.shell, kind, namespace, copy, values).draw()
 
 
@@ -38,6 +37,5 @@ async def edit(ctx: PageContext, group: str, plural: str, namespace: str, name: 
     """Changes an object."""
     kind = await ctx.find_kind(group, plural)
     place = namespace if kind.namespaced else ""
-    with frame(ctx, f"Edit {name}", kind=kind) as around:
-        await ctx.wait_for_browser()
+    with frame(ctx, f"Edit {name}", kind=kind) as around, ctx.spinner_if_slow():
         await ChangePage(ctx, around.shell, kind, place, name).draw()

@@ -52,8 +52,8 @@ async def _show(ctx: PageContext, extension: str, name: str, rest: str) -> None:
                 else Problem("search_off", f"{shown.title} is not available", f"The page needs {text}.")
             )
             return
-        await ctx.wait_for_browser()  # input before that would be lost
-        await _draw(ctx, extension, shown, rest)
+        with ctx.spinner_if_slow():
+            await _draw(ctx, extension, shown, rest)
 
 
 async def _draw(ctx: PageContext, extension: str, shown: Page, rest: str) -> None:
