@@ -25,11 +25,18 @@ const theme = AgGrid.themeQuartz.withParams({
   spacing: 6,
 });
 
-// A sibling combinator next to `*` or `div`.
-const COSTLY = /(\*|\bdiv)\s*[+~]|[+~]\s*\*/;
+/**
+ * AG Grid adds its style sheets with the first grid of a document and removes them with the last one. Each time, the
+ * browser compiles them and restyles the page. This grid is never shown, and keeps them. The shell imports this file
+ * when a page is idle, so that they exist before the first list.
+ */
+AgGrid.createGrid(document.createElement("div"), { theme, themeStyleContainer: document.head, columnDefs: [], rowData: [] });
+
+// A sibling combinator next to `*` or `div`, `:has()` of any element, and a class that AG Grid toggles above all rows.
+const COSTLY = /(\*|\bdiv)\s*[+~]|[+~]\s*\*|^:has\(|-content-no-gap > div/;
 
 /**
- * Removes rules of NiceGUI and Quasar with which a browser restyles all rows whenever one is added or removed:
+ * Removes rules of NiceGUI, Quasar and AG Grid with which a browser restyles all rows whenever one is added or removed:
  * 1,400 elements in each frame of a scrolling list. console.css contains those that pages need, without their cost.
  */
 function removeCostlyRules(sheet) {
@@ -40,6 +47,18 @@ function removeCostlyRules(sheet) {
     else if (COSTLY.test(rule.selectorText ?? "")) sheet.deleteRule(at);
   }
 }
+
+const searched = new WeakSet();
+
+function removeAllCostlyRules() {
+  for (const sheet of document.styleSheets) {
+    if (searched.has(sheet)) continue;
+    searched.add(sheet);
+    removeCostlyRules(sheet);
+  }
+}
+
+removeAllCostlyRules();
 
 const NARROW = window.matchMedia("(max-width: 700px)");
 const MOST_SELECTED = 1000;
@@ -77,7 +96,7 @@ export default {
       </div>
       <div class="kw-grid-foot" role="status" data-testid="summary">{{ summary }}</div>
     </div>`,
-  props: { columns: Array, fields: Array, states: Object, path: String, label: String, sort: String, filter: String, wide: Boolean, initial: String },
+  props: { columns: Array, fields: Array, states: Object, path: String, prefix: String, label: String, sort: String, filter: String, wide: Boolean, initial: String },
   data: () => ({ loaded: false, total: 0, shown: 0, selected: 0 }),
   computed: {
     summary() {
@@ -90,14 +109,15 @@ export default {
   },
   mounted() {
     this.text = this.filter || "";
-    for (const sheet of document.styleSheets) removeCostlyRules(sheet);
+    const { put = [], last = false } = this.initial ? JSON.parse(this.initial) : {};
+    this.loaded = last;
     const host = document.createElement("div");
     host.style.height = "100%";
     this.$refs.body.append(host);
     this.api = AgGrid.createGrid(host, {
       theme,
       columnDefs: this.columns.map(this.definition),
-      rowData: [],
+      rowData: this.rows(put),
       getRowId: (params) => params.data.id,
       defaultColDef: { sortable: true, resizable: true, suppressHeaderMenuButton: true, enableCellChangeFlash: true, minWidth: 64, comparator: compare },
       rowSelection: { mode: "multiRow", checkboxes: !NARROW.matches, headerCheckbox: !NARROW.matches, selectAll: "filtered", enableClickSelection: true },
@@ -124,11 +144,11 @@ export default {
       },
       onRowDoubleClicked: (event) => this.open(event.data, event.event),
     });
-    this.widths();
+    removeAllCostlyRules();  // the one of this grid
+    this.count();
     NARROW.addEventListener("change", this.widths);
     document.addEventListener("kubewright:move", this.moved);
     this.clock = setInterval(this.tick, 1000);
-    if (this.initial) this.change(this.initial);
     this.$emit("mounted");
   },
   unmounted() {
@@ -149,7 +169,7 @@ export default {
         flex: column.flex ?? undefined,
         initialWidth: column.flex ? undefined : NARROW.matches ? column.narrow : column.width,
         minWidth: column.flex ? (NARROW.matches ? column.narrow : column.width) : undefined,
-        context: { wide: column.wide },
+        hide: !this.isShown(column),
         tooltipValueGetter: (params) => (params.value === null || params.value === undefined ? undefined : String(params.value)),
       };
       if (column.type === "name") {
@@ -200,7 +220,7 @@ export default {
     },
     address(row) {
       const place = [row.namespace || "-", row.name].map(encodeURIComponent).join("/");
-      return `${window.path_prefix ?? ""}/objects/${this.path}/${place}`;
+      return `${this.prefix}/objects/${this.path}/${place}`;
     },
     open(row, event) {
       if (event.ctrlKey || event.metaKey) window.open(this.address(row), "_blank", "noopener");
@@ -227,11 +247,12 @@ export default {
       this.isWide = wide;
       this.widths();
     },
+    isShown(column) {
+      return NARROW.matches ? KEPT_WHEN_NARROW.includes(column.id) : (this.isWide ?? this.wide) || !column.wide;
+    },
     widths() {
-      const wide = this.isWide ?? this.wide;
-      const shown = (column) => (NARROW.matches ? KEPT_WHEN_NARROW.includes(column.id) : wide || !column.wide);
-      this.api.setColumnsVisible(this.columns.filter(shown).map((column) => column.id), true);
-      this.api.setColumnsVisible(this.columns.filter((column) => !shown(column)).map((column) => column.id), false);
+      this.api.setColumnsVisible(this.columns.filter(this.isShown).map((column) => column.id), true);
+      this.api.setColumnsVisible(this.columns.filter((column) => !this.isShown(column)).map((column) => column.id), false);
       this.api.setGridOption("rowHeight", NARROW.matches ? 52 : 34);
       this.api.resetRowHeights();
       this.api.refreshCells({ columns: ["name"], force: true, suppressFlash: true });

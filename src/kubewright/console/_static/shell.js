@@ -52,6 +52,18 @@ function queueEarlyEvents() {
 const forgetSocket = queueEarlyEvents();  // pages import this file before they are mounted
 
 /**
+ * NiceGUI sets the color scheme of the document again after each update of a page, and each time the browser restyles
+ * all elements, even if nothing has changed.
+ */
+function ignoreSameColorScheme() {
+  const meta = document.getElementById("nicegui-color-scheme");
+  const set = meta.setAttribute.bind(meta);
+  meta.setAttribute = (name, value) => meta.getAttribute(name) === value || set(name, value);
+}
+
+ignoreSameColorScheme();
+
+/**
  * Opens pages without loading scripts and style sheets again: requests the page, and mounts it in this document. For the
  * server, it is a page like any other. Whatever is not such a page, or not of this cluster, is loaded by the browser.
  */
@@ -89,9 +101,13 @@ async function openPage(target, push) {
   }
 }
 
-/** Loads AG Grid, the largest script, before the first list needs it. */
-function fetchList() {
-  if (!navigator.connection?.saveData) import("nicegui-aggrid").catch(() => {});
+/** Loads the large scripts of lists and forms before they are needed, one after the other. */
+async function preload(scripts) {
+  if (navigator.connection?.saveData) return;
+  for (const script of scripts) {
+    await new Promise((idle) => (window.requestIdleCallback ?? setTimeout)(idle));
+    await import(script).catch(() => {});
+  }
 }
 
 function showPage(page, url, push) {
@@ -140,10 +156,12 @@ document.addEventListener("click", (event) => {
 
 export default {
   template: "<div hidden></div>",
-  props: { addresses: Object, namespace: String },
+  props: { addresses: Object, namespace: String, scripts: Array, fill: Boolean },
   mounted() {
     this.here = location.pathname + location.search;
-    (window.requestIdleCallback ?? setTimeout)(fetchList);
+    document.getElementById("kw-early")?.remove();
+    document.body.classList.toggle("kw-fill", this.fill);
+    preload(this.scripts);
     if (typeof this.namespace === "string") this.scope(this.namespace);
     document.addEventListener("keydown", this.key);
     window.addEventListener("popstate", this.back);

@@ -17,6 +17,7 @@ from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
 from kubewright.console.server._compression import CompressionMiddleware
 from kubewright.console.server._connections import Connection, Connections
+from kubewright.console.server._handler_signatures import remember_handler_signatures
 from kubewright.console.server._open_pages import KNOWN_EVENTS, guard_socket_events, guarded_handlers, open_pages_of
 from kubewright.console.server._page_builds import PageBuilds
 from kubewright.console.server._security import AllowedHosts, client_address
@@ -35,5 +36,6 @@ __all__ = [
     "guard_socket_events",
     "guarded_handlers",
     "open_pages_of",
+    "remember_handler_signatures",
     "serve",
 ]

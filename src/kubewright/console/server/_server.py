@@ -25,6 +25,7 @@ from kubewright.console.server._assets import AssetMiddleware
 from kubewright.console.server._authentication import AuthenticationMiddleware
 from kubewright.console.server._compression import CompressionMiddleware
 from kubewright.console.server._connections import Connections
+from kubewright.console.server._handler_signatures import remember_handler_signatures
 from kubewright.console.server._listener import accepting
 from kubewright.console.server._open_pages import HeadMiddleware, guard_socket_events, owner_of
 from kubewright.console.server._security import AllowedHosts, SecurityMiddleware
@@ -71,6 +72,7 @@ def _application() -> FastAPI:
         reconnect_timeout=15.0,
     )
     guard_socket_events()
+    remember_handler_signatures()
     return application
 
 

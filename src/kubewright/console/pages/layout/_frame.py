@@ -43,6 +43,11 @@ _HEALTH_SECONDS: Final = 1.0
 
 ui.menu_item.default_props("role=menuitem")  # Quasar's items are those of lists
 ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "console.css").read_text(), shared=True)
+# Shown before any script has run, and removed by shell.js.
+ui.add_body_html(
+    '<div id="kw-early" class="kw-header kw-early" aria-hidden="true"><span class="kw-brand">Kubewright</span></div>',
+    shared=True,
+)
 
 
 class Outage(NamedTuple):
@@ -89,9 +94,9 @@ class Frame:
                 None if age is None else int(age),
                 None if wait is None else max(math.ceil(wait), 0),
             )
-        healths = [cache.health for cache in self._backend.open_caches if cache.health.state != "forbidden"]
-        if healths and all(health.state == "unavailable" for health in healths):
-            since = min((health.since for health in healths if health.since), default=None)
+        caches = [cache for cache in self._backend.open_caches if not cache.forbidden]
+        if caches and all(cache.health.state == "unavailable" for cache in caches):  # usually ends with the first one
+            since = min((cache.health.since for cache in caches if cache.health.since), default=None)
             return Outage("The API server has not responded", since)
         if self._cache is not None and self._cache.health.state == "unavailable":
             # The other caches are live, so only this kind is affected: its definition may have been removed.
@@ -125,12 +130,12 @@ def frame(
     """
     backend = ctx.backend
     ui.page_title(f"{title} · Kubewright")
-    if fill:
-        ui.query("body").classes("kw-fill")
-    shell = Shell(keys_dialog(), namespace)
+    shell = Shell(namespace, fill=fill)
     if namespace is None:
         namespace = ctx.chosen_namespace
-    open_palette = _palette(ctx, shell, namespace)
+    open_palette = _on_demand(ctx, lambda: Palette(ctx, namespace, KEYS))
+    shell.on("palette", open_palette, args=[])
+    shell.on("help", _on_demand(ctx, keys_dialog), args=[])
     # The browser opens the drawer if there is room, and reports it.
     with ui.left_drawer(value=False).classes("kw-drawer").props("show-if-above width=236 breakpoint=1023") as drawer:
         labeled(drawer, "Navigation")
@@ -155,7 +160,6 @@ def frame(
     with main:
         banner = _Banner()
         content = ui.column().classes("kw-main")
-    ui.skip_link("Skip to content", target=main)
 
     made = Frame(ctx, shell)
     shown: tuple[str, Outage | None] | None = None
@@ -182,6 +186,8 @@ def frame(
             content.clear()
             with content:
                 draw(error)
+    # Last: NiceGUI escapes the rest of a page slowly after the first ">", which is in the script of this link.
+    ui.skip_link("Skip to content", target=main)
     refresh()  # the content may have shown that the server does not answer
     # Timers are last: NiceGUI delivers a page when a timer waits for the browser, and would send the rest as messages.
     ui.timer(_HEALTH_SECONDS, refresh)
@@ -196,18 +202,17 @@ def failed(ctx: PageContext, error: BaseException) -> None:
         draw(error)
 
 
-def _palette(ctx: PageContext, shell: Shell, namespace: str) -> Callable[[], None]:
-    """Makes Ctrl+K open the palette, which is drawn on first use."""
-    made: list[Palette] = []
+def _on_demand(ctx: PageContext, draw_dialog: Callable[[], Palette | ui.dialog]) -> Callable[[], None]:
+    """Returns a function that opens a dialog. The dialog is drawn on first use, because most pages do not need it."""
+    drawn: list[Palette | ui.dialog] = []
 
     def show() -> None:
-        if made:
-            made[0].open()
+        if drawn:
+            drawn[0].open()
             return
         with ctx.browser.content:
-            made.append(Palette(ctx, namespace, KEYS))
+            drawn.append(draw_dialog())
 
-    shell.on("palette", show, args=[])
     return show
 
 

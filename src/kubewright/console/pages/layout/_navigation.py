@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
-
-from nicegui import ui
 
 from kubewright.console.extensions import Extension
 from kubewright.console.kinds import Kind
 from kubewright.console.pages._addresses import ListView, home_address
-from kubewright.console.pages.widgets import icon, labeled
+from kubewright.console.pages.widgets import Entry, Links, labeled
 
 __all__ = ["BUILT_IN", "navigation"]
 
@@ -38,40 +36,35 @@ BUILT_IN: Final = (
 
 def navigation(kinds: Sequence[Kind], here: str, namespace: str, extensions: Sequence[Extension] = ()) -> None:
     """Draws the links. `here` is the path of the current kind or page."""
-    with labeled(ui.element("nav"), "Pages"):
-        _entry("Kinds", home_address(namespace), here == "/", "category")
-        _entry("Problems", "/problems", here == "/problems", "report_problem")
-        _entry("Operator", "/operator", here == "/operator", "precision_manufacturing")
-        for extension in extensions:
-            shown = [page for page in extension.pages.values() if page.navigation]
-            if shown:
-                ui.label(extension.title).classes("kw-nav-title")
-            for page in shown:
-                address = f"/extensions/{extension.name}/{page.name}"
-                _entry(page.title, address, here == address, page.icon)
-        custom = [kind for kind in kinds if kind.custom]
-        if custom:
-            ui.label("Custom resources").classes("kw-nav-title")
-        for group, members in groupby(custom, lambda kind: kind.group):
-            ui.label(group).classes("kw-nav-group")
-            for kind in members:
-                _kind(kind, here, namespace)
-        paths = {kind.path: kind for kind in kinds if not kind.custom}
-        built_in = [paths[path] for path in BUILT_IN if path in paths]
-        if built_in:
-            ui.label("Built in").classes("kw-nav-title")
-        for kind in built_in:
-            _kind(kind, here, namespace)
+    labeled(Links(_entries(kinds, here, namespace, extensions), tag="nav"), "Pages")
 
 
-def _kind(kind: Kind, here: str, namespace: str) -> None:
-    _entry(kind.kind, ListView(namespace=namespace if kind.namespaced else "").address(kind.path), here == kind.path)
+def _entries(kinds: Sequence[Kind], here: str, namespace: str, extensions: Sequence[Extension]) -> Iterator[Entry]:
+    def page(text: str, address: str, current: bool, icon: str = "") -> Entry:
+        return Entry(text, address, "kw-nav-link", icon, current)
 
+    def kind_page(kind: Kind) -> Entry:
+        view = ListView(namespace=namespace if kind.namespaced else "")
+        return page(kind.kind, view.address(kind.path), here == kind.path)
 
-def _entry(text: str, address: str, current: bool, picture: str = "") -> None:
-    with ui.link(target=address).classes("kw-nav-link") as entry:
-        if picture:
-            icon(picture)
-        ui.label(text)
-    if current:
-        entry.props["aria-current"] = "page"
+    yield page("Kinds", home_address(namespace), here == "/", "category")
+    yield page("Problems", "/problems", here == "/problems", "report_problem")
+    yield page("Operator", "/operator", here == "/operator", "precision_manufacturing")
+    for extension in extensions:
+        shown = [one for one in extension.pages.values() if one.navigation]
+        if shown:
+            yield Entry(extension.title, classes="kw-nav-title")
+        for one in shown:
+            address = f"/extensions/{extension.name}/{one.name}"
+            yield page(one.title, address, here == address, one.icon)
+    custom = [kind for kind in kinds if kind.custom]
+    if custom:
+        yield Entry("Custom resources", classes="kw-nav-title")
+    for group, members in groupby(custom, lambda kind: kind.group):
+        yield Entry(group, classes="kw-nav-group")
+        yield from map(kind_page, members)
+    paths = {kind.path: kind for kind in kinds if not kind.custom}
+    built_in = [paths[path] for path in BUILT_IN if path in paths]
+    if built_in:
+        yield Entry("Built in", classes="kw-nav-title")
+    yield from map(kind_page, built_in)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import nicegui
+import nicegui.elements.codemirror.codemirror  # registers codemirror.js
 from nicegui import ui
+from nicegui.dependencies import js_components
 from nicegui.element import Element
 
 from kubewright.console.pages._static_files import STATIC
+from kubewright.console.pages.widgets import path_prefix
 
 __all__ = ["KEYS", "Shell", "keys_dialog"]
 
@@ -26,6 +30,9 @@ KEYS: Final[Mapping[str, str]] = {
 }
 """The keyboard shortcuts, as the help shows them."""
 
+_SCRIPTS: Final = ("live_grid.js", "codemirror.js", "editor_name.js")
+"""The scripts of lists and forms, which import AG Grid and CodeMirror. Pages load them in advance."""
+
 _ADDRESSES: Final = {"k": "/", "p": "/problems", "o": "/operator"}
 
 
@@ -34,12 +41,13 @@ class Shell(Element, component=STATIC / "shell.js"):
     changes are lost.
     """
 
-    def __init__(self, help_dialog: ui.dialog, namespace: str | None = None) -> None:
-        """Takes the help, and the namespace that other pages keep."""
+    def __init__(self, namespace: str | None = None, *, fill: bool = False) -> None:
+        """Takes the namespace that other pages keep, and whether the page fills the window."""
         super().__init__()
+        self.props["fill"] = fill
         self.props["namespace"] = namespace
         self.props["addresses"] = _ADDRESSES
-        self.on("help", help_dialog.open)
+        self.props["scripts"] = _scripts()
 
     def remember_theme(self, choice: str) -> None:
         """Stores the theme in a cookie for the next page."""
@@ -62,9 +70,16 @@ class Shell(Element, component=STATIC / "shell.js"):
         self.run_method("go", url)
 
 
+def _scripts() -> tuple[str, ...]:
+    """Returns the URLs of the scripts to load in advance."""
+    known = {component.path.name: component.key for component in js_components.values()}
+    base = f"{path_prefix()}/_nicegui/{nicegui.__version__}/components"
+    return tuple(f"{base}/{known[name]}" for name in _SCRIPTS)
+
+
 def keys_dialog() -> ui.dialog:
-    """Draws the closed help dialog."""
-    with ui.dialog() as dialog, ui.card():
+    """Draws the open help dialog."""
+    with ui.dialog(value=True) as dialog, ui.card():
         dialog.props["aria-label"] = "Keyboard shortcuts"
         ui.label("Keyboard shortcuts").classes("kw-problem-title")
         with ui.element("div").classes("kw-keys"):

@@ -15,6 +15,7 @@ from kubewright.console.kinds import Kind
 from kubewright.console.objects import State
 from kubewright.console.pages._addresses import ListView
 from kubewright.console.pages._static_files import STATIC
+from kubewright.console.pages.widgets import path_prefix
 from kubewright.console.theme import ICONS
 
 __all__ = ["LiveGrid", "columns_of"]
@@ -76,6 +77,7 @@ class LiveGrid(Element, component=STATIC / "live_grid.js"):
         self.props["fields"] = self.fields
         self.props["states"] = {str(state): {"icon": ICONS[state], "rank": _RANKS.index(state)} for state in State}
         self.props["path"] = kind.path
+        self.props["prefix"] = path_prefix()
         self.props["label"] = f"List of {kind.plural}"
         self.props["sort"] = view.sort
         self.props["filter"] = view.text

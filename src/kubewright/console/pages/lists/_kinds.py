@@ -17,7 +17,7 @@ from kubewright.console.pages._addresses import ListView
 from kubewright.console.pages._context import PageContext
 from kubewright.console.pages._page import page
 from kubewright.console.pages.layout import BUILT_IN, frame
-from kubewright.console.pages.widgets import command, heading, icon, link, state_mark
+from kubewright.console.pages.widgets import Entry, Links, command, heading, icon, link, state_mark
 
 __all__ = ["kinds"]
 
@@ -116,10 +116,11 @@ class _Table:
                 self._chips(others, short=False)
 
     def _chips(self, chosen: list[Kind], *, short: bool) -> None:
-        with ui.element("div").classes("kw-chips"):
-            for kind in chosen:
-                view = ListView(namespace=self.namespace if kind.namespaced else "")
-                link(kind.kind if short else str(kind), view.address(kind.path), "kw-chip")
+        entries = []
+        for kind in chosen:
+            view = ListView(namespace=self.namespace if kind.namespaced else "")
+            entries.append(Entry(kind.kind if short else str(kind), view.address(kind.path), "kw-chip"))
+        Links(entries).classes("kw-chips")
 
 
 class _Counts:
