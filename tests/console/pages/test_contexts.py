@@ -10,6 +10,7 @@ import pytest
 import yaml
 from playwright.async_api import expect
 
+from kubewright.api import ObjectMeta, core
 from kubewright.cluster import Cluster
 from kubewright.console import Console
 from kubewright.console.theme import DARK, LIGHT
@@ -68,3 +69,20 @@ async def test_marks_current_and_production_contexts(console_url: str, open_page
     await expect(page.get_by_role("banner")).to_have_css("border-top-color", rgb(DARK["failing"]))
     found = await violations(page)
     assert not found, "\n".join(found)
+
+
+@pytest.mark.promise("Lists and layout of the console", "All links of a page lead to the cluster of the page.")
+async def test_links_stay_in_the_context(console_url: str, cluster: Cluster, open_page: OpenPage) -> None:
+    async with cluster.client() as client:
+        await client.create(core.ConfigMap(metadata=ObjectMeta(name="settings", namespace="default")))
+    page = await open_page()
+    await page.goto(f"{console_url}/contexts/preprod/kinds/core/configmaps?namespace=default")
+    row = page.locator("[row-id='default/settings'] a")
+    path = "/contexts/preprod/objects/core/configmaps/default/settings"
+    await expect(row).to_have_attribute("href", path)
+    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    found = [await link.get_attribute("href") for link in await links.all()]
+    assert found
+    assert all(address and address.startswith("/contexts/preprod/") for address in found), found
+    await row.click()
+    await expect(page).to_have_url(console_url + path)

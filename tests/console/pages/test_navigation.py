@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
@@ -10,6 +13,7 @@ from playwright.async_api import Page, expect
 from kubewright.client import Client
 from kubewright.cluster import Cluster
 from kubewright.console import Console
+from kubewright.console.forms import Writer
 from kubewright.crd import install
 from tests.console.gadgets import PATH, Gadget, gadget
 
@@ -75,6 +79,84 @@ async def test_page_of_a_list_contains_rows(
     await expect(page.get_by_role("gridcell", name="first")).to_be_visible()  # the cache is in sync
     answer = await page.context.request.get(address)
     assert f"{cluster_namespace}/first" in await answer.text()
+
+
+@pytest.mark.promise("Lists and layout of the console", "The page that edits an object contains its form.")
+async def test_page_of_a_form_contains_fields(
+    client: Client, cluster_namespace: str, console_url: str, page: Page
+) -> None:
+    await page.goto(console_url)
+    answer = await page.context.request.get(f"{console_url}/objects/{PATH}/{cluster_namespace}/first/edit")
+    text = await answer.text()
+    assert "yaml-problem" in text
+    assert "Review and apply" in text
+    assert "spinner" not in text
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "A form whose object is read slowly shows a spinner in a complete frame, then the form.",
+)
+async def test_slow_form_shows_spinner(
+    client: Client, cluster_namespace: str, console_url: str, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = asyncio.Event()
+    read = Writer.read
+
+    async def read_slowly(*args: Any) -> dict[str, Any]:
+        await answered.wait()
+        return await read(*args)
+
+    monkeypatch.setattr(Writer, "read", read_slowly)
+    await page.goto(f"{console_url}/objects/{PATH}/{cluster_namespace}/first/edit")
+    spinner = page.locator("main .q-spinner")
+    await expect(spinner).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    answered.set()
+    await expect(page.get_by_role("button", name="Review and apply")).to_be_visible()
+    await expect(spinner).to_have_count(0)
+
+
+@pytest.mark.promise("Lists and layout of the console", "The first page shows its header before its scripts have run.")
+async def test_header_appears_before_scripts_run(client: Client, console_url: str, page: Page) -> None:
+    await page.route(re.compile(r"\.js$"), lambda route: route.abort())
+    await page.goto(console_url)
+    early = page.locator("#kw-early")
+    await expect(early).to_be_visible()
+    brand = await early.get_by_text("Kubewright").bounding_box()
+    await page.unroute_all()
+    await page.goto(console_url)
+    await expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    await expect(early).to_have_count(0)
+    drawn = await page.get_by_role("link", name="Kubewright", exact=True).bounding_box()
+    assert brand is not None
+    assert drawn is not None
+    assert brand["x"] == pytest.approx(drawn["x"], abs=1)
+    assert brand["y"] == pytest.approx(drawn["y"], abs=1)
+
+
+@pytest.mark.promise(
+    "Lists and layout of the console",
+    "Style sheets of lists are added once per document, before the first list, and its color scheme is set once.",
+)
+async def test_styles_are_added_once(client: Client, cluster_namespace: str, console_url: str, page: Page) -> None:
+    await page.goto(f"{console_url}/?namespace={cluster_namespace}")
+    styles = "document.querySelectorAll('style[data-ag-global-css]')"
+    await page.wait_for_function(f"{styles}.length > 0")
+    await page.evaluate(f"""() => {{
+      window.kept = [...{styles}];
+      window.schemes = 0;
+      const changed = (records) => (window.schemes += records.length);
+      new MutationObserver(changed).observe(document.getElementById("nicegui-color-scheme"), {{ attributes: true }});
+    }}""")
+    listed = page.locator(f"main a[href*='/kinds/{PATH}']").first
+    for _ in range(2):
+        await listed.click()
+        await expect(page.get_by_role("gridcell", name="first")).to_be_visible()
+        await page.get_by_role("link", name="Kubewright", exact=True).click()
+        await expect(listed).to_be_visible()
+    assert await page.evaluate("window.kept.every((style) => style.isConnected)")
+    assert await page.evaluate("window.schemes") == 0
 
 
 async def test_link_leads_to_sign_in_after_session_has_ended(client: Client, console_url: str, page: Page) -> None:
