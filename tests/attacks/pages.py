@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from html import unescape
 from typing import Any
 
 import aiohttp
@@ -26,8 +27,8 @@ class TooMany(Exception):
 class Page:
     """A page of the console, as NiceGUI's own program in the browser talks to it."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, page_id: str) -> None:
-        self._socket, self._id = socket, page_id
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, page_id: str, elements: dict[str, Any]) -> None:
+        self._socket, self._id, self._elements = socket, page_id, elements
 
     async def hear(self) -> str:
         """The next message; answers pings. Raises `TooMany` if the console closes the socket."""
@@ -42,13 +43,14 @@ class Page:
         return said
 
     async def editor(self) -> tuple[str, dict[str, Any]]:
-        """The editor of YAML: its number, and what it is."""
+        """The editor of YAML: its number, and what it is. A page that is slow to build gets it later."""
+        elements = self._elements
         while True:
+            for number, element in elements.items():
+                if isinstance(element, dict) and element.get("tag") == "nicegui-codemirror":
+                    return number, element
             said = await self.hear()
-            if said.startswith('42["update"'):
-                for number, element in json.loads(said[2:])[1].items():
-                    if isinstance(element, dict) and element.get("tag") == "nicegui-codemirror":
-                        return number, element
+            elements = json.loads(said[2:])[1] if said.startswith('42["update"') else {}
 
     async def type(self, number: str, element: dict[str, Any], text: str) -> None:
         """Replaces the text of the editor."""
@@ -86,7 +88,9 @@ async def opened(session: aiohttp.ClientSession, victim: Victim, path: str) -> A
             raise TooMany
         assert answer.status == 200, text
     found = re.search(r"'client_id': '([0-9a-f-]+)'", text)
+    drawn = re.search(r"parseElements\(String\.raw`([^`]*)`", text)
     assert found is not None
+    assert drawn is not None
     about = f"&client_id={found[1]}&implicit_handshake=true&tab_id=tab&document_id=document&next_message_id=0"
     origin = "/".join(victim.facts["console"].split("/")[:3])
     try:
@@ -96,7 +100,7 @@ async def opened(session: aiohttp.ClientSession, victim: Victim, path: str) -> A
             raise TooMany from None
         raise
     async with connected as socket:
-        page = Page(socket, found[1])
+        page = Page(socket, found[1], json.loads(unescape(drawn[1])))
         await page.hear()
         await socket.send_str("40")
         yield page
