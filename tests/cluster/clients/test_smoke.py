@@ -109,17 +109,17 @@ async def test_helm(served: Cluster, real: RealCluster, tmp_path: Path) -> None:
     (chart / "templates" / "web.yaml").write_text(_chart_template())
     (chart / "templates" / "NOTES.txt").write_text("{{ .Release.Name }} {{ .Release.Revision }}\n")
     commands = [
-        f"install demo {chart} --create-namespace --wait --timeout 300s",
+        f"install demo {chart} --create-namespace --wait --timeout 150s",
         "list --no-headers",
         "get manifest demo",
-        f"upgrade demo {chart} --set replicas=2 --wait --timeout 300s",
+        f"upgrade demo {chart} --set replicas=2 --wait --timeout 150s",
         f"upgrade demo {chart} --set replicas=nonsense",
         f"upgrade --install demo {chart} --dry-run=server --set replicas=3",
         "history demo",
-        "rollback demo 1 --wait --timeout 300s",
+        "rollback demo 1 --wait --timeout 150s",
         "status demo",
         f"template demo {chart} --validate",
-        "uninstall demo --wait --timeout 300s",
+        "uninstall demo --wait --timeout 150s",
         "list --all --no-headers",
         "status demo",
     ]

@@ -244,8 +244,9 @@ async def a_job_is_suspended(client: Client) -> None:
 
 
 async def a_job_passes_its_deadline(client: Client) -> None:
-    # Long enough for its pods to run by then, even on a slow machine.
-    await client.create(a_job("nginx", active_deadline_seconds=5, completions=2, parallelism=2))
+    # Long enough for its pods to run by then, even on a slow machine. A pod that ended successfully before the controller
+    # noticed its deletion would count as succeeded, on both clusters.
+    await client.create(a_job("slow-to-stop", active_deadline_seconds=5, completions=2, parallelism=2))
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
 
@@ -489,6 +490,7 @@ PLANS = {
     "good": PodPlan(exit_after=0.1),
     "bad": PodPlan(exit_after=0.1, exit_code=1),
     "never-ready": PodPlan(becomes_ready=False),
+    "slow-to-stop": PodPlan(stop_delay=5.0),
 }
 
 
