@@ -159,7 +159,7 @@ export default {
   props: { addresses: Object, namespace: String, scripts: Array, fill: Boolean },
   mounted() {
     this.here = location.pathname + location.search;
-    document.getElementById("kw-early")?.remove();
+    document.documentElement.classList.add("kw-drawn");
     document.body.classList.toggle("kw-fill", this.fill);
     preload(this.scripts);
     if (typeof this.namespace === "string") this.scope(this.namespace);

@@ -43,11 +43,6 @@ _HEALTH_SECONDS: Final = 1.0
 
 ui.menu_item.default_props("role=menuitem")  # Quasar's items are those of lists
 ui.add_css(custom_properties() + (STATIC / "base.css").read_text() + (STATIC / "console.css").read_text(), shared=True)
-# Shown before any script has run, and removed by shell.js.
-ui.add_body_html(
-    '<div id="kw-early" class="kw-header kw-early" aria-hidden="true"><span class="kw-brand">Kubewright</span></div>',
-    shared=True,
-)
 
 
 class Outage(NamedTuple):
