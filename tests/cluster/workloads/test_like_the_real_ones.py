@@ -244,8 +244,8 @@ async def a_job_is_suspended(client: Client) -> None:
 
 
 async def a_job_passes_its_deadline(client: Client) -> None:
-    # Long enough for its pods to run by then, even on a slow machine. A pod that ends successfully before the controller
-    # counts it as deleted would count as succeeded, on both clusters.
+    # Long enough for its pods to run by then, even on a slow machine. A pod that ends successfully before the Job
+    # controller counts it as deleted would count as succeeded, on both clusters.
     await client.create(a_job("slow-to-stop", active_deadline_seconds=5, completions=2, parallelism=2))
     await until(client, batch.Job, "work", lambda job: _has(job, "Failed"))
 
