@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,7 +11,6 @@ import pytest
 from nicegui import helpers
 
 from kubewright.console.server import remember_handler_signatures
-from kubewright.console.server._handler_signatures import _inspected
 
 
 class _Handlers:
@@ -40,5 +40,5 @@ class _Handlers:
 )
 def test_answers_like_nicegui(handler: Callable[..., Any]) -> None:
     remember_handler_signatures()
-    assert helpers.expects_arguments(handler) == _inspected(handler)
-    assert helpers.expects_arguments(handler) == _inspected(handler)  # remembered
+    assert helpers.expects_arguments(handler) == inspect.unwrap(helpers.expects_arguments)(handler)
+    assert helpers.expects_arguments(handler) == inspect.unwrap(helpers.expects_arguments)(handler)  # remembered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import MethodType
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ def _expects_more_than_self(function: Callable[..., Any]) -> bool:
     return _inspected(MethodType(function, object()))
 
 
+@wraps(_inspected)
 def _expects_arguments(func: Callable[..., Any]) -> bool:
     # Only methods: a function of a page would keep the page in memory.
     if inspect.ismethod(func) and inspect.isfunction(func.__func__):
