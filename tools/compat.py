@@ -25,8 +25,8 @@ TESTS: Final = ("tests/client", "tests/controller", "tests/operator", "tests/web
 """Tests whose result depends on the server. Those of the embedded cluster compare it with the pinned version only."""
 
 
-RELEASES: Final = {"1.34": "1.34.12", "1.35": "1.35.8", "1.36": KUBERNETES_VERSION, "1.37": "1.37.2"}
-"""The newest release of each minor version on 2026-11-18.
+RELEASES: Final = {"1.34": "1.34.10", "1.35": "1.35.8", "1.36": KUBERNETES_VERSION, "1.37": "1.37.1"}
+"""The newest release of each minor version that Go's proxy provided on 2026-11-19.
 
 A table, because not every module proxy lists versions, and because the same command must test the same releases.
 """
