@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubewright.api import core
 from kubewright.explore.model import Write
 from kubewright.explore.worlds import Masks, TooManyMasks, canonical, differences, learn, scrubbed, unlike
+from kubewright.operator import Operator
 
 KEY = ("configmaps", "default", "web")
 
@@ -55,6 +57,18 @@ def test_masks_leaf_fields_that_differ_between_undisturbed_runs() -> None:
     assert differences(world(password="a", user="u"), world(password="c", user="u"), masks) == []
     found = differences(world(password="a", user="u"), world(password="c", user="w"), masks)
     assert [str(each) for each in found] == ["configmaps default/web: /data/user is 'w', expected 'u'"]
+
+
+def test_exempts_objects_by_name() -> None:
+    operator = Operator("exempt")
+    operator.exempt(core.Secret, name="*.credentials", reason="users may read it after a deletion")
+    masks = Masks(exempt=tuple(operator.exemptions))
+    mine, other = ("secrets", "default", "web.credentials"), ("secrets", "default", "web.tls")
+    assert masks.hides_object(mine)
+    assert masks.exempts(mine, ("data", "password"))
+    assert not masks.hides_object(other)
+    assert not masks.exempts(other, ("data", "password"))
+    assert masks.lines() == ["secrets *.credentials: users may read it after a deletion (exempt)"]
 
 
 def test_compares_addresses_unless_undisturbed_runs_differ_in_them() -> None:

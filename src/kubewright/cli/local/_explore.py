@@ -167,7 +167,16 @@ def _show(report: Report, where: str, samples: Sequence[Path], save: Path | None
             output.line(line)
     for line in summary_lines(report):
         output.line(line)
-    output.line(f"{len(report.findings)} findings." if report.findings else "No findings.")
+    output.line(_count(len(report.findings)))
+
+
+def _count(findings: int) -> str:
+    match findings:
+        case 0:
+            return "No findings."
+        case 1:
+            return "1 finding."
+    return f"{findings} findings."
 
 
 def _write(path: Path, content: str) -> None:

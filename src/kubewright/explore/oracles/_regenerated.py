@@ -66,9 +66,11 @@ def regenerated(
 def _generated(world: World, masks: Masks) -> Iterator[tuple[Key, tuple[str, ...]]]:
     """Yields the masked values in objects that are strings and depend on chance."""
     for resource, path in sorted(masks.leaves):
-        if path[0] in ("status", "metadata") or masks.exempts(resource, path):
+        if path[0] in ("status", "metadata"):
             continue
         for key in sorted(world):
+            if masks.exempts(key, path):
+                continue
             value = _at(world[key], path) if key[0] == resource else None
             if isinstance(value, str) and not _NOT_CHANCE.search(decoded(value, 4) or value):
                 yield key, path

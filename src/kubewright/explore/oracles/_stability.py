@@ -127,17 +127,13 @@ def _lives(outcome: Outcome, masks: Masks) -> dict[tuple[Key, tuple[str, ...]], 
     """Returns the values of each masked field."""
     found: dict[tuple[Key, tuple[str, ...]], _Lives] = {}
     last = 0.0
-    masked = [
-        (resource, path)
-        for resource, path in masks.leaves
-        if path[0] not in ("status", "metadata") and not masks.exempts(resource, path)
-    ]
+    masked = [(resource, path) for resource, path in masks.leaves if path[0] not in ("status", "metadata")]
     for write in outcome.writes:
         moment, last = _Moment(write.time, write.time - last > IDLE_SECONDS), write.time
         if write.after is None or write.actor != "operator":
             continue
         for resource, path in masked:
-            if resource != write.resource:
+            if resource != write.resource or masks.exempts(write.key, path):
                 continue
             obj = msgspec.json.decode(write.after)
             value = _at(scrubbed(obj), path)

@@ -134,9 +134,7 @@ def scenes_of(subject: Subject) -> Iterator[Scene]:
     """Yields the stories without faults, the most likely to show a bug first."""
     exempt = Masks(exempt=subject.exemptions)
     changes = [
-        change
-        for change in changes_of(subject.object, subject.schema)
-        if not exempt.exempts(subject.resource, change.path)
+        change for change in changes_of(subject.object, subject.schema) if not exempt.exempts(subject.key, change.path)
     ]
     fresh = fresh_of(subject)
     yield Scene(Story(f"create {subject.title}; its pods never become ready", fresh.steps), "unready")

@@ -65,15 +65,15 @@ class Masks:
         """Returns whether a field is masked or exempt."""
         if bool(self.leaves) and (key[0], _general(path)) in self.leaves:
             return True
-        return self.exempts(key[0], path)
+        return self.exempts(key, path)
 
-    def exempts(self, resource: str, path: Sequence[str | int]) -> bool:
+    def exempts(self, key: Key, path: Sequence[str | int]) -> bool:
         """Returns whether the user exempts a field."""
-        return any(each.resource == resource and _begins(path, each.path) for each in self.exempt)
+        return any(each.concerns(key[0], key[2]) and _begins(path, each.path) for each in self.exempt)
 
     def hides_object(self, key: Key) -> bool:
         """Returns whether an object is masked or exempt."""
-        return key in self.objects or any(each.resource == key[0] and not each.path for each in self.exempt)
+        return key in self.objects or any(each.concerns(key[0], key[2]) and not each.path for each in self.exempt)
 
     def lines(self) -> list[str]:
         """Returns the masks for a report."""
@@ -81,7 +81,7 @@ class Masks:
         found += [f"{resource} names that start with {prefix}" for resource, prefix in sorted(self.names.items())]
         found += [f"{' '.join(key)}" for key in sorted(self.objects)]
         found += [f"the number of {resource}, after a long fault or a change" for resource in sorted(self.timed)]
-        return found + [f"{each} (declared)" for each in self.exempt]
+        return found + [f"{each} (exempt)" for each in self.exempt]
 
     def merged(self, other: Masks) -> Masks:
         """Returns the masks of both."""

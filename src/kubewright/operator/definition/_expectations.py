@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -51,10 +52,17 @@ class Exemption(msgspec.Struct, frozen=True):
     path: tuple[str, ...]
     """The field; `*` matches every item of a list. Empty for the whole object."""
     reason: str
+    name: str = "*"
+    """The names of the objects: a shell pattern."""
+
+    def concerns(self, resource: str, name: str) -> bool:
+        """Returns whether it is about an object."""
+        return resource == self.resource and fnmatchcase(name, self.name)
 
     def __str__(self) -> str:
+        named = "" if self.name == "*" else f" {self.name}"
         field = f" {'.'.join(self.path)}" if self.path else ""
-        return f"{self.resource}{field}: {self.reason}"
+        return f"{self.resource}{named}{field}: {self.reason}"
 
 
 class ExpectationRegistration:
@@ -89,12 +97,13 @@ class ExpectationRegistration:
         self.invariants[name] = check
         return check
 
-    def exempt(self, kind: type[Object] | Dependency[Any], field: str = "", *, reason: str) -> None:
+    def exempt(self, kind: type[Object] | Dependency[Any], field: str = "", *, reason: str, name: str = "*") -> None:
         """Declares a field whose changes cannot be inverted, or a kind that is kept, such as volumes and passwords.
 
             operator.exempt(Database, "spec.storage", reason="volumes cannot shrink")
             operator.exempt(core.Secret, "data.password", reason="is generated once")
             operator.exempt(core.PersistentVolumeClaim, reason="data outlives its database")
+            operator.exempt(core.Secret, name="*.credentials", reason="users may read it after a deletion")
 
         The explorer does not compare this field, and does not expect that a changed value ends like a fresh start or
         can be changed back. Without a field, objects of this kind are not compared, and may outlive their owner.
@@ -103,15 +112,17 @@ class ExpectationRegistration:
             kind: the class of the objects, or a dependency with a simulation, for the state of an external system.
             field: the path of the field with dots; `*` for every item of a list. A JSON pointer if it starts with `/`.
             reason: why, for the report.
+            name: the names of the objects, with `*`, `?` and `[…]` as in a shell.
         """
         if not check_string("the reason of an exemption", reason, "volumes cannot shrink").strip():
             raise ValueError("an exemption needs a reason, such as 'volumes cannot shrink'")
+        check_string("the name of an exemption", name, "*.credentials")
         if isinstance(kind, Dependency):
-            self.exemptions.append(Exemption(f"external/{kind.name}", ("state", *_path_of(field)), reason))
+            self.exemptions.append(Exemption(f"external/{kind.name}", ("state", *_path_of(field)), reason, name))
             return
         info = info_of(kind)
         resource = f"{info.plural}.{info.group}" if info.group else info.plural
-        self.exemptions.append(Exemption(resource, _path_of(field), reason))
+        self.exemptions.append(Exemption(resource, _path_of(field), reason, name))
 
 
 _ESCAPES: Final = (("~1", "/"), ("~0", "~"))
