@@ -162,3 +162,34 @@ def test_requests_of_users_pass_the_webhooks_of_the_operator(pool: Pool) -> None
     key = ("configmaps", place, f"{name}-numbers")
     sizes = [each.world[key]["data"] for each in outcome.checkpoints]
     assert [(data["size"], data["last"]) for data in sizes] == [("1", "0"), ("5", "4")]
+
+
+def test_companion_of_an_external_system_acts_in_every_run(pool: Pool) -> None:
+    fault = Fault("crash", 1, after=True, seconds=3600.0)
+    usual, disturbed = run(pool, "companion_correct"), run(pool, "companion_correct", fault)
+    assert disturbed.hits == [True]
+    for outcome in (usual, disturbed):
+        assert outcome.failures == []
+        [site] = [obj for key, obj in outcome.checkpoints[0].world.items() if key[0].startswith("sites")]
+        assert site["status"]["ready"] is True
+        assert "explored-registry" not in {write.actor for write in outcome.writes}
+
+
+def test_calls_of_a_session_fail_as_those_of_its_stand_in(pool: Pool) -> None:
+    usual, failed = (
+        run(pool, "companion_correct"),
+        run(pool, "companion_correct", Fault("external-fail", 1, after=True)),
+    )
+    assert {call.verb for call in usual.calls} == {"register", "forget"}
+    assert failed.hits == [True]
+    assert "ConnectionError: registry does not respond" in failed.failures[0].traceback
+    assert [set(each.world) for each in failed.checkpoints] == [set(each.world) for each in usual.checkpoints]
+
+
+def test_bug_of_a_companion_ends_a_run(pool: Pool, tmp_path: Path) -> None:
+    source = (OPERATORS / "companion_correct.py").read_text()
+    broken = tmp_path / "companion_broken.py"
+    broken.write_text(source.replace("str(self._names[found.metadata.name])", "str(self._names[found.metadata.uid])"))
+    target = str(broken)
+    outcome = pool.run(Plan(life_of(subject_of(target), None)), target)
+    assert "KeyError" in outcome.broken

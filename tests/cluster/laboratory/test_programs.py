@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -110,6 +111,41 @@ async def test_kill_at_a_call_prevents_it_or_loses_its_result(when: Any) -> None
         assert len(external.calls) == 1
 
 
+class Sessions:
+    """Stores strings over connections."""
+
+    def __init__(self, items: dict[str, Any]) -> None:
+        self._items = items
+
+    @property
+    def secret(self) -> str:
+        raise AssertionError("a property was read")
+
+    @asynccontextmanager
+    async def session(self, prefix: str) -> AsyncIterator[Bucket]:
+        yield Bucket(self._items.setdefault(prefix, {}))
+
+
+async def test_calls_of_a_session_are_calls_of_its_system() -> None:
+    operator = Operator("stores")
+
+    @operator.provides(simulated=Sessions)
+    async def sessions() -> AsyncIterator[Sessions]:
+        raise AssertionError("a test has no sessions")
+        yield
+
+    async with Cluster(seed=1) as cluster:
+        external = cluster.lab.external(sessions)
+        async with external.client.session("a") as opened:
+            await opened.put("web", "1")
+            external.fail("names", nth=1)
+            with pytest.raises(Refusing, match="no connection"):
+                await opened.names()
+            assert await opened.names() == ["web"]
+        assert external.state == {"a": {"web": "1"}}
+        assert [call.method for call in external.calls] == ["put", "names", "names"]
+
+
 async def test_calls_inside_a_stand_in_do_not_count() -> None:
     _, bucket = program()
     async with Cluster(seed=1) as cluster:
@@ -209,3 +245,13 @@ def test_exemptions_need_a_reason() -> None:
     assert str(operator.exemptions[0]) == "secrets data.tls.key: is generated once"
     with pytest.raises(ValueError, match="an exemption needs a reason"):
         operator.exempt(core.Secret, "data.password", reason="")
+
+
+def test_an_exemption_can_be_limited_to_names() -> None:
+    operator = Operator("exempt")
+    operator.exempt(core.Secret, name="*.credentials", reason="users may read it after a deletion")
+    [exemption] = operator.exemptions
+    assert exemption.concerns("secrets", "web.credentials")
+    assert not exemption.concerns("secrets", "web.tls")
+    assert not exemption.concerns("configmaps", "web.credentials")
+    assert str(exemption) == "secrets *.credentials: users may read it after a deletion"

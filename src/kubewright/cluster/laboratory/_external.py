@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from kubewright.programs import current_program
 
 __all__ = ["CallHook", "External", "ExternalCall"]
 
+_OBSERVED: Final = "_kubewright_observed"
 _IN_CALL: Final[ContextVar[bool]] = ContextVar("kubewright-external-call", default=False)
 
 
@@ -54,7 +56,10 @@ class External:
     """A simulated external system; `lab.external` makes it.
 
     `client` is the stand-in that the operator uses, `replacement` puts it in the place of the dependency, `state` is
-    what the system stores, `calls` lists the calls so far. Public async methods of the stand-in are calls.
+    what the system stores, `calls` lists the calls so far.
+
+    Public async methods of the stand-in are calls. If one of its methods is an `asynccontextmanager`, so are those of
+    the session that it yields.
     """
 
     def __init__(self, dependency: Dependency[Any], state: dict[str, Any], number: Callable[[], int]) -> None:
@@ -70,9 +75,7 @@ class External:
         self.replacement: Replacement = dependency.replaced_by(self.client)
         self._number = number
         self._hooks: dict[str, list[_Hook]] = {"before": [], "after": []}
-        for name, method in inspect.getmembers(self.client, inspect.iscoroutinefunction):
-            if not name.startswith("_"):
-                setattr(self.client, name, self._call_of(name, method))
+        self._observe(self.client)
 
     def on_call(self, hook: CallHook, *, method: str = "", when: Literal["before", "after"] = "before") -> Scope:
         """Calls a function, plain or async, before or after each call: it acts, and returns the exception to raise.
@@ -115,7 +118,35 @@ class External:
 
         return self.on_call(decide, method=method, when="after" if committed else "before")
 
-    def _call_of(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def _observe(self, stand_in: Any) -> None:
+        """Replaces the public async methods of the stand-in, or of a session of it. Reads no property."""
+        for name, found in inspect.getmembers_static(stand_in):
+            plain = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+            if name.startswith("_") or hasattr(plain, _OBSERVED):
+                continue
+            if inspect.iscoroutinefunction(plain):
+                observed: Callable[..., Any] = self._call_of(name, getattr(stand_in, name), stand_in)
+            elif _opens_session(plain):
+                observed = self._session_of(getattr(stand_in, name))
+            else:
+                continue
+            setattr(observed, _OBSERVED, True)
+            setattr(stand_in, name, observed)
+
+    def _session_of(
+        self, method: Callable[..., AbstractAsyncContextManager[Any]]
+    ) -> Callable[..., AbstractAsyncContextManager[Any]]:
+        @asynccontextmanager
+        async def session(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            async with method(*args, **kwargs) as opened:
+                self._observe(opened)
+                yield opened
+
+        return session
+
+    def _call_of(
+        self, name: str, method: Callable[..., Awaitable[Any]], stand_in: Any
+    ) -> Callable[..., Awaitable[Any]]:
         signature = inspect.signature(method)
 
         @functools.wraps(method)
@@ -124,18 +155,18 @@ class External:
                 return await method(*args, **kwargs)
             made = ExternalCall(self._number(), self.name, name, signature.bind(*args, **kwargs).arguments)
             self.calls.append(made)
-            served = self._served(made, lambda: method(*args, **kwargs))
+            served = self._served(made, stand_in, lambda: method(*args, **kwargs))
             program = current_program()  # the system is outside of the program: a kill ends neither it nor its hooks
             return await (served if program is None else program.call(served))
 
         return call
 
-    async def _served(self, call: ExternalCall, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def _served(self, call: ExternalCall, stand_in: Any, work: Callable[[], Awaitable[Any]]) -> Any:
         token = _IN_CALL.set(True)
         try:
-            await self._ask("before", call)
+            await self._ask("before", call, stand_in)
             result = await work()
-            await self._ask("after", call)
+            await self._ask("after", call, stand_in)
         except Exception as error:
             call.error = error
             raise
@@ -143,7 +174,7 @@ class External:
             _IN_CALL.reset(token)
         return result
 
-    async def _ask(self, when: str, call: ExternalCall) -> None:
+    async def _ask(self, when: str, call: ExternalCall, stand_in: Any) -> None:
         for each in list(self._hooks[when]):
             if each.method not in ("", call.method):
                 continue
@@ -152,11 +183,20 @@ class External:
                 answer = await answer
             await asyncio.sleep(0)  # a program that the hook killed ends here
             if answer is True:
-                raise self._unavailable()
+                raise self._unavailable(stand_in)
             if isinstance(answer, Exception):
                 raise answer
 
-    def _unavailable(self) -> Exception:
-        made = getattr(self.client, "unavailable", None)
-        error = made() if callable(made) else None
-        return error if isinstance(error, Exception) else ConnectionError(f"{self.name} does not respond")
+    def _unavailable(self, stand_in: Any) -> Exception:
+        """Returns the error of a session's own `unavailable()`, or of the stand-in's."""
+        for each in (stand_in, self.client):
+            made = getattr(each, "unavailable", None)
+            error = made() if callable(made) else None
+            if isinstance(error, Exception):
+                return error
+        return ConnectionError(f"{self.name} does not respond")
+
+
+def _opens_session(method: Any) -> bool:
+    """Returns whether a method is an `asynccontextmanager`."""
+    return not inspect.isasyncgenfunction(method) and inspect.isasyncgenfunction(getattr(method, "__wrapped__", None))

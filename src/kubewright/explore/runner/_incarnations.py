@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from typing import Any, Final
+from typing import Final
 
 from kubewright.clock import VirtualClock
 from kubewright.cluster import Cluster, User
 from kubewright.explore.model import Failure
 from kubewright.explore.runner._actors import OPERATOR, STANDBY
+from kubewright.explore.runner._companions import current_companions
 from kubewright.explore.runner._parsing import is_parsing
+from kubewright.explore.runner._settings import UNSERVED
 from kubewright.explore.runner._stage import Stage
 from kubewright.explore.runner._standby import SETTINGS, Standby
 from kubewright.operator import Killed, Operator, Running, load_operator
@@ -33,8 +35,11 @@ class Problems(logging.Handler):
         self.found: list[Failure] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Adds a failure."""
+        """Adds a failure, unless a companion caused it."""
         error = record.exc_info[1] if record.exc_info else None
+        if (companions := current_companions()) is not None:
+            companions.note(record, error)
+            return
         if error is None and record.levelno < logging.ERROR:
             return
         self.found.append(
@@ -85,7 +90,7 @@ class Incarnations:
             self.operator, self._first = self._first or load_operator(self._target), None
             client = self._cluster.client(user=User(OPERATOR, ("system:masters",)))
             simulated = self._stage.prepare(self.operator)
-            running = self.operator.running(client, clock=self._clock, replace=simulated, **_SETTINGS)
+            running = self.operator.running(client, clock=self._clock, replace=simulated, **UNSERVED)
             self._starting = running
             async with running:
                 self.running = running
@@ -113,7 +118,7 @@ class Incarnations:
             client = self._cluster.client(user=User(STANDBY, ("system:masters",)))
             operator = load_operator(self._target)
             simulated = self._stage.prepare(operator)
-            return operator.running(client, clock=self._clock, replace=simulated, **{**_SETTINGS, **SETTINGS})
+            return operator.running(client, clock=self._clock, replace=simulated, **{**UNSERVED, **SETTINGS})
 
         if self._standby is None:
             self._standby = Standby(self._cluster, self._clock, running)
@@ -180,10 +185,3 @@ class Incarnations:
 
 
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection", "*"})
-_SETTINGS: dict[str, Any] = {
-    "leader_elect": False,
-    "metrics_bind": "0",
-    "health_bind": "0",
-    "webhook_bind": "0",
-    "tracing": False,
-}

@@ -31,6 +31,7 @@ from kubewright.explore.model import (
     Wait,
 )
 from kubewright.explore.runner._actors import Actor, Refused, type_of_kind
+from kubewright.explore.runner._companions import Companions
 from kubewright.explore.runner._controllers import controllers_for
 from kubewright.explore.runner._determinism import Determinism
 from kubewright.explore.runner._incarnations import Incarnations, Problems
@@ -129,6 +130,8 @@ class Run:
         root = logging.getLogger()
         root.handlers = [self.problems]
         root.setLevel(logging.WARNING)
+        self.companions = Companions(self.cluster, self.clock)
+        await self.companions.start(self._loaded)
         self.recorder.start()
         self.operator.start()
         await self.clock.advance_until(self._has_started, limit=600)
@@ -148,7 +151,11 @@ class Run:
             self.played += 1
 
     def outcome(self) -> Outcome | None:
-        """Returns what happened; None if the run needs controllers of the cluster that do not run."""
+        """Returns what happened; None if the run needs controllers of the cluster that do not run.
+
+        Raises the error of a companion.
+        """
+        self.companions.check()
         stage = self.stage
         touched = {*stage.touched, *(write.resource for write in self.recorder.writes)}
         if self._controllers is not None and controllers_for(touched) - self._controllers:

@@ -27,7 +27,12 @@ class _Server:
     """One server process."""
 
     def __init__(self, hash_seed: int) -> None:
-        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONASYNCIODEBUG": ""}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": str(hash_seed),
+            "PYTHONASYNCIODEBUG": "",
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # what pytest or the command added
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "kubewright.explore.runner"],
             stdin=subprocess.PIPE,
