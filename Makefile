@@ -61,6 +61,8 @@ faults: controlplane ## Run the tests of faults, TIMES=10 times in a row; the fi
 explore: setup ## Explore each example for MINUTES=10
 	for each in foo memcached network password testresource; do \
 		$(RUN) kubewright explore examples/$$each/$$each.py --minutes $(or $(MINUTES),10) || exit 1; done
+	cd examples/postgres && ../../$(BIN)/kubewright explore postgres_operator.operator \
+		--samples manifests/minimal.yaml --minutes $(or $(MINUTES),10)
 
 attacks: setup ## Run the attack suite with each attack COPIES=100 times at the same time (about an hour)
 	KUBEWRIGHT_ATTACKS=$(or $(COPIES),100) $(RUN) pytest -q tests/attacks --timeout 1800

@@ -2,7 +2,7 @@
 
     python -m benchmarks.postgres [CLUSTERS]
 
-Prints a table for `docs/benchmarks.md`. The embedded cluster, its planned pods and a fake Patroni run in this process.
+Prints a table for `docs/benchmarks.md`. The embedded cluster, planned pods and a simulated Patroni run in this process.
 The operator is a process of its own, `benchmarks.peers.kubewright_postgres`, and is measured from outside.
 """
 
@@ -20,8 +20,8 @@ from benchmarks.programs import ROOT
 EXAMPLE = ROOT / "examples" / "postgres"
 sys.path.insert(0, str(EXAMPLE))
 
-from fakes import FakeEngine, fake_patroni  # noqa: E402  # the example is not a package
-from postgres_operator.kinds import Postgresql, State  # noqa: E402
+from postgres_operator.kinds import Postgresql, State  # noqa: E402  # the example is not a package
+from postgres_operator.simulated import SimulatedEngine  # noqa: E402
 from worlds import minimal  # noqa: E402
 
 from kubewright.client import Client  # noqa: E402
@@ -65,7 +65,7 @@ async def measure(clusters: int) -> list[tuple[str, str]]:
         await cluster.serve()
         journal = cluster.lab
         journal.journal  # noqa: B018  # starts it
-        async with fake_patroni(FakeEngine()).running(cluster.client_as("patroni", "system:masters")):
+        async with SimulatedEngine({}).operator().running(cluster.client_as("patroni", "system:masters")):
             command = [sys.executable, "-m", "benchmarks.peers.kubewright_postgres", str(cluster.kubeconfig())]
             with Process(command, cwd=ROOT) as process:
                 await asyncio.to_thread(process.wait_for, "ready", PATIENCE)

@@ -1,4 +1,4 @@
-"""The operator of the Postgres example with a fake database, for `benchmarks.postgres`.
+"""The operator of the Postgres example with a simulated database, for `benchmarks.postgres`.
 
 It says "ready" after its start, and for each line on standard input "settled" with the number of its reconciles. For
 the third line, it reconciles everything once more. The fourth one ends it.
@@ -14,9 +14,9 @@ from benchmarks.peers.protocol import say
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "postgres"))
 
-from fakes import FakeEngine  # the example is not a package
-from postgres_operator.kinds import Postgresql
+from postgres_operator.kinds import Postgresql  # the example is not a package
 from postgres_operator.operator import engine, operator
+from postgres_operator.simulated import SimulatedEngine
 
 from kubewright.client import Client
 
@@ -26,7 +26,7 @@ PATIENCE = 1800.0
 async def main() -> None:
     """Runs until standard input ends."""
     client = Client.connect(kubeconfig=sys.argv[1])
-    async with client, operator.running(client, replace=[engine.replaced_by(FakeEngine())]) as running:
+    async with client, operator.running(client, replace=[engine.replaced_by(SimulatedEngine({}))]) as running:
         controller = running.controller(Postgresql)
         say("ready")
         for again in (False, False, True):

@@ -41,7 +41,7 @@ async def test_creates_a_cluster_until_it_runs(world: World) -> None:
     secrets = {one.metadata.name async for one in world.client.list(core.Secret, NAMESPACE)}
     suffix = f"{NAME}.credentials.postgresql.acid.zalan.do"
     assert {f"{user}.{suffix}" for user in ("postgres", "standby", "zalando", "foo-user")} <= secrets
-    [database] = world.engine.databases.values()
+    [database] = world.engine.databases
     assert database.databases == {"foo": "zalando", "bar": "bar_owner"}
     assert await world.events("Running") == ["the cluster runs with 2 instances"]
 
@@ -164,8 +164,8 @@ async def test_names_fields_without_an_effect_in_an_event(world: World) -> None:
 async def test_keeps_volumes_and_passwords_of_a_deleted_cluster(world: World) -> None:
     async with world.operator():
         await created(world)
-        [address] = world.engine.databases
-        password = world.engine.databases[address].superuser
+        [database] = world.engine.databases
+        password = database.superuser
         await world.client.delete(Postgresql, NAME, NAMESPACE)
         await world.clock.run(world.client.wait_until_gone(Postgresql, NAME, NAMESPACE))
         await world.clock.advance(60)
@@ -173,9 +173,9 @@ async def test_keeps_volumes_and_passwords_of_a_deleted_cluster(world: World) ->
             names = [one.metadata.name for one in await world.client.list(kind, NAMESPACE)]
             assert [name for name in names if name.startswith("acid")] == [], kind
         assert len(list(await world.client.list(core.PersistentVolumeClaim, NAMESPACE))) == 2
-        world.engine.databases.clear()
+        assert world.engine.databases == []
         await created(world)
-        assert [database.superuser for database in world.engine.databases.values()] == [password]
+        assert [database.superuser for database in world.engine.databases] == [password]
 
 
 async def test_deletion_waits_for_annotations(world: World) -> None:

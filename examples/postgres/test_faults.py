@@ -144,7 +144,7 @@ async def test_lost_secret_of_a_user_gets_a_new_password_in_the_database(world: 
     async with world.operator():
         await world.client.create(minimal())
         await world.until_state(State.RUNNING)
-        [database] = world.engine.databases.values()
+        [database] = world.engine.databases
         before = database.passwords["foo_user"]
         await world.client.delete(core.Secret, f"foo-user.{SUFFIX}", NAMESPACE)
         await world.clock.advance(10)
@@ -156,11 +156,11 @@ async def test_lost_secret_and_unreachable_database_are_repaired_later(world: Wo
     async with world.operator():
         await world.client.create(minimal())
         await world.until_state(State.RUNNING)
-        world.engine.unreachable = True
+        world.engine.is_unreachable = True
         await world.client.delete(core.Secret, f"foo-user.{SUFFIX}", NAMESPACE)
         failed = await world.until_state(State.SYNC_FAILED)
         assert "cannot connect to postgres" in (failed.status.message or "")
-        world.engine.unreachable = False
+        world.engine.is_unreachable = False
         await world.until_state(State.RUNNING)
         await content(world)
 
@@ -186,7 +186,7 @@ async def test_lost_secrets_of_the_superuser_get_a_new_password_in_the_database(
     async with world.operator():
         await world.client.create(minimal())
         await world.until_state(State.RUNNING)
-        [database] = world.engine.databases.values()
+        [database] = world.engine.databases
         before, pods = database.superuser, {pod.metadata.uid for pod in await world.pods()}
     for name in (f"postgres.{SUFFIX}", f"{NAME}.data.credentials.postgresql.acid.zalan.do"):
         await world.client.delete(core.Secret, name, NAMESPACE)
@@ -215,7 +215,7 @@ async def test_wrong_password_is_reported_without_it(world: World, caplog: pytes
     async with world.operator():
         await world.client.create(minimal())
         await world.until_state(State.RUNNING)
-        [database] = world.engine.databases.values()
+        [database] = world.engine.databases
         password, database.superuser = database.superuser, "another"
         world.engine.refuses_exec = True
         await world.patch({"spec": {"databases": {"more": "zalando"}}})
@@ -225,7 +225,7 @@ async def test_wrong_password_is_reported_without_it(world: World, caplog: pytes
         assert message in await world.events("UpdateFailed")
         database.superuser = password
         await world.until_state(State.RUNNING)
-    for secret in (password, *(each for each in database.passwords.values() if each)):
+    for secret in filter(None, (password, *database.passwords.values())):
         assert secret not in caplog.text
 
 
@@ -235,7 +235,7 @@ async def test_equal_users_of_two_clusters_have_their_own_passwords(world: World
             await world.client.create(minimal(name))
         for name in ("acid-a", "acid-b"):
             await world.until_state(State.RUNNING, name)
-        first, second = world.engine.databases.values()
+        first, second = world.engine.databases
         assert first.passwords["foo_user"] != second.passwords["foo_user"]
 
 
@@ -245,8 +245,8 @@ async def test_removed_user_loses_login_and_secret(world: World) -> None:
         await world.until_state(State.RUNNING)
         await world.patch({"spec": {"users": {"foo_user": None}}})
         await world.until_state(State.RUNNING)
-        [database] = world.engine.databases.values()
-        assert database.nologin == {"foo_user"}
+        [database] = world.engine.databases
+        assert database.nologin == ["foo_user"]
         names = {one.metadata.name async for one in world.client.list(core.Secret, NAMESPACE)}
         assert f"foo-user.{SUFFIX}" not in names
 

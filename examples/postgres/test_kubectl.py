@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from deployment import CONFIG
-from fakes import FakeEngine
 from postgres_operator.operator import engine, operator
+from postgres_operator.simulated import SimulatedEngine
 from worlds import MANIFESTS
 
 from kubewright.client import Client
@@ -24,7 +24,7 @@ async def test_steps_of_the_tutorial(kubectl: Kubectl, client: Client, namespace
     await kubectl("apply", "-k", str(CONFIG / "configuration"))
     await kubectl("apply", "-k", str(CONFIG / "default"))
     assert "postgresqls" not in await kubectl("api-resources", "--api-group=acid.zalan.do")
-    replace = [engine.replaced_by(FakeEngine())]
+    replace = [engine.replaced_by(SimulatedEngine({}))]
     async with operator.running(client, namespaces=[namespace], replace=replace):
         kinds = await kubectl("api-resources", "--api-group=acid.zalan.do", "--no-headers")
         assert [line.split() for line in kinds.splitlines()] == [

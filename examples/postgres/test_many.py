@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from fakes import FakeEngine, fake_patroni
 from postgres_operator.kinds import Postgresql, State
 from postgres_operator.operator import engine, operator
+from postgres_operator.simulated import SimulatedEngine
 from worlds import minimal
 
 import kubewright as kw
@@ -47,12 +47,12 @@ class Crowd:
 @asynccontextmanager
 async def crowd() -> AsyncIterator[Crowd]:
     """Starts the clusters, and waits until all of them run."""
-    fake = FakeEngine()
+    simulated = SimulatedEngine({})
     workloads = Workloads(nodes=1, heartbeat=None)
     async with Cluster(workloads=workloads, seed=1) as cluster, cluster.client() as client:
         own = cluster.client_as("operator", "system:masters")
-        patroni = fake_patroni(fake).running(cluster.client_as("patroni", "system:masters"))
-        async with patroni as elections, operator.running(own, replace=[engine.replaced_by(fake)]) as running:
+        patroni = simulated.operator().running(cluster.client_as("patroni", "system:masters"))
+        async with patroni as elections, operator.running(own, replace=[engine.replaced_by(simulated)]) as running:
             for number in range(CLUSTERS):
                 await client.create(minimal(f"acid-{number}", number_of_instances=1))
             made = Crowd(cluster, client, running, elections)

@@ -11,9 +11,9 @@ from typing import Any
 import deployment
 import msgspec
 import pytest
-from fakes import FakeEngine, fake_patroni
 from postgres_operator.kinds import CONFIGURATION_NAME, OperatorConfiguration, Postgresql, State
 from postgres_operator.operator import engine, operator
+from postgres_operator.simulated import SimulatedEngine
 from worlds import NAMESPACE, World, minimal
 
 import kubewright as kw
@@ -62,7 +62,7 @@ async def test_installs_the_definition_of_clusters_itself() -> None:
 
 
 async def test_generated_roles_are_enough(caplog: pytest.LogCaptureFixture) -> None:
-    fake = FakeEngine()
+    simulated = SimulatedEngine({})
     async with Cluster(workloads=True, rbac=True) as cluster, cluster.client() as admin:
         for name in (deployment.project.namespace, "work"):
             await admin.create(core.Namespace(metadata=meta.ObjectMeta(name=name)))
@@ -70,8 +70,8 @@ async def test_generated_roles_are_enough(caplog: pytest.LogCaptureFixture) -> N
         metadata = meta.ObjectMeta(name=CONFIGURATION_NAME, namespace=deployment.project.namespace)
         await admin.create(OperatorConfiguration(metadata=metadata))
         client = await operator_client(cluster, operator, deployment.project.namespace)
-        replace = [engine.replaced_by(fake)]
-        async with fake_patroni(fake).running(admin), client, operator.running(client, replace=replace):
+        replace = [engine.replaced_by(simulated)]
+        async with simulated.operator().running(admin), client, operator.running(client, replace=replace):
             made = minimal()
             made.metadata.namespace = "work"
             await admin.create(made)
@@ -118,7 +118,7 @@ async def test_rest_api_has_the_paths_of_upstream(world: World) -> None:
 
 async def test_rest_api_names_the_log_lines_of_a_cluster(world: World) -> None:
     async with world.operator() as running:
-        world.engine.unreachable = True
+        world.engine.is_unreachable = True
         await world.client.create(minimal())
         await world.until(lambda found: "cannot connect" in (found.status.message or ""))
         _, lines = await page(running, f"/clusters/{NAMESPACE}/{NAME}/logs/")

@@ -98,7 +98,8 @@ async def test_restarts_members_for_parameters_that_need_it(world: World) -> Non
         await world.patch({"spec": {"postgresql": {"parameters": {"max_connections": "50"}}}})
         await world.until_state(State.RUNNING)
         await world.clock.advance(60)
-        assert world.engine.pending == set()
+        [database] = world.engine.databases
+        assert database.pending == []
         assert [call for call in world.engine.calls if not call.startswith("synchronize")] == [
             f"restart {NAME}-1",
             f"switchover {NAME}-0 {NAME}-1",

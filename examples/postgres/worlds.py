@@ -1,4 +1,4 @@
-"""`World`: an embedded cluster with planned pods under virtual time, a fake Patroni, and the operator."""
+"""`World`: an embedded cluster with planned pods under virtual time, a simulated Patroni, and the operator."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fakes import FakeEngine, fake_patroni
 from postgres_operator.kinds import CONFIGURATION_NAME, Configuration, OperatorConfiguration, Postgresql, State
 from postgres_operator.operator import engine, operator
+from postgres_operator.simulated import SimulatedEngine
 
 import kubewright as kw
 from kubewright.api import apps, core, from_yaml, meta, policy, rbac, storage
@@ -40,7 +40,7 @@ class World:
     cluster: Cluster
     clock: VirtualClock
     client: Client
-    engine: FakeEngine = field(default_factory=FakeEngine)
+    engine: SimulatedEngine = field(default_factory=lambda: SimulatedEngine({}))
     broken: set[str] = field(default_factory=set)
     """Images that cannot be pulled."""
 
@@ -50,7 +50,7 @@ class World:
         return PodPlan(image_missing=True) if broken else PodPlan(ready_delay=3)
 
     def operator(self, **options: Any) -> kw.Running:
-        """Returns a run of the operator as its own user, with the fake engine."""
+        """Returns a run of the operator as its own user, with the simulated engine."""
         client = self.cluster.client_as("operator", "system:masters")
         return operator.running(client, clock=self.clock, replace=[engine.replaced_by(self.engine)], **options)
 
@@ -98,7 +98,7 @@ class World:
 
 @contextlib.asynccontextmanager
 async def new_world(controllers: Collection[str] | None = None, **settings: Any) -> AsyncIterator[World]:
-    """Starts a cluster whose volumes can grow, with the fake Patroni. `controllers`: as in `Workloads`."""
+    """Starts a cluster whose volumes can grow, with the simulated Patroni. `controllers`: as in `Workloads`."""
     clock = VirtualClock()
     worlds: list[World] = []
     workloads = Workloads(nodes=1, heartbeat=None, controllers=controllers, plan=lambda pod: worlds[0].plan(pod))
@@ -112,7 +112,7 @@ async def new_world(controllers: Collection[str] | None = None, **settings: Any)
                 allow_volume_expansion=True,
             )
         )
-        async with fake_patroni(world.engine).running(cluster.client_as("patroni", "system:masters"), clock=clock):
+        async with world.engine.operator().running(cluster.client_as("patroni", "system:masters"), clock=clock):
             yield world
 
 
@@ -121,7 +121,7 @@ async def content(world: World) -> dict[str, Any]:
     cluster = await world.get()
     suffix = f"{cluster.metadata.name}.credentials.postgresql.acid.zalan.do"
     secrets = {one.metadata.name: one async for one in world.client.list(core.Secret, NAMESPACE)}
-    [database] = world.engine.databases.values()
+    [database] = world.engine.databases
     for user, password in database.passwords.items():
         if password is not None:  # what the Secret says is what the database accepts
             assert (secrets[f"{user.replace('_', '-')}.{suffix}"].data or {})["password"].decode() == password

@@ -39,6 +39,13 @@ def test_leaves_out_objects_of_controllers() -> None:
     assert canonical({pod: config("web-1")}, [written(pod, config("web-1"), actor="")]) == {}
 
 
+def test_leaves_out_a_pod_that_a_controller_has_replaced() -> None:
+    pod, obj = ("pods", "default", "web-1"), config("web-1")
+    created = written(pod, obj, actor="")
+    deleted = msgspec.structs.replace(created, verb="delete", actor="operator", before=created.after)
+    assert canonical({pod: obj}, [created, deleted, created]) == {}
+
+
 def test_replaces_generated_names_everywhere() -> None:
     def made(suffix: str) -> Any:
         child = config(f"web-{suffix}", a="1")

@@ -12,6 +12,7 @@ from kubewright.durations import parse_duration
 from postgres_operator import rest
 from postgres_operator.children import (
     CLUSTER_INDEX,
+    DATA_SECRETS,
     OURS,
     PATRONI_RULES,
     cluster_name_of,
@@ -35,6 +36,7 @@ from postgres_operator.kinds import (
 from postgres_operator.patroni import PatroniError, PatroniUnreachable
 from postgres_operator.publishing import add_publishing
 from postgres_operator.settings import clusters_of, configuration_of, is_ours
+from postgres_operator.simulated import SimulatedEngine
 from postgres_operator.states import FAILED, Phase, phase_of, state_while_working
 from postgres_operator.steps import (
     CloneImpossible,
@@ -48,7 +50,7 @@ from postgres_operator.work import Progress, Work
 
 # It installs its CustomResourceDefinition itself, as in the tutorial.
 operator = kw.Operator("postgres-operator", install_crds=True, concurrency=8)
-engine = operator.provides(production_engine)
+engine = operator.provides(simulated=SimulatedEngine)(production_engine)
 rest.add_pages(operator)
 add_publishing(operator)
 operator.indexes(core.Pod, CLUSTER_INDEX)(cluster_name_of)
@@ -61,6 +63,20 @@ operator.needs(core.PersistentVolumeClaim, verbs=["patch"])  # growth
 operator.needs(core.Endpoints, verbs=["deletecollection"])  # Patroni's state of a deleted cluster
 for rule in PATRONI_RULES:  # RBAC lets an operator grant only what it may do itself
     operator.needs(rule)
+
+_KEPT = "what a deleted or changed cluster leaves stays, and a new one takes it over"
+operator.exempt(core.PersistentVolumeClaim, reason=_KEPT)
+operator.exempt(core.Secret, name=DATA_SECRETS, reason=_KEPT)
+operator.exempt(engine, "clusters.*.passwords.*", reason="are generated once")
+operator.exempt(engine, "clusters.*.nologin", reason="removed roles lose their login, and are never dropped")
+operator.exempt(engine, "clusters.*.kept", reason="no database is ever dropped")
+operator.exempt(engine, "clusters.*.leader", reason="any member may be the primary")
+operator.exempt(Postgresql, "status.primary", reason="any member may be the primary")
+operator.exempt(Postgresql, "spec.volume", reason="volumes do not shrink")
+operator.exempt(Postgresql, "spec.postgresql.version", reason="data is not downgraded")
+operator.exempt(
+    apps.StatefulSet, "spec.template.spec.containers.*.env", reason="the version and the source of the data stay"
+)
 
 _UNREACHABLE = (DatabaseUnreachable, PatroniUnreachable)
 _EXPLAINED = (ApiError, DatabaseError, PatroniError, ForeignSecret, CloneImpossible, kw.NotOwned)

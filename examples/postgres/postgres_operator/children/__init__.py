@@ -9,6 +9,7 @@ from postgres_operator.children.budgets import budget_of
 from postgres_operator.children.environment import environment_of
 from postgres_operator.children.names import (
     CLUSTER_INDEX,
+    DATA_SECRETS,
     OURS,
     account_name,
     claim_name,
@@ -28,6 +29,7 @@ from postgres_operator.children.stateful_sets import CONTAINER, stateful_set
 __all__ = [
     "CLUSTER_INDEX",
     "CONTAINER",
+    "DATA_SECRETS",
     "OURS",
     "PATRONI_RULES",
     "account_name",

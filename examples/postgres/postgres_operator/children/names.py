@@ -7,6 +7,8 @@ from postgres_operator.patroni import APPLICATION_LABEL, APPLICATION_VALUE, CLUS
 OURS = {APPLICATION_LABEL: APPLICATION_VALUE}
 """The label of everything that belongs to a cluster."""
 VOLUME = "pgdata"
+DATA_SECRETS = f"*.data.credentials.postgresql.{GROUP}"
+"""The names of the Secrets that belong to volumes, as a pattern."""
 CLUSTER_INDEX = "cluster"
 """The index of pods and claims by the name of their cluster: a namespace may have thousands of them."""
 
@@ -49,7 +51,7 @@ def secret_name(user: str, cluster: str) -> str:
 
 def data_secret_name(cluster: Postgresql) -> str:
     """Returns the name of the Secret that belongs to the volumes: it is kept as long as they are."""
-    return f"{cluster.metadata.name}.data.credentials.postgresql.{GROUP}"
+    return DATA_SECRETS.replace("*", cluster.metadata.name)
 
 
 def account_name(cluster: Postgresql, config: Configuration) -> str:

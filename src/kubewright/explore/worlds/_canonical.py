@@ -90,18 +90,18 @@ def creators(writes: Iterable[Write]) -> dict[Key, str]:
 def canonical(world: World, writes: Sequence[Write], *, names: Mapping[str, str] | None = None) -> Canonical:
     """Returns the comparable objects of a world: those that the operator or a user has created or changed.
 
-    Objects of the cluster's own controllers, such as pods, are left out: the status of their owners shows them. Claims
-    are kept, because operators manage them.
+    Objects of the cluster's own controllers, such as pods, are left out, also if the operator deletes them to have them
+    made again: the status of their owners shows them. Claims are kept, because operators manage them.
 
     Args:
         world: the objects.
         writes: the writes of the run.
         names: prefixes of names that the operator generates itself, by resource.
     """
-    actors = {write.key for write in writes if write.actor}
+    changed = {write.key for write in writes if write.actor and not write.verb.startswith("delete")}
     tokens = _tokens(world, writes, names or {})
     kept = ("persistentvolumeclaims", EXTERNAL)
-    chosen = {key: obj for key, obj in world.items() if key in actors or key[0].startswith(kept)}
+    chosen = {key: obj for key, obj in world.items() if key in changed or key[0].startswith(kept)}
     found: dict[Key, Any] = {}
     renamed: dict[Key, list[Any]] = {}
     for key, obj in chosen.items():
