@@ -81,6 +81,7 @@ async def test_runs_a_shell_until_sign_out(
     rows = page.get_by_test_id("terminal").locator(".xterm-rows")
     await type_into(page, "echo $((40 + 2)) of $(hostname | wc -l); stty size; echo pid-$$-")
     await expect(rows).to_contain_text("42 of 1")
+    await expect(rows).to_contain_text(re.compile(r"pid-\d+-"))  # the last output of the line
     before = re.search(r"(\d+) (\d+)pid-(\d+)-", (await rows.inner_text()).replace("\n", ""))
     assert before is not None
     assert int(before[2]) > 100  # the terminal fits the page of 1280 pixels
