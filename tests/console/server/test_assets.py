@@ -9,6 +9,8 @@ from pathlib import Path
 import nicegui
 import pytest
 from starlette.datastructures import Headers
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -82,6 +84,34 @@ async def test_missing_files_are_not_cached() -> None:
         status, headers, _ = await get(assets, f"{FILES}/static/none.js", accept_encoding="gzip")
         assert (status, "cache-control" in headers) == (404, False)
     assert len(files.requests) == 2
+
+
+async def test_scripts_of_browsers_that_left_are_not_cached(
+    tmp_path: Path,
+) -> None:
+    """A first visitor who goes on to another page must not break the console for all others."""
+    file = tmp_path / "vue.js"
+    file.write_text(SCRIPT)
+
+    async def files(scope: Scope, receive: Receive, send: Send) -> None:
+        await FileResponse(file)(scope, receive, send)
+
+    async def unchanged(request: Request, following: RequestResponseEndpoint) -> Response:
+        return await following(request)
+
+    async def left() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def ignored(message: Message) -> None:
+        """The connection is closed."""
+
+    assets = AssetMiddleware(BaseHTTPMiddleware(BaseHTTPMiddleware(files, unchanged), unchanged))  # as in NiceGUI
+    headers = [(b"accept-encoding", b"gzip")]
+    path = f"{FILES}/static/vue.js"
+    scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": headers}
+    await assets(scope, left, ignored)
+    _, _, body = await get(assets, path, accept_encoding="gzip")
+    assert gzip.decompress(body).decode() == SCRIPT
 
 
 async def test_files_that_change_with_a_release_are_not_cached_indefinitely() -> None:

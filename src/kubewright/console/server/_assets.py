@@ -86,12 +86,16 @@ async def _answer(asset: _Asset, send: Send) -> None:
 
 
 class _Response:
-    """A response of NiceGUI: passed on, or kept if it can be compressed."""
+    """A response of NiceGUI: passed on, or kept if it can be compressed.
+
+    NiceGUI ends a response as if it were complete when the browser has left, so its length decides whether it is.
+    """
 
     def __init__(self, send: Send, *, keep: bool) -> None:
         self._send = send
         self._keep = keep
         self._headers: list[tuple[bytes, bytes]] | None = None
+        self._length = 0
         self._body = b""
         self.kept: tuple[list[tuple[bytes, bytes]], bytes] | None = None
 
@@ -100,13 +104,19 @@ class _Response:
             headers = MutableHeaders(raw=list(message["headers"]))
             if message["status"] in (200, 206, 304):
                 headers["cache-control"] = _FOREVER
-            if self._keep and message["status"] == 200 and headers.get("content-type", "").startswith(_COMPRESSED):
+            script = headers.get("content-type", "").startswith(_COMPRESSED)
+            if self._keep and message["status"] == 200 and script and "content-length" in headers:
                 self._headers = headers.raw
+                self._length = int(headers["content-length"])
                 return
             message = {**message, "headers": headers.raw}
         elif message["type"] == "http.response.body" and self._headers is not None:
             self._body += message.get("body", b"")
-            if not message.get("more_body"):
+            if message.get("more_body"):
+                return
+            if len(self._body) == self._length:
                 self.kept = self._headers, self._body
-            return
+                return
+            await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+            message = {**message, "body": self._body}
         await self._send(message)
