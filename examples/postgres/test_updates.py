@@ -106,3 +106,20 @@ async def test_restarts_members_for_parameters_that_need_it(world: World) -> Non
             f"restart {NAME}-0",
         ]
         assert {pod.metadata.uid for pod in await world.pods()} == pods
+
+
+async def test_primary_that_notices_its_restart_first_waits_for_its_replicas(world: World) -> None:
+    async with world.operator():
+        await created(world)
+        await world.clock.advance(60)  # the members are settled
+        world.engine.loading.add(f"{NAME}-1")
+        await world.patch({"spec": {"postgresql": {"parameters": {"max_connections": "50"}}}})
+        waiting = await world.until(lambda found: "the replicas load" in (found.status.message or ""))
+        assert waiting.status.state is State.UPDATING
+        world.engine.loading.clear()
+        await world.until_state(State.RUNNING)
+        assert [call for call in world.engine.calls if not call.startswith("synchronize")] == [
+            f"restart {NAME}-1",
+            f"switchover {NAME}-0 {NAME}-1",
+            f"restart {NAME}-0",
+        ]

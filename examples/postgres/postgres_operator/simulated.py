@@ -18,6 +18,7 @@ from postgres_operator.database import AccessLost, Address, Changes, DatabaseUnr
 from postgres_operator.patroni import (
     APPLICATION_LABEL,
     CLUSTER_LABEL,
+    LOOP_SECONDS,
     PRIMARY,
     REPLICA,
     ROLE_LABEL,
@@ -28,8 +29,6 @@ from postgres_operator.patroni import (
 
 RESTART = "max_connections"
 """A parameter that needs a restart."""
-LOOP_SECONDS = 10.0
-"""How often Patroni looks at its cluster."""
 
 
 @dataclass
@@ -60,6 +59,8 @@ class SimulatedEngine:
         self.clusters: dict[str, SimulatedCluster] = state.setdefault("clusters", {})
         self.starting: set[str] = set()
         """Members that Patroni still starts, in pods that are ready."""
+        self.loading: set[str] = set()
+        """Members that have not noticed yet that they need a restart."""
         self.calls: list[str] = []
         self.is_unreachable = False
         self.refuses_switchover = False
@@ -186,7 +187,7 @@ class SimulatedMembers:
                 state=self._state(pod.metadata.name, cluster.leader),
                 timeline=1,
                 lag=0,
-                pending_restart=pod.metadata.uid in cluster.pending,
+                pending_restart=pod.metadata.uid in cluster.pending and pod.metadata.name not in self._engine.loading,
                 url="",
             )
             for pod in self._pods

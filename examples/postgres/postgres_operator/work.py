@@ -143,7 +143,7 @@ class Work:
             await steps.prune_secrets(cluster, ctx, self.users)
             self.synchronized.remember(cluster, fingerprint, now)
         if not progress.waiting and not self.synchronized.is_settled(cluster, now):
-            if waiting := await steps.apply_parameters(cluster, ctx, self.engine, progress.pods):
+            if waiting := await steps.apply_parameters(cluster, ctx, self.engine, progress.pods, self.synchronized):
                 self.synchronized.unsettle(cluster, now)
                 progress.rolling = True
                 progress.waiting.append(waiting)

@@ -131,9 +131,10 @@ async def test_helm(served: Cluster, real: RealCluster, tmp_path: Path) -> None:
             f"$ helm {command}\n{await _helm(program, cluster.kubeconfig(), namespace, home, command)}"
             for command in commands
         ]
-        printed.append("\n".join(found).replace(str(home), "HOME"))
+        printed.append([each.replace(str(home), "HOME") for each in found])
         shutil.rmtree(home, ignore_errors=True)
-    assert printed[0].splitlines() == printed[1].splitlines()
+    for embedded, expected in zip(*printed, strict=True):
+        assert embedded == expected
 
 
 def _chart_template() -> str:

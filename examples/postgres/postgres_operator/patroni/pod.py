@@ -20,6 +20,8 @@ DATA_PATH: Final = "/home/postgres/pgdata"
 """Where the volume of a pod is mounted."""
 POSTGRES_PORT: Final = 5432
 REST_PORT: Final = 8008
+LOOP_SECONDS: Final = 10.0
+"""How often a member looks at its cluster and its configuration, unless the spec says otherwise."""
 CONFIGURATION_VARIABLE: Final = "SPILO_CONFIGURATION"
 # The settings of `spec.patroni` that are part of Patroni's dynamic configuration.
 _DYNAMIC: Final = (

@@ -16,9 +16,11 @@ from postgres_operator.database import SUPERUSER, AccessLost, Address, Changes, 
 from postgres_operator.engine import Engine
 from postgres_operator.kinds import Postgresql
 from postgres_operator.kinds.problems import SYSTEM_USERS
+from postgres_operator.patroni import LOOP_SECONDS
 
 SETTLE_SECONDS = 30.0
 """How long after a change members may take to notice that they need a restart: a few loops of Patroni."""
+_LOOPS = 2.5
 
 
 @dataclass
@@ -28,6 +30,8 @@ class Synchronized:
     seen: dict[str, tuple[bytes, float]] = field(default_factory=dict)
     changed: dict[str, float] = field(default_factory=dict)
     """When the parameters of a cluster were last compared or changed, until all members have noticed."""
+    configured: dict[str, float] = field(default_factory=dict)
+    """When the configuration of a cluster was last changed."""
 
     def is_current(self, cluster: Postgresql, fingerprint: bytes, now: float, period: float) -> bool:
         """Returns whether the database was compared with the same values, within the period."""
@@ -47,8 +51,16 @@ class Synchronized:
         """Returns whether the members have had the time to load their parameters."""
         return now - self.changed.get(cluster.metadata.uid, now) > SETTLE_SECONDS
 
+    def is_loading(self, cluster: Postgresql, now: float) -> bool:
+        """Returns whether a member may not have seen the last change of the configuration: each one looks by itself."""
+        changed = self.configured.get(cluster.metadata.uid)
+        settings = cluster.spec.patroni
+        loop = (settings.loop_wait if settings is not None else None) or LOOP_SECONDS
+        return changed is not None and now - changed < _LOOPS * loop
+
     def forget(self, uid: str) -> None:
         """Forgets a deleted cluster."""
+        self.configured.pop(uid, None)
         self.seen.pop(uid, None)
         self.changed.pop(uid, None)
 

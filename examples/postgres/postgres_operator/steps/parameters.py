@@ -7,6 +7,7 @@ from kubewright.api import core
 from postgres_operator.children.environment import patroni_configuration
 from postgres_operator.engine import Engine
 from postgres_operator.kinds import Postgresql
+from postgres_operator.steps.database import Synchronized
 from postgres_operator.steps.pods import restart_pending
 
 CHECK_SECONDS = 5.0
@@ -14,11 +15,17 @@ CHECK_SECONDS = 5.0
 
 
 async def apply_parameters(
-    cluster: Postgresql, ctx: kw.Context[Postgresql], engine: Engine, pods: Sequence[core.Pod]
+    cluster: Postgresql,
+    ctx: kw.Context[Postgresql],
+    engine: Engine,
+    pods: Sequence[core.Pod],
+    synchronized: Synchronized,
 ) -> str | None:
     """Configures Patroni, and restarts the next member that needs it. Returns what the cluster waits for."""
+    now = ctx.clock.monotonic()
     async with engine.patroni(pods) as patroni:
         if await patroni.configure(patroni_configuration(cluster)):
+            synchronized.configured[cluster.metadata.uid] = now
             ctx.record("Configured", "changed the configuration of Patroni")
             return "the members load their parameters"
-        return await restart_pending(ctx, patroni, pods)
+        return await restart_pending(ctx, patroni, pods, is_loading=synchronized.is_loading(cluster, now))

@@ -87,8 +87,14 @@ async def replace_outdated(
         return await _switch_over(ctx, patroni, leader, [member for member in members if member.is_running])
 
 
-async def restart_pending(ctx: kw.Context[Postgresql], patroni: Members, pods: Sequence[core.Pod]) -> str | None:
-    """Restarts the next member whose parameters require it. Returns what it waits for, None if no member does."""
+async def restart_pending(
+    ctx: kw.Context[Postgresql], patroni: Members, pods: Sequence[core.Pod], *, is_loading: bool
+) -> str | None:
+    """Restarts the next member whose parameters require it. Returns what it waits for, None if no member does.
+
+    While the members are loading the parameters, the primary may be the first one to know that it needs a restart. It
+    must not be replaced by a replica that needs one, too. A replica may be the first one to know of a smaller value.
+    """
     members = await patroni.members()
     pending = [member for member in members if member.pending_restart]
     if not pending:
@@ -98,6 +104,8 @@ async def restart_pending(ctx: kw.Context[Postgresql], patroni: Members, pods: S
         return "there is no primary"
     if waiting := _not_running(members):
         return waiting
+    if is_loading and not leader.pending_restart and any(each.restarts_first for each in pending):
+        return f"{leader.name} loads its parameters"
     if leader.pending_restart and leader.restarts_first:
         ctx.record("Restarting", f"restarting {leader.name} first: replicas need at least its values")
         await patroni.restart(leader)
@@ -109,6 +117,8 @@ async def restart_pending(ctx: kw.Context[Postgresql], patroni: Members, pods: S
         return f"{replicas[-1].name} was restarted for its parameters"
     if len(members) == 1:
         return await _replace(ctx, next(pod for pod in pods if pod.metadata.name == leader.name))
+    if is_loading:
+        return "the replicas load their parameters"
     return await _switch_over(ctx, patroni, leader, [member for member in members if member.is_running])
 
 
