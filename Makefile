@@ -18,7 +18,7 @@ setup: .venv/.ready ## Make .venv with everything that is needed to work on Kube
 .venv/.ready: requirements/dev.lock pyproject.toml src/kubewright/version.py
 	@$(PYTHON) -c 'import sys; sys.exit("Kubewright needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.lock
 	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -72,7 +72,7 @@ fuzz: .venv-fuzz/.ready ## Fuzz all targets for MINUTES=10 together; TARGET=yaml
 
 .venv-fuzz/.ready: requirements/fuzz.lock pyproject.toml
 	$(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/fuzz.lock
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/fuzz.lock
 	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -125,7 +125,7 @@ bench: .venv-bench/.ready ## Compare with the peers; FULL=1 adds 50,000 objects,
 # Apart from .venv: the peers bring dependencies that nothing else here may come to rely on.
 .venv-bench/.ready: requirements/bench.lock pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.lock
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/bench.lock
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -28,7 +28,7 @@ def other_environment() -> Path:
             if not ready.is_file():
                 _run(sys.executable, "-m", "venv", "--clear", folder / "venv")
                 pip = (folder / "venv" / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install")
-                _run(*pip, "--quiet", "--require-hashes", "--requirement", _LOCK_FILE)
+                _run(*pip, "--quiet", "--no-deps", "--require-hashes", "--requirement", _LOCK_FILE)
                 ready.touch()
     return folder / "venv"
 
