@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import kubewright as kw
-from kubewright.api import core, is_condition_true
+from kubewright.api import core
 from kubewright.client import Client
+from postgres_operator.children import CLUSTER_INDEX, OURS, cluster_name_of, cluster_of
 from postgres_operator.database import AccessLost, Address, Changes, DatabaseUnreachable, Wanted, WrongPassword
 from postgres_operator.patroni import (
-    APPLICATION_LABEL,
     CLUSTER_LABEL,
     LOOP_SECONDS,
     PRIMARY,
@@ -26,6 +26,7 @@ from postgres_operator.patroni import (
     PatroniRefused,
     PatroniUnreachable,
 )
+from postgres_operator.steps import is_ready
 
 RESTART = "max_connections"
 """A parameter that needs a restart."""
@@ -86,7 +87,7 @@ class SimulatedEngine:
     @asynccontextmanager
     async def patroni(self, pods: Sequence[core.Pod]) -> AsyncIterator[SimulatedMembers]:
         """Yields the client of the Patroni of a cluster's pods."""
-        yield SimulatedMembers(self, [pod for pod in pods if _is_up(pod)])
+        yield SimulatedMembers(self, [pod for pod in pods if is_ready(pod)])
 
     async def set_passwords(self, client: Client, primary: core.Pod, passwords: Mapping[str, str]) -> None:
         """Sets the superuser's password."""
@@ -131,12 +132,13 @@ class SimulatedEngine:
     def operator(self) -> kw.Operator:
         """Returns what Patroni does in the cluster: it elects primaries and labels pods."""
         patroni = kw.Operator("simulated-patroni")
-        patroni.indexes(core.Pod, "cluster")(_cluster_in)
+        patroni.indexes(core.Pod, CLUSTER_INDEX)(cluster_name_of)
 
-        @patroni.reconciles(core.Service, watches=[kw.Watch(core.Pod, map=_service_of)])
+        @patroni.reconciles(core.Service, watches=[kw.Watch(core.Pod, map=cluster_of, labels=OURS)])
         async def elect(key: kw.ObjectKey, ctx: kw.Context[core.Service]) -> kw.Result | None:
             name = f"{key.namespace}/{key.name}"
-            service, pods = ctx.get(core.Service, key.name), ctx.by_index(core.Pod, "cluster", name)
+            service = ctx.get(core.Service, key.name)
+            pods = ctx.by_index(core.Pod, CLUSTER_INDEX, key.name, namespace=key.namespace)
             if service is not None and service.metadata.labels.get(CLUSTER_LABEL) != key.name:
                 return None  # it is none of Patroni's, or that of the replicas
             if service is None and not pods:
@@ -147,7 +149,7 @@ class SimulatedEngine:
                 cluster.address = service.spec.cluster_ip or ""
             uids = {pod.metadata.uid for pod in pods}
             cluster.pending = [uid for uid in cluster.pending if uid in uids]
-            up = [pod.metadata.name for pod in pods if _is_up(pod)]
+            up = [pod.metadata.name for pod in pods if is_ready(pod)]
             if up and cluster.leader not in up:
                 cluster.leader = up[0]
             for pod in pods:
@@ -229,16 +231,3 @@ class SimulatedMembers:
 
 def _cluster_of(pod: core.Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.labels[CLUSTER_LABEL]}"
-
-
-def _cluster_in(pod: core.Pod) -> str | None:
-    return _cluster_of(pod) if APPLICATION_LABEL in pod.metadata.labels else None
-
-
-def _service_of(pod: core.Pod) -> list[kw.ObjectKey]:
-    name = pod.metadata.labels.get(CLUSTER_LABEL)
-    return [kw.ObjectKey(pod.metadata.namespace, name)] if name else []
-
-
-def _is_up(pod: core.Pod) -> bool:
-    return pod.metadata.deletion_timestamp is None and is_condition_true(pod.status, "Ready")

@@ -86,9 +86,7 @@ async def test_missing_files_are_not_cached() -> None:
     assert len(files.requests) == 2
 
 
-async def test_scripts_of_browsers_that_left_are_not_cached(
-    tmp_path: Path,
-) -> None:
+async def test_scripts_of_browsers_that_left_are_not_cached(tmp_path: Path) -> None:
     """A first visitor who goes on to another page must not break the console for all others."""
     file = tmp_path / "vue.js"
     file.write_text(SCRIPT)
